@@ -1,0 +1,4 @@
+//! The pure model of a distributed system under test.
+#![forbid(unsafe_code)]
+
+pub mod machine;

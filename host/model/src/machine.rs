@@ -1,0 +1,290 @@
+//! The boundary between the search and whatever executes a protocol.
+//!
+//! A [`Machine`] runs the handlers of one protocol and can be put back into any
+//! local state it was in before. The sandbox implements it with WebAssembly
+//! instances; tests implement it natively.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A node of the cluster: 0 up to, not including, the cluster size.
+pub type NodeId = u32;
+
+/// A message on its way out of a handler.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Envelope {
+    /// The destination; smaller than the cluster size.
+    pub to: NodeId,
+    /// The content, opaque to the host.
+    pub payload: Vec<u8>,
+}
+
+/// Why a local event can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LocalKind {
+    /// A timer that is due.
+    Timer,
+    /// A call of the application above the protocol.
+    Application,
+    /// A step that the protocol takes by itself.
+    Internal,
+}
+
+/// Something that can happen to one node without a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalEvent {
+    /// What people call the event, such as `propose`.
+    pub name: String,
+    /// Why it can happen.
+    pub kind: LocalKind,
+    /// The argument, opaque to the host.
+    pub payload: Vec<u8>,
+}
+
+/// What a property claims about the reachable states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PropertyKind {
+    /// Holds in every reachable state.
+    Always,
+    /// Holds in at least one reachable state.
+    Sometimes,
+    /// Holds at some point of every fair execution.
+    Eventually,
+}
+
+/// What a property reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PropertyScope {
+    /// The view of one node; checked for each node by itself.
+    Node,
+    /// The views of all nodes together.
+    System,
+}
+
+/// A claim about the reachable states, named by the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Property {
+    /// What people call the property, such as `agreement`.
+    pub name: String,
+    /// What it claims.
+    pub kind: PropertyKind,
+    /// What it reads.
+    pub scope: PropertyScope,
+}
+
+/// One answer of the host to a handler's call of `choose`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Choice {
+    /// The answer; smaller than `alternatives`.
+    pub picked: u32,
+    /// How many answers there were; at least 1.
+    pub alternatives: u32,
+}
+
+/// What a guest did wrong. A finding about the protocol, not an error of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The handler trapped: a panic, an assertion, a wrong memory access.
+    Trap,
+    /// The handler used up its fuel: an endless loop, or a very long one.
+    Divergence,
+    /// The handler wanted more memory or table space than allowed.
+    MemoryLimit,
+    /// The handler returned more than allowed.
+    OutputLimit,
+    /// The result is not a value of the contract: a node id that does not exist, a string that is not UTF-8.
+    Malformed,
+    /// The handler called `choose` with no alternative, too many, or too often.
+    Choose,
+    /// `init` refused its configuration.
+    Refused,
+}
+
+/// A guest's fault with the words that explain it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Which sort of fault.
+    pub kind: FaultKind,
+    /// A lower-case phrase; deterministic for the same guest and input.
+    pub message: String,
+}
+
+/// What makes a handler run.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// The first event of a node, or the first one after a reset.
+    Init {
+        /// Which node this machine becomes.
+        node: NodeId,
+        /// Number of nodes in the cluster.
+        nodes: u32,
+        /// One `key=value` a line, sorted by key.
+        config: &'a str,
+        /// What `persist` returned before a reset; none at the first start.
+        durable: Option<&'a [u8]>,
+    },
+    /// Delivery of a message.
+    Message {
+        /// The sender.
+        src: NodeId,
+        /// The content.
+        payload: &'a [u8],
+    },
+    /// A local event that `local_events` listed in this state.
+    Local(&'a LocalEvent),
+}
+
+/// What a handler did besides changing its state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Messages in the order of sending.
+    pub sent: Vec<Envelope>,
+    /// The calls of `choose` in order.
+    pub choices: Vec<Choice>,
+    /// The lines given to `log` in order; empty unless the machine was asked to keep them.
+    pub log: Vec<String>,
+}
+
+/// A captured local state, shared and immutable; only the machine that made it, or a
+/// sibling from the same factory, can read it.
+#[derive(Clone)]
+pub struct Snapshot {
+    content: Arc<dyn Any + Send + Sync>,
+    bytes: usize,
+}
+
+impl Snapshot {
+    /// Wraps what a machine wants back; `bytes` is what it keeps in memory, for accounting.
+    pub fn new<T: Any + Send + Sync>(content: T, bytes: usize) -> Self {
+        Self { content: Arc::new(content), bytes }
+    }
+
+    /// The content, if it is of this type.
+    pub fn content<T: Any>(&self) -> Option<&T> {
+        self.content.downcast_ref()
+    }
+
+    /// Bytes kept for this snapshot alone, the shared pristine image apart.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Snapshot({} bytes)", self.bytes)
+    }
+}
+
+/// The host itself cannot go on: out of memory for another instance, say.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MachineError(pub String);
+
+/// Runs the handlers of one protocol, one local state at a time.
+///
+/// # Determinism duty
+///
+/// The outcome of every method is a function of the state restored last, the inputs since,
+/// and the script of choices. It does not depend on what the machine did before the last
+/// [`restore`](Machine::restore), nor on which of several machines of one factory is asked.
+///
+/// # After a fault
+///
+/// A method that returns a [`Fault`] leaves the machine in no state at all: the next call must
+/// be [`restore`](Machine::restore), which makes it usable again.
+pub trait Machine: Send {
+    /// Goes to a captured state, or with `None` to the state before `init`.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide a fresh instance where it needs one.
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
+
+    /// Runs one handler. The first calls of `choose` are answered from `script`, later ones with 0.
+    ///
+    /// `effects` is cleared first and filled as far as the handler got, also on a fault.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault>;
+
+    /// The canonical encoding of the local state: equal bytes, same state.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault>;
+
+    /// What can happen in this state without a message, in the guest's order.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
+
+    /// The part of the local state that a property reads; `None` if this node cannot matter to it.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault>;
+
+    /// Captures the local state.
+    fn capture(&mut self) -> Snapshot;
+
+    /// The properties of the protocol. Needs no node: works in the state before `init`.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn properties(&mut self) -> Result<Vec<Property>, Fault>;
+
+    /// Whether a property holds on these views: one a node in the order of the nodes, or exactly
+    /// one for a property of node scope. Works in the state before `init`.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault; a property that does not hold is the inner error with its explanation.
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault>;
+
+    /// The local state as JSON for people; `None` if the protocol does not describe itself.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
+
+    /// A message as JSON for people; `None` if the protocol does not describe itself.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
+        let _ = payload;
+        Ok(None)
+    }
+
+    /// Whether [`Effects::log`] is filled from now on. Machines start without it.
+    fn keep_log(&mut self, keep: bool);
+}
+
+/// Makes machines of one protocol: one for each worker.
+pub trait MachineFactory: Send + Sync {
+    /// A machine in the state before `init`.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError>;
+}
