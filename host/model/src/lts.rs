@@ -1,0 +1,308 @@
+//! The local transition system: every local state, message and handler execution, once.
+//!
+//! A handler depends only on the local state of its node and on the event, so its outcomes are computed once for
+//! each pair and kept. What is computed lives here, behind one lock, shared by all workers; who computes it is
+//! [`Stepper`](crate::stepper::Stepper).
+//!
+//! Ids are dense and given in the order of first arrival. With several workers that order is not reproducible, so no
+//! id may reach an output: what is reported is sorted by content, and fingerprints are made of contents.
+
+use std::sync::{Arc, RwLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::fingerprint::{self, Fingerprint};
+use crate::machine::{Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Snapshot};
+use crate::property::{ClassId, Judgement, ViewId};
+use crate::scenario::Scenario;
+
+/// A local state of one node, interned by its canonical encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalStateId(pub u32);
+
+/// A message, interned by sender, destination and content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub u32);
+
+/// A local event, interned by name, kind and argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalEventId(pub u32);
+
+/// What makes a handler run, as one integer: a message or a local event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Trigger(u32);
+
+impl Trigger {
+    /// Ids go up to here, since one bit tells messages from local events.
+    const ID_MAX: u32 = u32::MAX >> 1;
+
+    /// Delivery of a message.
+    pub fn deliver(message: MessageId) -> Self {
+        Self(message.0 << 1)
+    }
+
+    /// A local event.
+    pub fn local(event: LocalEventId) -> Self {
+        Self(event.0 << 1 | 1)
+    }
+
+    /// The message, if this is a delivery.
+    pub fn message(self) -> Option<MessageId> {
+        (self.0 & 1 == 0).then_some(MessageId(self.0 >> 1))
+    }
+
+    /// The local event, if this is one.
+    pub fn local_event(self) -> Option<LocalEventId> {
+        (self.0 & 1 == 1).then_some(LocalEventId(self.0 >> 1))
+    }
+
+    /// The integer itself, for keys.
+    pub fn raw(self) -> u32 {
+        self.0
+    }
+}
+
+/// A local state and all that the host knows about it.
+#[derive(Debug)]
+pub struct LocalState {
+    /// The node whose state this is.
+    pub node: NodeId,
+    /// Made of the node and the canonical encoding.
+    pub fingerprint: Fingerprint,
+    /// Length of the canonical encoding in bytes.
+    pub encoding_bytes: usize,
+    /// The local events possible here, without repetitions, in the guest's order.
+    pub local_events: Box<[LocalEventId]>,
+    /// What the properties of system scope read of this state.
+    pub class: ClassId,
+    /// What the properties of node scope say about this state, and whether it is a fault.
+    pub judgements: Box<[Judgement]>,
+    /// How to get back here; none in a state that is a fault.
+    pub snapshot: Option<Snapshot>,
+}
+
+impl LocalState {
+    /// The fault, if the node is stuck in one.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.judgements.iter().find_map(|judgement| match judgement {
+            Judgement::Fault(fault) => Some(fault),
+            _ => None,
+        })
+    }
+}
+
+/// A message in flight.
+#[derive(Debug)]
+pub struct Message {
+    /// The sender.
+    pub from: NodeId,
+    /// The destination.
+    pub to: NodeId,
+    /// The content.
+    pub payload: Vec<u8>,
+    /// Made of the three.
+    pub fingerprint: Fingerprint,
+}
+
+/// One way that a handler can end: each resolution of its calls of `choose` is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The local state afterwards.
+    pub next: LocalStateId,
+    /// The messages sent, in order.
+    pub sent: Box<[MessageId]>,
+    /// The answers to `choose`, in order.
+    pub choices: Box<[Choice]>,
+    /// What the step adds to the fingerprint of a global state, delivery included.
+    pub delta: Fingerprint,
+}
+
+/// One event of a path: which trigger, where, and which outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The node where it happens.
+    pub node: NodeId,
+    /// What happens.
+    pub trigger: Trigger,
+    /// Index into the outcomes of the trigger in the node's state.
+    pub outcome: u32,
+}
+
+/// Sizes of the local transition system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LtsCounts {
+    /// Distinct local states, over all nodes.
+    pub local_states: u64,
+    /// Distinct messages.
+    pub messages: u64,
+    /// Distinct pairs of local state and trigger whose outcomes are known.
+    pub handler_executions: u64,
+    /// Bytes that the snapshots keep, the pristine image apart.
+    pub snapshot_bytes: u64,
+}
+
+/// The local transition system of one protocol in one scenario.
+pub struct Lts<'f> {
+    pub(crate) scenario: Scenario,
+    pub(crate) config: String,
+    pub(crate) properties: Vec<Property>,
+    pub(crate) factory: &'f dyn MachineFactory,
+    pub(crate) tables: RwLock<Tables>,
+}
+
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) states: Vec<Arc<LocalState>>,
+    pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
+    pub(crate) messages: Vec<Arc<Message>>,
+    message_ids: FxHashMap<Fingerprint, MessageId>,
+    pub(crate) local_events: Vec<Arc<LocalEvent>>,
+    local_event_ids: FxHashMap<LocalEvent, LocalEventId>,
+    pub(crate) views: Vec<Arc<[u8]>>,
+    view_ids: FxHashMap<Arc<[u8]>, ViewId>,
+    pub(crate) classes: Vec<Arc<[Option<ViewId>]>>,
+    class_ids: FxHashMap<Arc<[Option<ViewId>]>, ClassId>,
+    pub(crate) steps: FxHashMap<(LocalStateId, Trigger), Arc<[Outcome]>>,
+    snapshot_bytes: u64,
+}
+
+impl<'f> Lts<'f> {
+    /// An empty local transition system; asks the protocol for its properties.
+    ///
+    /// # Errors
+    ///
+    /// No machine can be made, or the protocol cannot list its properties.
+    pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario) -> Result<Self, MachineError> {
+        let mut machine = factory.machine()?;
+        let properties =
+            machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
+        let config = scenario.config();
+        let lts = Self { scenario, config, properties, factory, tables: RwLock::default() };
+        // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
+        lts.write().intern_class(vec![None; lts.properties.len()]);
+        Ok(lts)
+    }
+
+    /// The cluster.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The properties in the protocol's order.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// The current sizes.
+    pub fn counts(&self) -> LtsCounts {
+        let tables = self.read();
+        LtsCounts {
+            local_states: tables.states.len() as u64,
+            messages: tables.messages.len() as u64,
+            handler_executions: tables.steps.len() as u64,
+            snapshot_bytes: tables.snapshot_bytes,
+        }
+    }
+
+    /// A local state by id.
+    pub fn state(&self, id: LocalStateId) -> Arc<LocalState> {
+        Arc::clone(&self.read().states[id.0 as usize])
+    }
+
+    /// A message by id.
+    pub fn message(&self, id: MessageId) -> Arc<Message> {
+        Arc::clone(&self.read().messages[id.0 as usize])
+    }
+
+    /// A local event by id.
+    pub fn local_event(&self, id: LocalEventId) -> Arc<LocalEvent> {
+        Arc::clone(&self.read().local_events[id.0 as usize])
+    }
+
+    /// What a property of system scope reads of a tuple of classes.
+    pub(crate) fn views_of(&self, classes: &[ClassId], property: u32) -> Vec<Option<Arc<[u8]>>> {
+        let tables = self.read();
+        let view = |class: &ClassId| tables.classes[class.0 as usize][property as usize];
+        classes.iter().map(|class| Some(Arc::clone(&tables.views[view(class)?.0 as usize]))).collect()
+    }
+
+    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables> {
+        self.tables.read().expect("a worker panicked while it held the tables")
+    }
+
+    pub(crate) fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {
+        self.tables.write().expect("a worker panicked while it held the tables")
+    }
+}
+
+impl Tables {
+    /// The id of a state; `state` is kept if it is the first with its fingerprint.
+    pub(crate) fn intern_state(&mut self, state: LocalState) -> LocalStateId {
+        let next = LocalStateId(next_id(self.states.len()));
+        let id = *self.state_ids.entry(state.fingerprint).or_insert(next);
+        if id == next {
+            self.snapshot_bytes += state.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes() as u64);
+            self.states.push(Arc::new(state));
+        }
+        id
+    }
+
+    pub(crate) fn intern_message(&mut self, from: NodeId, to: NodeId, payload: &[u8]) -> MessageId {
+        let fingerprint = fingerprint::of_message(from, to, payload);
+        let next = MessageId(next_id(self.messages.len()));
+        let id = *self.message_ids.entry(fingerprint).or_insert(next);
+        if id == next {
+            self.messages.push(Arc::new(Message { from, to, payload: payload.to_vec(), fingerprint }));
+        }
+        id
+    }
+
+    pub(crate) fn intern_local_event(&mut self, event: &LocalEvent) -> LocalEventId {
+        if let Some(id) = self.local_event_ids.get(event) {
+            return *id;
+        }
+        let id = LocalEventId(next_id(self.local_events.len()));
+        self.local_events.push(Arc::new(event.clone()));
+        self.local_event_ids.insert(event.clone(), id);
+        id
+    }
+
+    pub(crate) fn intern_view(&mut self, view: &[u8]) -> ViewId {
+        if let Some(id) = self.view_ids.get(view) {
+            return *id;
+        }
+        let id = ViewId(next_id(self.views.len()));
+        let view: Arc<[u8]> = view.into();
+        self.views.push(Arc::clone(&view));
+        self.view_ids.insert(view, id);
+        id
+    }
+
+    pub(crate) fn intern_class(&mut self, views: Vec<Option<ViewId>>) -> ClassId {
+        let views: Arc<[Option<ViewId>]> = views.into();
+        if let Some(id) = self.class_ids.get(&views) {
+            return *id;
+        }
+        let id = ClassId(next_id(self.classes.len()));
+        self.classes.push(Arc::clone(&views));
+        self.class_ids.insert(views, id);
+        id
+    }
+
+    /// Looks a message up without making one.
+    pub(crate) fn find_message(&self, from: NodeId, to: NodeId, payload: &[u8]) -> Option<MessageId> {
+        self.message_ids.get(&fingerprint::of_message(from, to, payload)).copied()
+    }
+
+    /// Looks a local event up without making one.
+    pub(crate) fn find_local_event(&self, event: &LocalEvent) -> Option<LocalEventId> {
+        self.local_event_ids.get(event).copied()
+    }
+}
+
+/// The next dense id; two billion distinct contents do not fit in memory, so running out is a broken invariant.
+fn next_id(len: usize) -> u32 {
+    let id = u32::try_from(len).unwrap_or(u32::MAX);
+    assert!(id < Trigger::ID_MAX, "more than two billion distinct contents");
+    id
+}

@@ -1,0 +1,52 @@
+//! Properties over views of local states.
+//!
+//! A property of system scope sees of each node only its view. Local states with the same views for every property
+//! form a class, so a property is evaluated once for each tuple of classes, however many system states share it.
+
+use crate::machine::Fault;
+
+/// A view: what one property reads of one local state, interned by content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ViewId(pub u32);
+
+/// A class of local states that no property of system scope can tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u32);
+
+impl ClassId {
+    /// The class of the states that cannot matter to any property of system scope.
+    pub const NEUTRAL: Self = Self(0);
+}
+
+/// What there is to say about a local state or about a tuple of classes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Judgement {
+    /// An `always` property does not hold.
+    Violated {
+        /// Index of the property.
+        property: u32,
+        /// Why, in the plugin's words.
+        message: String,
+    },
+    /// A `sometimes` property holds.
+    Witnessed {
+        /// Index of the property.
+        property: u32,
+    },
+    /// A property could not be evaluated.
+    Broken {
+        /// Index of the property.
+        property: u32,
+        /// What went wrong.
+        fault: Fault,
+    },
+    /// The node is stuck in a fault.
+    Fault(Fault),
+}
+
+impl Judgement {
+    /// Whether a reachable state with this judgement ends the search.
+    pub fn is_bad(&self) -> bool {
+        !matches!(self, Self::Witnessed { .. })
+    }
+}

@@ -1,0 +1,261 @@
+//! Small protocols given by tables: the test bed of every strategy.
+//!
+//! A toy has the same interface as a sandboxed plugin, so whatever is checked on toys holds for the strategies
+//! as they are. [`Toy::random`] makes systems whose reachable global states are finite by construction.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::machine::{
+    Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory,
+    NodeId, Property, PropertyKind, PropertyScope, Snapshot,
+};
+
+/// The local state of a toy node.
+pub type ToyState = u8;
+
+/// What makes a toy node move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ToyTrigger {
+    /// A message with this content from this node.
+    Message(NodeId, u8),
+    /// A local event with this name.
+    Local(u8),
+}
+
+/// How a toy node moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToyOutcome {
+    /// To a state, sending messages: destination and content.
+    Go(ToyState, Vec<(NodeId, u8)>),
+    /// It traps.
+    Trap,
+}
+
+/// A protocol given by a table. A message without a rule is consumed and changes nothing; a local event is
+/// possible exactly in the states that have a rule for it. Several outcomes of one rule are a call of `choose`.
+#[derive(Clone, Debug, Default)]
+pub struct Toy {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Messages that `init` sends: sender, destination and content. Every node begins in state 0.
+    pub initial: Vec<(NodeId, NodeId, u8)>,
+    /// The rules.
+    pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
+    /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
+    /// `always` property, named `forbidden`, of system scope.
+    pub forbidden: Vec<Vec<Option<ToyState>>>,
+}
+
+impl Toy {
+    /// A system without rules.
+    pub fn new(nodes: u32) -> Self {
+        Self { nodes, ..Self::default() }
+    }
+
+    /// Adds a rule with one outcome.
+    #[must_use]
+    pub fn rule(
+        mut self,
+        node: NodeId,
+        state: ToyState,
+        on: ToyTrigger,
+        next: ToyState,
+        sent: &[(NodeId, u8)],
+    ) -> Self {
+        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Go(next, sent.to_vec()));
+        self
+    }
+
+    /// Adds a rule that traps.
+    #[must_use]
+    pub fn trap(mut self, node: NodeId, state: ToyState, on: ToyTrigger) -> Self {
+        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Trap);
+        self
+    }
+
+    /// Adds a message that is in flight from the start.
+    #[must_use]
+    pub fn in_flight(mut self, from: NodeId, to: NodeId, content: u8) -> Self {
+        self.initial.push((from, to, content));
+        self
+    }
+
+    /// Forbids a tuple of local states.
+    #[must_use]
+    pub fn forbid(mut self, states: &[Option<ToyState>]) -> Self {
+        self.forbidden.push(states.to_vec());
+        self
+    }
+
+    /// A random system. The same seed gives the same system on every machine.
+    ///
+    /// Finite by construction: handling a message sends only smaller contents, and a local event, which can send
+    /// anything, makes the state larger; so a run has boundedly many local events between messages.
+    pub fn random(seed: u64, nodes: u32) -> Self {
+        let mut dice = Dice(seed);
+        let (states, contents) = (2 + dice.below(3) as ToyState, 1 + dice.below(3) as u8);
+        let mut toy = Self::new(nodes);
+        for node in 0..nodes {
+            for state in 0..states {
+                for from in 0..nodes {
+                    for content in 0..contents {
+                        if dice.below(10) < 4 {
+                            let on = ToyTrigger::Message(from, content);
+                            let outcomes = toy.random_outcomes(&mut dice, 0..states, content);
+                            toy.rules.insert((node, state, on), outcomes);
+                        }
+                    }
+                }
+                if state + 1 < states && dice.below(10) < 4 {
+                    let on = ToyTrigger::Local(dice.below(2) as u8);
+                    let outcomes = toy.random_outcomes(&mut dice, state + 1..states, contents);
+                    toy.rules.insert((node, state, on), outcomes);
+                }
+            }
+        }
+        for _ in 0..1 + dice.below(3) {
+            let (from, to) = (dice.below(nodes), dice.below(nodes));
+            toy.initial.push((from, to, dice.below(u32::from(contents)) as u8));
+        }
+        for _ in 0..1 + dice.below(2) {
+            let tuple = (0..nodes).map(|_| (dice.below(3) > 0).then(|| dice.below(u32::from(states)) as ToyState));
+            toy.forbidden.push(tuple.collect());
+        }
+        toy
+    }
+
+    /// One or two outcomes; the messages sent have contents below `contents`.
+    fn random_outcomes(&self, dice: &mut Dice, next: std::ops::Range<ToyState>, contents: u8) -> Vec<ToyOutcome> {
+        let count = 1 + u32::from(dice.below(8) == 0);
+        (0..count)
+            .map(|_| {
+                let sent = (0..dice.below(3))
+                    .filter(|_| contents > 0)
+                    .map(|_| (dice.below(self.nodes), dice.below(u32::from(contents.max(1))) as u8));
+                let sent = sent.collect();
+                ToyOutcome::Go(next.start + dice.below(u32::from(next.end - next.start)) as ToyState, sent)
+            })
+            .collect()
+    }
+
+    /// The outcomes of a trigger, the implicit one included.
+    pub fn outcomes(&self, node: NodeId, state: ToyState, on: ToyTrigger) -> Vec<ToyOutcome> {
+        match self.rules.get(&(node, state, on)) {
+            Some(outcomes) => outcomes.clone(),
+            None => vec![ToyOutcome::Go(state, Vec::new())],
+        }
+    }
+
+    /// The names of the local events possible in a state.
+    pub fn local_events(&self, node: NodeId, state: ToyState) -> Vec<u8> {
+        let rules = self.rules.range((node, state, ToyTrigger::Local(0))..=(node, state, ToyTrigger::Local(u8::MAX)));
+        rules.filter_map(|((_, _, on), _)| if let ToyTrigger::Local(name) = on { Some(*name) } else { None }).collect()
+    }
+
+    /// Whether a tuple of local states is forbidden.
+    pub fn is_forbidden(&self, states: &[ToyState]) -> bool {
+        let matches = |tuple: &Vec<Option<ToyState>>| {
+            tuple.iter().any(Option::is_some)
+                && tuple.iter().zip(states).all(|(wanted, state)| wanted.is_none_or(|wanted| wanted == *state))
+        };
+        self.forbidden.iter().any(matches)
+    }
+
+    /// Whether some forbidden tuple names this state of this node.
+    fn matters(&self, node: NodeId, state: ToyState) -> bool {
+        self.forbidden.iter().any(|tuple| tuple[node as usize] == Some(state))
+    }
+}
+
+impl MachineFactory for Arc<Toy> {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(ToyMachine { toy: Self::clone(self), node: 0, state: 0 }))
+    }
+}
+
+struct ToyMachine {
+    toy: Arc<Toy>,
+    node: NodeId,
+    state: ToyState,
+}
+
+impl Machine for ToyMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        let content = snapshot.and_then(Snapshot::content::<(NodeId, ToyState)>);
+        (self.node, self.state) = content.copied().unwrap_or_default();
+        Ok(())
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        let on = match input {
+            Input::Init { node, .. } => {
+                (self.node, self.state) = (node, 0);
+                let initial = self.toy.initial.iter().filter(|(from, ..)| *from == node);
+                effects.sent = initial.map(|(_, to, content)| Envelope { to: *to, payload: vec![*content] }).collect();
+                return Ok(());
+            }
+            Input::Message { src, payload } => ToyTrigger::Message(src, payload[0]),
+            Input::Local(event) => ToyTrigger::Local(event.payload[0]),
+        };
+        let mut outcomes = self.toy.outcomes(self.node, self.state, on);
+        let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
+        let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
+        if alternatives > 1 {
+            effects.choices.push(Choice { picked, alternatives });
+        }
+        match outcomes.swap_remove(picked as usize) {
+            ToyOutcome::Go(next, sent) => {
+                self.state = next;
+                effects.sent = sent.iter().map(|(to, content)| Envelope { to: *to, payload: vec![*content] }).collect();
+                Ok(())
+            }
+            ToyOutcome::Trap => Err(Fault { kind: FaultKind::Trap, message: format!("toy trap in {}", self.state) }),
+        }
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(vec![self.state])
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        let names = self.toy.local_events(self.node, self.state).into_iter();
+        let event = |name| LocalEvent { name: format!("local{name}"), kind: LocalKind::Internal, payload: vec![name] };
+        Ok(names.map(event).collect())
+    }
+
+    fn view(&mut self, _property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.toy.matters(self.node, self.state).then(|| vec![self.state]))
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        Snapshot::new((self.node, self.state), 2)
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        let (kind, scope) = (PropertyKind::Always, PropertyScope::System);
+        Ok(vec![Property { name: "forbidden".to_owned(), kind, scope }])
+    }
+
+    fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        // A state that no tuple names is like any other such state: 255 is never named.
+        let states: Vec<ToyState> = views.iter().map(|view| view.map_or(u8::MAX, |view| view[0])).collect();
+        Ok(if self.toy.is_forbidden(&states) { Err(format!("{states:?} is forbidden")) } else { Ok(()) })
+    }
+
+    fn keep_log(&mut self, _keep: bool) {}
+}
+
+/// A small reproducible random number generator (splitmix64), so that toys need no dependency.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % u64::from(bound.max(1))) as u32
+    }
+}

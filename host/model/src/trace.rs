@@ -1,0 +1,162 @@
+//! A path of events from the start of a cluster, as a document that replays.
+//!
+//! A trace speaks of contents, never of ids, so that it can be replayed without the search that found it.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::machine::{Choice, Envelope, Fault, LocalEvent, LocalKind, NodeId, PropertyKind};
+use crate::scenario::Scenario;
+
+/// The version of the format that this build writes and reads.
+pub const TRACE_VERSION: u32 = 1;
+
+/// Bytes that are written as lower-case hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex(pub Vec<u8>);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+        match digits {
+            Some(digits) if digits.len() % 2 == 0 => {
+                Ok(Self(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
+            }
+            _ => Err(serde::de::Error::custom(format!("`{text}` is not an even number of hexadecimal digits"))),
+        }
+    }
+}
+
+/// Which plugin a trace belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginRef {
+    /// The name that the plugin gives itself, or that of its file.
+    pub name: String,
+    /// The version that the plugin gives itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `blake3:` and the digest of the component; absent in traces that are meant for every build of the plugin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// What happens in one step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TraceEvent {
+    /// The node receives a message that is in flight.
+    Deliver {
+        /// The sender.
+        from: NodeId,
+        /// The content.
+        payload: Hex,
+    },
+    /// A local event of the node.
+    Local {
+        /// What people call it.
+        name: String,
+        /// Why it can happen.
+        cause: LocalKind,
+        /// The argument.
+        #[serde(default)]
+        payload: Hex,
+    },
+}
+
+impl TraceEvent {
+    /// The same event in the words of the machine.
+    pub fn from_local(event: &LocalEvent) -> Self {
+        Self::Local { name: event.name.clone(), cause: event.kind, payload: Hex(event.payload.clone()) }
+    }
+}
+
+/// A message that a step sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sent {
+    /// The destination.
+    pub to: NodeId,
+    /// The content.
+    pub payload: Hex,
+}
+
+impl From<&Envelope> for Sent {
+    fn from(envelope: &Envelope) -> Self {
+        Self { to: envelope.to, payload: Hex(envelope.payload.clone()) }
+    }
+}
+
+/// One event of a trace, with what it did when the trace was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceStep {
+    /// The node where it happens.
+    pub node: NodeId,
+    /// What happens.
+    pub event: TraceEvent,
+    /// The answers to the handler's calls of `choose`, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+    /// The messages sent, in order; absent where a replay need not compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Vec<Sent>>,
+    /// The canonical encoding of the node's state afterwards; absent where a replay need not compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Hex>,
+}
+
+/// What a trace shows at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Finding {
+    /// A property: violated if it is an `always`, reached if it is a `sometimes`.
+    Property {
+        /// Its name.
+        name: String,
+        /// What it claims.
+        kind: PropertyKind,
+        /// Why it does not hold, in the plugin's words; empty for a witness.
+        message: String,
+    },
+    /// A property that could not be evaluated.
+    Broken {
+        /// Its name.
+        property: String,
+        /// What went wrong.
+        fault: Fault,
+    },
+    /// The last event made the guest misbehave.
+    Fault {
+        /// Where.
+        node: NodeId,
+        /// How.
+        fault: Fault,
+    },
+}
+
+/// A path of events from the start of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// [`TRACE_VERSION`] when it was written.
+    pub trace_version: u32,
+    /// The plugin that it belongs to.
+    pub plugin: PluginRef,
+    /// The cluster that it starts.
+    pub scenario: Scenario,
+    /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub init_choices: Vec<Vec<Choice>>,
+    /// What it shows at the end; absent for a mere path, such as a start state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
+    /// The events.
+    pub steps: Vec<TraceStep>,
+}
