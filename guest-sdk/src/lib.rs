@@ -1,1 +1,112 @@
-//! x
+//! Write a distributed protocol in Rust; check it with `host`.
+//!
+//! A protocol is a type that implements [`Protocol`]: what its nodes know ([`Protocol::State`]), what they tell
+//! each other ([`Protocol::Message`]), what can happen to a node by itself ([`Protocol::Local`]), and what must
+//! hold ([`Protocol::properties`]). [`export!`] makes it a plugin; [`test::Cluster`] runs it natively,
+//! so that unit tests need no WebAssembly.
+//!
+//! ```
+//! use guest_sdk::{About, Context, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// Every node greets every node once.
+//! struct Greeting;
+//!
+//! #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+//! struct Hello;
+//!
+//! /// How many greetings arrived.
+//! #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+//! struct Heard(u32);
+//!
+//! impl Protocol for Greeting {
+//!     const ABOUT: About = guest_sdk::about!().nodes(2);
+//!     type State = Heard;
+//!     type Message = Hello;
+//!     type Local = Never;
+//!     type Durable = Never;
+//!
+//!     fn configure(_: &mut Parameters) -> Result<Self, ParameterError> {
+//!         Ok(Greeting)
+//!     }
+//!
+//!     fn init(&self, ctx: &mut Context<Hello>, _: Option<Never>) -> Heard {
+//!         ctx.broadcast(Hello);
+//!         Heard::default()
+//!     }
+//!
+//!     fn handle_message(&self, _: &mut Context<Hello>, state: &mut Heard, _from: NodeId, _: Hello) {
+//!         state.0 += 1;
+//!     }
+//!
+//!     fn properties(claims: &mut Properties<Self>) {
+//!         claims.always("heard-no-more-than-sent").node(
+//!             |_, state| Some(state.0),
+//!             |heard| if *heard <= 2 { Ok(()) } else { Err(format!("{heard} greetings of 2 nodes")) },
+//!         );
+//!     }
+//! }
+//!
+//! guest_sdk::export!(Greeting);
+//!
+//! let mut cluster = guest_sdk::test::Cluster::<Greeting>::new(2, &[])?;
+//! assert_eq!(cluster.in_flight().len(), 4);
+//! cluster.settle();
+//! assert_eq!(cluster.state(1), &Heard(2));
+//! # Ok::<(), ParameterError>(())
+//! ```
+
+mod about;
+mod canonical;
+mod context;
+mod parameters;
+mod property;
+mod protocol;
+mod seat;
+
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+pub mod wasm;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub mod test;
+
+pub use about::{About, Network};
+pub use canonical::{Canonical, Never};
+pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
+pub use parameters::{Parameter, ParameterError, Parameters};
+pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
+pub use protocol::Protocol;
+
+/// A node of the cluster: 0 up to, not including, the cluster size.
+pub type NodeId = u32;
+
+/// Makes a [`Protocol`] the plugin that this crate builds to. Once a crate; does nothing in a native build.
+///
+/// The crate type must be `cdylib` (and `rlib` for tests of its own).
+#[macro_export]
+macro_rules! export {
+    ($protocol:ty) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            ::std::thread_local! {
+                static NODE: ::std::cell::RefCell<::std::option::Option<$crate::wasm::Node<$protocol>>> =
+                    const { ::std::cell::RefCell::new(::std::option::Option::None) };
+            }
+
+            struct Plugin;
+
+            impl $crate::wasm::Plugin for Plugin {
+                type Protocol = $protocol;
+
+                fn with<R>(
+                    run: impl ::std::ops::FnOnce(&mut ::std::option::Option<$crate::wasm::Node<$protocol>>) -> R,
+                ) -> R {
+                    NODE.with_borrow_mut(run)
+                }
+            }
+
+            $crate::wasm::export_plugin!(Plugin with_types_in $crate::wasm::bindings);
+        };
+    };
+}

@@ -1,0 +1,128 @@
+//! The canonical encoding of states, messages and views: postcard over types without hidden order.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A value whose encoding is canonical: equal values have equal bytes.
+///
+/// Never implemented by hand. Derive `Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize`.
+///
+/// The bounds keep out what would make a checker lie. A `HashMap` or `HashSet` has no `Hash`: its order
+/// depends on how it was filled, so one state would have many encodings. Floating point numbers have no `Eq`:
+/// NaN differs from itself.
+///
+/// ```compile_fail,E0277
+/// # use serde::{Deserialize, Serialize};
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// struct State {
+///     votes: std::collections::HashMap<u32, u32>,
+/// }
+/// # fn state<T: guest_sdk::Canonical>() {}
+/// # state::<State>();
+/// ```
+///
+/// Leaving out `Hash` does not help, and its error says what to use instead.
+///
+/// ```compile_fail,E0277
+/// # use serde::{Deserialize, Serialize};
+/// #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// struct State {
+///     voters: std::collections::HashSet<u32>,
+/// }
+/// # fn state<T: guest_sdk::Canonical>() {}
+/// # state::<State>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # fn state<T: guest_sdk::Canonical>() {}
+/// state::<std::collections::HashSet<u32>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # fn state<T: guest_sdk::Canonical>() {}
+/// state::<f64>();
+/// ```
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// struct State {
+///     votes: std::collections::BTreeMap<u32, u32>,
+/// }
+/// # fn state<T: guest_sdk::Canonical>() {}
+/// # state::<State>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no canonical encoding, so it cannot be (part of) a state, message, local event or view",
+    label = "needs `Clone + Debug + Eq + Hash + Serialize + Deserialize`",
+    note = "derive Clone, Debug, PartialEq, Eq, Hash, serde::Serialize and serde::Deserialize",
+    note = "use BTreeMap and BTreeSet: the order of a HashMap or HashSet depends on how it was filled, so equal states would differ",
+    note = "use integers or fixed point: floating point numbers have no total equality"
+)]
+pub trait Canonical: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Canonical for T {}
+
+/// No value at all: the [`Local`](crate::Protocol::Local) of a protocol without local events, the
+/// [`Durable`](crate::Protocol::Durable) of one that loses everything at a reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Never {}
+
+/// The canonical bytes of a value.
+///
+/// # Panics
+///
+/// A hand-written `Serialize` that postcard cannot take, such as a sequence of unknown length.
+pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    // The size is computed first because the bytes leave through the component boundary, which gives back what
+    // was allocated too much by allocating again.
+    postcard::experimental::serialized_size(value)
+        .and_then(|bytes| postcard::to_extend(value, Vec::with_capacity(bytes)))
+        .unwrap_or_else(|error| panic!("{} cannot be encoded: {error}", std::any::type_name::<T>()))
+}
+
+/// The value with these bytes, all of them; `None` if there is none.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Some(value),
+        _ => None,
+    }
+}
+
+/// The value as JSON; where JSON has no form for it (a map whose keys are tuples), its `Debug` form as a JSON string.
+#[cfg(any(test, target_arch = "wasm32"))]
+pub(crate) fn json<T: Serialize + Debug>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| json_string(&format!("{value:?}")))
+}
+
+/// A JSON string.
+#[cfg(any(test, target_arch = "wasm32"))]
+pub(crate) fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn decoding_takes_all_the_bytes_or_fails() {
+        let bytes = encode(&(1u32, "two"));
+        assert_eq!(bytes.capacity(), bytes.len());
+        assert_eq!(decode::<(u32, String)>(&bytes), Some((1, "two".to_owned())));
+        assert_eq!(decode::<u32>(&bytes), None);
+        assert_eq!(decode::<(u32, String, u8)>(&bytes), None);
+    }
+
+    #[test]
+    fn a_value_without_a_json_form_is_shown_all_the_same() {
+        assert_eq!(json(&BTreeMap::from([(1, "a")])), r#"{"1":"a"}"#);
+        assert_eq!(json(&BTreeMap::from([((1, 2), 'a')])), r#""{(1, 2): 'a'}""#);
+    }
+}

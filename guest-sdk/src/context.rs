@@ -1,0 +1,147 @@
+//! What a handler can do besides changing its state.
+
+use std::fmt::Display;
+
+use crate::NodeId;
+
+/// Where `choose` and `log` lead: the host, or a test.
+pub(crate) trait Environment {
+    fn choose(&mut self, alternatives: u32) -> u32;
+    fn log(&mut self, line: &str);
+}
+
+/// The out-parameter of the handlers: who this node is, and the effects that the handler has.
+///
+/// Effects are collected in order and take place when the handler returns; one that panics has none.
+pub struct Context<'a, M> {
+    me: NodeId,
+    nodes: u32,
+    sent: Vec<(NodeId, M)>,
+    environment: &'a mut dyn Environment,
+}
+
+impl<'a, M> Context<'a, M> {
+    pub(crate) fn new(me: NodeId, nodes: u32, environment: &'a mut dyn Environment) -> Self {
+        Self { me, nodes, sent: Vec::new(), environment }
+    }
+
+    pub(crate) fn into_sent(self) -> Vec<(NodeId, M)> {
+        self.sent
+    }
+
+    /// This node.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// Number of nodes in the cluster, this one included.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The smallest number of nodes that is more than half of them.
+    pub fn majority(&self) -> usize {
+        self.nodes as usize / 2 + 1
+    }
+
+    /// Sends a message; to this node itself too, through the network like any other.
+    ///
+    /// # Panics
+    ///
+    /// There is no such node.
+    pub fn send(&mut self, to: NodeId, message: M) {
+        assert!(to < self.nodes, "sent to node {to} of a cluster of {}", self.nodes);
+        self.sent.push((to, message));
+    }
+
+    /// Sends a message to every node, this one included, in the order of the nodes.
+    pub fn broadcast(&mut self, message: M)
+    where
+        M: Clone,
+    {
+        self.sent.reserve(self.nodes as usize);
+        self.sent.extend((0..self.nodes).map(|to| (to, message.clone())));
+    }
+
+    /// Nondeterminism: a number below `alternatives`. The checker explores every answer.
+    ///
+    /// # Panics
+    ///
+    /// `alternatives` is 0.
+    pub fn choose(&mut self, alternatives: u32) -> u32 {
+        assert!(alternatives > 0, "a choice among nothing");
+        self.environment.choose(alternatives)
+    }
+
+    /// A line for people, shown when a trace is replayed; no influence on anything.
+    ///
+    /// The line is formatted in a search too, where nobody reads it: pass `format_args!(..)` in place of a `String`,
+    /// and log what explains, not everything.
+    pub fn log(&mut self, line: impl Display) {
+        self.environment.log(&line.to_string());
+    }
+}
+
+/// Why a local event can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalKind {
+    /// A timer that is due.
+    Timer,
+    /// A call of the application above the protocol.
+    Application,
+    /// A step that the protocol takes by itself.
+    Internal,
+}
+
+/// Something that can happen to one node without a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalEvent<L> {
+    /// What people call it.
+    pub name: &'static str,
+    /// Why it can happen.
+    pub kind: LocalKind,
+    /// What [`Protocol::handle_local`](crate::Protocol::handle_local) gets.
+    pub event: L,
+}
+
+/// The out-parameter of [`Protocol::local_events`](crate::Protocol::local_events): who this node is, and what can happen to it.
+pub struct LocalEvents<L> {
+    me: NodeId,
+    nodes: u32,
+    listed: Vec<LocalEvent<L>>,
+}
+
+impl<L> LocalEvents<L> {
+    pub(crate) fn new(me: NodeId, nodes: u32) -> Self {
+        Self { me, nodes, listed: Vec::new() }
+    }
+
+    pub(crate) fn into_listed(self) -> Vec<LocalEvent<L>> {
+        self.listed
+    }
+
+    /// This node.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// Number of nodes in the cluster, this one included.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// A timer that is set can fire at any moment: there is no time in a model.
+    pub fn timer(&mut self, name: &'static str, event: L) {
+        self.listed.push(LocalEvent { name, kind: LocalKind::Timer, event });
+    }
+
+    /// The application above the protocol can make this call.
+    pub fn application(&mut self, name: &'static str, event: L) {
+        self.listed.push(LocalEvent { name, kind: LocalKind::Application, event });
+    }
+
+    /// The protocol can take this step by itself.
+    pub fn internal(&mut self, name: &'static str, event: L) {
+        self.listed.push(LocalEvent { name, kind: LocalKind::Internal, event });
+    }
+}

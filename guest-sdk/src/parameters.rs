@@ -1,0 +1,203 @@
+//! The configuration of a protocol: declared, parsed and listed by the same lines of code.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use crate::Protocol;
+
+/// One key of the configuration, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The key.
+    pub name: &'static str,
+    /// The value where the configuration leaves the key out.
+    pub default_value: String,
+    /// What it does, with the values it takes where they are few.
+    pub meaning: String,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// A line is not `key=value`.
+    #[error("configuration line {line:?} is not key=value")]
+    Malformed {
+        /// The line.
+        line: String,
+    },
+    /// A key comes twice.
+    #[error("parameter {key} is given twice")]
+    Twice {
+        /// The key.
+        key: String,
+    },
+    /// The protocol has no such parameter.
+    #[error("there is no parameter {key}; known are: {known}")]
+    Unknown {
+        /// The key.
+        key: String,
+        /// The parameters that there are, separated by commas.
+        known: String,
+    },
+    /// The value is none that the parameter can take.
+    #[error("parameter {key} cannot be {value:?}: {reason}")]
+    Value {
+        /// The key.
+        key: String,
+        /// The value that was given.
+        value: String,
+        /// What is wrong with it, or what would be right.
+        reason: String,
+    },
+}
+
+/// The configuration that was given, and what the protocol asked of it.
+///
+/// ```
+/// # use guest_sdk::{ParameterError, Parameters};
+/// #[derive(Clone, Copy)]
+/// enum Mode { Fast, Safe }
+///
+/// fn configure(parameters: &mut Parameters) -> Result<(u32, Mode), ParameterError> {
+///     let retries = parameters.get("retries", 3, "how often a request is sent again")?;
+///     let mode = parameters.choice("mode", &[("safe", Mode::Safe), ("fast", Mode::Fast)], "what to prefer")?;
+///     Ok((retries, mode))
+/// }
+/// ```
+pub struct Parameters<'a> {
+    nodes: u32,
+    given: BTreeMap<&'a str, &'a str>,
+    asked: Vec<Parameter>,
+}
+
+impl<'a> Parameters<'a> {
+    /// Number of nodes in the cluster.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The value of a parameter, or its default.
+    ///
+    /// # Errors
+    ///
+    /// The value given cannot be parsed.
+    pub fn get<T>(&mut self, name: &'static str, default: T, meaning: &str) -> Result<T, ParameterError>
+    where
+        T: FromStr<Err: Display> + Display,
+    {
+        let value = match self.given.get(name) {
+            None => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|error: T::Err| self.reject(name, error)),
+        };
+        self.asked.push(Parameter { name, default_value: default.to_string(), meaning: meaning.to_owned() });
+        Ok(value?.unwrap_or(default))
+    }
+
+    /// The value of a parameter that is one of a few words; the first is the default.
+    ///
+    /// # Errors
+    ///
+    /// The value given is none of the words.
+    ///
+    /// # Panics
+    ///
+    /// There are no words.
+    pub fn choice<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &[(&str, T)],
+        meaning: &str,
+    ) -> Result<T, ParameterError> {
+        let (default_word, default) = words.first().expect("a parameter takes at least one value");
+        let list = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let value = match self.given.get(name) {
+            None => Ok(*default),
+            Some(text) => match words.iter().find(|(word, _)| word == text) {
+                Some((_, value)) => Ok(*value),
+                None => Err(self.reject(name, format_args!("it is one of {list}"))),
+            },
+        };
+        let default_value = (*default_word).to_owned();
+        self.asked.push(Parameter { name, default_value, meaning: format!("{meaning} (one of {list})") });
+        value
+    }
+
+    /// An error for a parameter whose value is well-formed but does not fit, such as more proposers than nodes.
+    pub fn reject(&self, name: &str, reason: impl Display) -> ParameterError {
+        let value = self.given.get(name).copied().unwrap_or("left out");
+        ParameterError::Value { key: name.to_owned(), value: value.to_owned(), reason: reason.to_string() }
+    }
+
+    /// Reads one `key=value` a line.
+    pub(crate) fn parse(config: &'a str, nodes: u32) -> Result<Self, ParameterError> {
+        let mut given = BTreeMap::new();
+        for line in config.lines() {
+            let Some((key, value)) = line.split_once('=') else {
+                return Err(ParameterError::Malformed { line: line.to_owned() });
+            };
+            if given.insert(key, value).is_some() {
+                return Err(ParameterError::Twice { key: key.to_owned() });
+            }
+        }
+        Ok(Self { nodes, given, asked: Vec::new() })
+    }
+
+    /// After the protocol asked for all it wants: what is left over is unknown.
+    pub(crate) fn finish(self) -> Result<(), ParameterError> {
+        match self.given.keys().find(|key| self.asked.iter().all(|parameter| parameter.name != **key)) {
+            None => Ok(()),
+            Some(key) => {
+                let mut known = self.asked.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
+                if known.is_empty() {
+                    known.push_str("none");
+                }
+                Err(ParameterError::Unknown { key: (*key).to_owned(), known })
+            }
+        }
+    }
+
+    /// The parameters of a protocol, by asking it to configure itself with nothing given.
+    ///
+    /// # Panics
+    ///
+    /// The protocol refuses its own defaults.
+    pub fn of<P: Protocol>() -> Vec<Parameter> {
+        let mut parameters = Parameters { nodes: P::ABOUT.nodes, given: BTreeMap::new(), asked: Vec::new() };
+        if let Err(error) = P::configure(&mut parameters) {
+            panic!("the defaults of {} are refused: {error}", P::ABOUT.name);
+        }
+        parameters.asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(config: &str) -> Result<(u32, bool), ParameterError> {
+        let mut parameters = Parameters::parse(config, 3)?;
+        let retries = parameters.get("retries", 3, "how often")?;
+        let safe = parameters.choice("mode", &[("safe", true), ("fast", false)], "what to prefer")?;
+        assert_eq!(parameters.asked[1].meaning, "what to prefer (one of safe, fast)");
+        parameters.finish()?;
+        Ok((retries, safe))
+    }
+
+    #[test]
+    fn values_override_defaults() {
+        assert_eq!(read(""), Ok((3, true)));
+        assert_eq!(read("retries=5"), Ok((5, true)));
+        assert_eq!(read("mode=fast\nretries=0"), Ok((0, false)));
+    }
+
+    #[test]
+    fn errors_name_the_key_and_the_remedy() {
+        let message = |config| read(config).unwrap_err().to_string();
+        assert_eq!(message("retries"), r#"configuration line "retries" is not key=value"#);
+        assert_eq!(message("mode=safe\nmode=safe"), "parameter mode is given twice");
+        assert_eq!(message("retrys=1"), "there is no parameter retrys; known are: retries, mode");
+        assert_eq!(message("retries=x"), r#"parameter retries cannot be "x": invalid digit found in string"#);
+        assert_eq!(message("mode=slow"), r#"parameter mode cannot be "slow": it is one of safe, fast"#);
+    }
+}

@@ -1,0 +1,182 @@
+//! What must hold, over typed views of the nodes' states.
+
+use crate::canonical::{decode, encode};
+use crate::{Canonical, Protocol};
+
+/// What a property claims about the reachable states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyKind {
+    /// Holds in every reachable state.
+    Always,
+    /// Holds in at least one reachable state.
+    Sometimes,
+    /// Holds at some point of every fair execution.
+    Eventually,
+}
+
+/// What a property reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyScope {
+    /// One node; checked for each node by itself.
+    Node,
+    /// All nodes together.
+    System,
+}
+
+/// A property that a protocol declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// What people call it.
+    pub name: &'static str,
+    /// What it claims.
+    pub kind: PropertyKind,
+    /// What it reads.
+    pub scope: PropertyScope,
+}
+
+/// The out-parameter of [`Protocol::properties`].
+///
+/// One declaration is all there is to a property: name, kind, scope, view and check. A view is what the
+/// property reads of one node: `None` says that the node, as it is now, cannot matter. The fewer distinct views there
+/// are, the faster the search; a property that needs everything returns the state.
+///
+/// ```
+/// # use guest_sdk::{Properties, Protocol};
+/// # fn properties<P: Protocol<State = Option<u64>>>(claims: &mut Properties<P>) {
+/// claims.always("agreement").system(
+///     |_, state| *state,
+///     |views| {
+///         let mut decided = views.iter().flatten();
+///         match decided.next() {
+///             Some(first) if decided.any(|other| other != first) => Err(format!("decisions differ: {views:?}")),
+///             _ => Ok(()),
+///         }
+///     },
+/// );
+/// # }
+/// ```
+pub struct Properties<'a, P: Protocol> {
+    /// Index of the property that is declared next.
+    next: u32,
+    question: Question<'a, P>,
+}
+
+/// Declaring a property answers one question about it, if it is the one that is asked.
+enum Question<'a, P: Protocol> {
+    List(Vec<Property>),
+    View { property: u32, protocol: &'a P, state: &'a P::State, view: Option<Vec<u8>> },
+    Check { property: u32, views: &'a [Option<Vec<u8>>], outcome: Result<(), String> },
+}
+
+impl<'a, P: Protocol> Properties<'a, P> {
+    /// A property that holds in every reachable state. Where no node has a view it holds by definition.
+    pub fn always(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
+        self.claim(name, PropertyKind::Always)
+    }
+
+    /// A property that holds in at least one reachable state: something that must be possible.
+    pub fn sometimes(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
+        self.claim(name, PropertyKind::Sometimes)
+    }
+
+    /// A property that holds at some point of every fair execution: something that must come to pass.
+    pub fn eventually(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
+        self.claim(name, PropertyKind::Eventually)
+    }
+
+    fn claim(&mut self, name: &'static str, kind: PropertyKind) -> Claim<'_, 'a, P> {
+        let index = self.next;
+        self.next += 1;
+        Claim { name, kind, index, question: &mut self.question }
+    }
+}
+
+/// A property without its scope yet; ends in [`system`](Claim::system) or [`node`](Claim::node).
+#[must_use = "a property needs a scope: end with `.system(..)` or `.node(..)`"]
+pub struct Claim<'c, 'a, P: Protocol> {
+    name: &'static str,
+    kind: PropertyKind,
+    index: u32,
+    question: &'c mut Question<'a, P>,
+}
+
+impl<P: Protocol> Claim<'_, '_, P> {
+    /// About all nodes together: `check` gets one view a node, in the order of the nodes. Its error says
+    /// in words why the property does not hold.
+    pub fn system<V: Canonical>(
+        self,
+        view: impl FnOnce(&P, &P::State) -> Option<V>,
+        check: impl FnOnce(&[Option<V>]) -> Result<(), String>,
+    ) {
+        self.answer(PropertyScope::System, view, check);
+    }
+
+    /// About each node by itself: `check` gets its view. A node without a view fulfils an `always` property
+    /// and no other.
+    pub fn node<V: Canonical>(
+        self,
+        view: impl FnOnce(&P, &P::State) -> Option<V>,
+        check: impl FnOnce(&V) -> Result<(), String>,
+    ) {
+        let kind = self.kind;
+        self.answer(PropertyScope::Node, view, |views: &[Option<V>]| match views {
+            [Some(view)] => check(view),
+            [None] if kind == PropertyKind::Always => Ok(()),
+            [None] => Err("the node has no view of it".to_owned()),
+            _ => panic!("a property of one node is asked about {}", views.len()),
+        });
+    }
+
+    fn answer<V: Canonical>(
+        self,
+        scope: PropertyScope,
+        view: impl FnOnce(&P, &P::State) -> Option<V>,
+        check: impl FnOnce(&[Option<V>]) -> Result<(), String>,
+    ) {
+        match self.question {
+            Question::List(list) => list.push(Property { name: self.name, kind: self.kind, scope }),
+            Question::View { property, protocol, state, view: answer } if *property == self.index => {
+                *answer = view(protocol, state).map(|view| encode(&view));
+            }
+            Question::Check { property, views, outcome } if *property == self.index => {
+                let read = |bytes: &Vec<u8>| {
+                    decode(bytes).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
+                };
+                let views: Vec<Option<V>> = views.iter().map(|view| view.as_ref().map(read)).collect();
+                *outcome = check(&views);
+            }
+            Question::View { .. } | Question::Check { .. } => {}
+        }
+    }
+}
+
+/// The properties of a protocol.
+pub(crate) fn list<P: Protocol>() -> Vec<Property> {
+    match ask::<P>(Question::List(Vec::new())).0 {
+        Question::List(list) => list,
+        _ => unreachable!("the question stays the same"),
+    }
+}
+
+/// The view that a property has of a state.
+pub(crate) fn view<P: Protocol>(protocol: &P, state: &P::State, property: u32) -> Option<Vec<u8>> {
+    match ask(Question::View { property, protocol, state, view: None }) {
+        (Question::View { view, .. }, declared) if property < declared => view,
+        (_, declared) => panic!("there is no property {property}, only {declared}"),
+    }
+}
+
+/// Whether a property holds on views.
+pub(crate) fn check<P: Protocol>(property: u32, views: &[Option<Vec<u8>>]) -> Result<(), String> {
+    match ask::<P>(Question::Check { property, views, outcome: Ok(()) }) {
+        (Question::Check { outcome, .. }, declared) if property < declared => outcome,
+        (_, declared) => panic!("there is no property {property}, only {declared}"),
+    }
+}
+
+/// The question with its answer, and how many properties there are.
+fn ask<P: Protocol>(question: Question<'_, P>) -> (Question<'_, P>, u32) {
+    let mut claims = Properties { next: 0, question };
+    P::properties(&mut claims);
+    (claims.question, claims.next)
+}

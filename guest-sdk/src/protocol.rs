@@ -1,0 +1,71 @@
+//! What an author implements.
+
+use crate::{About, Canonical, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties};
+
+/// A distributed protocol.
+///
+/// `self` is the configuration, the same for every node and all the time; all that changes is in [`State`](Self::State).
+///
+/// # Determinism duty
+///
+/// What a method does is a function of its arguments and of the answers of [`Context::choose`]. No clock, no
+/// randomness, no global variables, no `HashMap` whose order shows in a message or a state.
+pub trait Protocol: Sized + 'static {
+    /// Name, version, usual number of nodes and network.
+    const ABOUT: About;
+
+    /// What one node knows. Two nodes in equal states behave alike, up to who they are.
+    type State: Canonical;
+
+    /// What nodes tell each other.
+    type Message: Canonical;
+
+    /// What can happen to a node without a message; [`Never`](crate::Never) if nothing can.
+    type Local: Canonical;
+
+    /// What survives a reset; [`Never`](crate::Never) if nothing does.
+    type Durable: Canonical;
+
+    /// Reads the configuration; this is where each parameter is declared.
+    ///
+    /// Which parameters are asked for must not depend on the values of others, since the list of
+    /// parameters for people comes from a call with nothing given.
+    ///
+    /// # Errors
+    ///
+    /// A value that cannot be used; the errors of [`Parameters`] fit.
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError>;
+
+    /// The first state of a node and its first messages. `durable` is what [`persist`](Self::persist) returned before
+    /// a reset; none at the first start.
+    fn init(&self, ctx: &mut Context<Self::Message>, durable: Option<Self::Durable>) -> Self::State;
+
+    /// A message arrived. It may be old, late, or there for the second time.
+    fn handle_message(
+        &self,
+        ctx: &mut Context<Self::Message>,
+        state: &mut Self::State,
+        from: NodeId,
+        message: Self::Message,
+    );
+
+    /// Lists what can happen in this state without a message, in an order that depends on the state alone.
+    fn local_events(&self, state: &Self::State, events: &mut LocalEvents<Self::Local>) {
+        let _ = (state, events);
+    }
+
+    /// One of the events that [`local_events`](Self::local_events) listed in this state happened.
+    fn handle_local(&self, ctx: &mut Context<Self::Message>, state: &mut Self::State, event: Self::Local) {
+        let _ = (ctx, state);
+        panic!("local event {event:?} is listed but not handled");
+    }
+
+    /// What a disk would hold in this state; nothing by default.
+    fn persist(&self, state: &Self::State) -> Option<Self::Durable> {
+        let _ = state;
+        None
+    }
+
+    /// What must hold; this is where each property is declared, in the same order every time.
+    fn properties(claims: &mut Properties<Self>);
+}

@@ -1,0 +1,61 @@
+//! One place in a cluster: a configured protocol that knows which node it is. The state is kept apart.
+
+use crate::context::{Context, Environment, LocalEvents};
+use crate::parameters::Parameters;
+use crate::{LocalEvent, NodeId, ParameterError, Protocol};
+
+/// Messages on their way out of a handler.
+pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
+
+/// Runs the handlers of a protocol as one node. Immutable.
+#[doc(hidden)]
+pub struct Seat<P> {
+    pub(crate) protocol: P,
+    me: NodeId,
+    nodes: u32,
+}
+
+impl<P: Protocol> Seat<P> {
+    /// Reads the configuration.
+    pub(crate) fn new(me: NodeId, nodes: u32, config: &str) -> Result<Self, ParameterError> {
+        let mut parameters = Parameters::parse(config, nodes)?;
+        let protocol = P::configure(&mut parameters)?;
+        parameters.finish()?;
+        Ok(Self { protocol, me, nodes })
+    }
+
+    pub(crate) fn init(&self, environment: &mut dyn Environment, durable: Option<P::Durable>) -> (P::State, Sent<P>) {
+        let mut ctx = Context::new(self.me, self.nodes, environment);
+        let state = self.protocol.init(&mut ctx, durable);
+        (state, ctx.into_sent())
+    }
+
+    pub(crate) fn handle_message(
+        &self,
+        environment: &mut dyn Environment,
+        state: &mut P::State,
+        from: NodeId,
+        message: P::Message,
+    ) -> Sent<P> {
+        let mut ctx = Context::new(self.me, self.nodes, environment);
+        self.protocol.handle_message(&mut ctx, state, from, message);
+        ctx.into_sent()
+    }
+
+    pub(crate) fn local_events(&self, state: &P::State) -> Vec<LocalEvent<P::Local>> {
+        let mut events = LocalEvents::new(self.me, self.nodes);
+        self.protocol.local_events(state, &mut events);
+        events.into_listed()
+    }
+
+    pub(crate) fn handle_local(
+        &self,
+        environment: &mut dyn Environment,
+        state: &mut P::State,
+        event: P::Local,
+    ) -> Sent<P> {
+        let mut ctx = Context::new(self.me, self.nodes, environment);
+        self.protocol.handle_local(&mut ctx, state, event);
+        ctx.into_sent()
+    }
+}

@@ -1,0 +1,270 @@
+//! A cluster inside a unit test: no WebAssembly, no threads, no time.
+//!
+//! [`Cluster`] plays one execution, event by event as the test says; [`Cluster::explore`] visits all of them.
+//! Messages and states go through their encoding on the way, so an encoding that loses something
+//! is noticed here and not in a search.
+
+mod explore;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+pub use explore::Explored;
+
+use crate::canonical::{decode, encode};
+use crate::context::Environment;
+use crate::seat::{Seat, Sent};
+use crate::{Canonical, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, property};
+
+/// A message that was sent and not yet delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InFlight<M> {
+    /// The sender.
+    pub from: NodeId,
+    /// The destination.
+    pub to: NodeId,
+    /// The content.
+    pub message: M,
+}
+
+/// The nodes of a protocol and the messages between them: one global state, and what leads to the next.
+pub struct Cluster<P: Protocol> {
+    seats: Rc<Vec<Seat<P>>>,
+    states: Vec<P::State>,
+    in_flight: Vec<InFlight<P::Message>>,
+    script: Script,
+}
+
+impl<P: Protocol> Clone for Cluster<P> {
+    fn clone(&self) -> Self {
+        Self {
+            seats: Rc::clone(&self.seats),
+            states: self.states.clone(),
+            in_flight: self.in_flight.clone(),
+            script: self.script.clone(),
+        }
+    }
+}
+
+impl<P: Protocol> Cluster<P> {
+    /// Nodes after `init`, in the order of the nodes, with parameters other than the defaults.
+    ///
+    /// # Errors
+    ///
+    /// The protocol refuses a parameter.
+    pub fn new(nodes: u32, parameters: &[(&str, &str)]) -> Result<Self, ParameterError> {
+        Self::scripted(nodes, parameters, &[])
+    }
+
+    /// As [`new`](Self::new), with answers to the `choose` calls of `init`.
+    ///
+    /// # Errors
+    ///
+    /// The protocol refuses a parameter.
+    pub fn scripted(nodes: u32, parameters: &[(&str, &str)], answers: &[u32]) -> Result<Self, ParameterError> {
+        let lines: Vec<String> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let config = lines.join("\n");
+        let seats = (0..nodes).map(|me| Seat::new(me, nodes, &config)).collect::<Result<Vec<_>, _>>()?;
+        let mut cluster = Self {
+            seats: Rc::new(seats),
+            states: Vec::new(),
+            in_flight: Vec::new(),
+            script: Script { answers: answers.iter().copied().collect(), ..Script::default() },
+        };
+        for me in 0..nodes {
+            let (state, sent) = cluster.seats[me as usize].init(&mut cluster.script, None);
+            cluster.states.push(round_trip(&state));
+            cluster.post(me, sent);
+        }
+        Ok(cluster)
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    /// The state of a node.
+    pub fn state(&self, node: NodeId) -> &P::State {
+        &self.states[node as usize]
+    }
+
+    /// The messages that were sent and not yet delivered, oldest first.
+    pub fn in_flight(&self) -> &[InFlight<P::Message>] {
+        &self.in_flight
+    }
+
+    /// The lines that the handlers logged so far.
+    pub fn log(&self) -> &[String] {
+        &self.script.log
+    }
+
+    /// Answers the next calls of `choose`, in order, after what was scripted before. Without a script the answer is 0.
+    pub fn answer(&mut self, answers: &[u32]) {
+        self.script.answers.extend(answers);
+    }
+
+    /// Delivers a message, given its place in [`in_flight`](Self::in_flight).
+    pub fn deliver(&mut self, index: usize) {
+        let InFlight { from, to, message } = self.in_flight.remove(index);
+        let seat = Rc::clone(&self.seats);
+        let state = &mut self.states[to as usize];
+        let sent = seat[to as usize].handle_message(&mut self.script, state, from, message);
+        *state = round_trip(state);
+        self.post(to, sent);
+    }
+
+    /// Delivers the oldest message that fits.
+    ///
+    /// # Panics
+    ///
+    /// There is none.
+    #[track_caller]
+    pub fn deliver_where(&mut self, fits: impl Fn(&InFlight<P::Message>) -> bool) {
+        match self.in_flight.iter().position(fits) {
+            Some(index) => self.deliver(index),
+            None => panic!("no such message in flight; there are {:?}", self.in_flight),
+        }
+    }
+
+    /// Loses a message, given its place in [`in_flight`](Self::in_flight).
+    pub fn lose(&mut self, index: usize) {
+        self.in_flight.remove(index);
+    }
+
+    /// Puts another copy of a message in flight, given its place in [`in_flight`](Self::in_flight).
+    pub fn duplicate(&mut self, index: usize) {
+        self.in_flight.push(self.in_flight[index].clone());
+    }
+
+    /// What can happen to a node without a message.
+    pub fn local_events(&self, node: NodeId) -> Vec<LocalEvent<P::Local>> {
+        self.seats[node as usize].local_events(self.state(node))
+    }
+
+    /// Makes the first local event of a node that has this name happen.
+    ///
+    /// # Panics
+    ///
+    /// No event of this name can happen now.
+    #[track_caller]
+    pub fn happen(&mut self, node: NodeId, name: &str) {
+        let events = self.local_events(node);
+        match events.iter().find(|event| event.name == name) {
+            Some(event) => self.happen_event(node, event.event.clone()),
+            None => panic!("{name} cannot happen to node {node} now; there are {events:?}"),
+        }
+    }
+
+    fn happen_event(&mut self, node: NodeId, event: P::Local) {
+        let seat = Rc::clone(&self.seats);
+        let state = &mut self.states[node as usize];
+        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(&event));
+        *state = round_trip(state);
+        self.post(node, sent);
+    }
+
+    /// Crashes a node and starts it again with what it persisted. Messages in flight stay in flight.
+    pub fn reset(&mut self, node: NodeId) {
+        let seat = &self.seats[node as usize];
+        let durable = seat.protocol.persist(self.state(node)).map(|durable| round_trip(&durable));
+        let (state, sent) = seat.init(&mut self.script, durable);
+        self.states[node as usize] = round_trip(&state);
+        self.post(node, sent);
+    }
+
+    /// Delivers messages, oldest first, until none is in flight; returns how many.
+    ///
+    /// # Panics
+    ///
+    /// Still not quiet after 1,000,000 messages.
+    pub fn settle(&mut self) -> usize {
+        for delivered in 0..1_000_000 {
+            if self.in_flight.is_empty() {
+                return delivered;
+            }
+            self.deliver(0);
+        }
+        panic!("messages without end");
+    }
+
+    /// Whether every `always` property holds in this state.
+    ///
+    /// # Errors
+    ///
+    /// The name of the first that does not, and why.
+    pub fn check(&self) -> Result<(), String> {
+        let properties = property::list::<P>();
+        let always = (0u32..).zip(&properties).filter(|(_, property)| property.kind == PropertyKind::Always);
+        for (index, property) in always {
+            self.check_property(index, property).map_err(|why| format!("{}: {why}", property.name))?;
+        }
+        Ok(())
+    }
+
+    /// Whether what a property claims is so in this state.
+    ///
+    /// # Errors
+    ///
+    /// Why not, in the property's words.
+    ///
+    /// # Panics
+    ///
+    /// There is no property of this name.
+    #[track_caller]
+    pub fn holds(&self, name: &str) -> Result<(), String> {
+        let properties = property::list::<P>();
+        let declared = (0u32..).zip(&properties).find(|(_, property)| property.name == name);
+        let Some((index, property)) = declared else { panic!("there is no property {name}; there are {properties:?}") };
+        self.check_property(index, property)
+    }
+
+    fn check_property(&self, index: u32, property: &Property) -> Result<(), String> {
+        let views: Vec<Option<Vec<u8>>> = self
+            .seats
+            .iter()
+            .zip(&self.states)
+            .map(|(seat, state)| property::view(&seat.protocol, state, index))
+            .collect();
+        match property.scope {
+            PropertyScope::System => property::check::<P>(index, &views),
+            PropertyScope::Node => views.chunks(1).enumerate().try_for_each(|(node, view)| {
+                property::check::<P>(index, view).map_err(|why| format!("node {node}: {why}"))
+            }),
+        }
+    }
+
+    fn post(&mut self, from: NodeId, sent: Sent<P>) {
+        let in_flight = sent.into_iter().map(|(to, message)| InFlight { from, to, message: round_trip(&message) });
+        self.in_flight.extend(in_flight);
+    }
+}
+
+/// Answers `choose` as the test wants, then with 0, and remembers what was asked.
+#[derive(Clone, Default)]
+struct Script {
+    answers: VecDeque<u32>,
+    /// Answer and number of alternatives of each call.
+    asked: Vec<(u32, u32)>,
+    log: Vec<String>,
+}
+
+impl Environment for Script {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        let answer = self.answers.pop_front().unwrap_or(0);
+        assert!(answer < alternatives, "the script answers {answer} where there are {alternatives} alternatives");
+        self.asked.push((answer, alternatives));
+        answer
+    }
+
+    fn log(&mut self, line: &str) {
+        self.log.push(line.to_owned());
+    }
+}
+
+/// The value that the other end of the network, or of a snapshot, has.
+fn round_trip<T: Canonical>(value: &T) -> T {
+    let back: Option<T> = decode(&encode(value));
+    assert_eq!(back.as_ref(), Some(value), "an encoding that loses something (a skipped field?)");
+    back.expect("equal to a value")
+}

@@ -1,0 +1,126 @@
+//! Every execution of a small cluster: breadth-first over global states, without reduction.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Cluster, InFlight};
+use crate::canonical::encode;
+use crate::{NodeId, Protocol};
+
+/// What [`Cluster::explore`] found. A global state is the states of all nodes and the multiset of messages in flight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored {
+    /// Distinct global states.
+    pub global_states: usize,
+    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once) and
+    /// local events, each once for every resolution of its choices.
+    pub transitions: usize,
+    /// Distinct states of all nodes, without the network.
+    pub system_states: usize,
+    /// Distinct states of each node.
+    pub local_states: Vec<usize>,
+    /// Global states in which nothing can happen.
+    pub terminal_states: usize,
+    /// Events on the shortest way to the furthest global state.
+    pub depth: usize,
+    /// The `always` property that is broken after the fewest events, and why.
+    pub broken: Option<String>,
+}
+
+/// A global state by content: the nodes' states in order, the messages in flight sorted.
+type Key = (Vec<Vec<u8>>, Vec<Vec<u8>>);
+
+impl<P: Protocol> Cluster<P> {
+    /// Visits every global state that this one leads to; network unordered, nothing lost, no resets.
+    ///
+    /// For tests of small configurations: all states are kept in memory, and a real search is the host's job.
+    ///
+    /// # Panics
+    ///
+    /// There are more than `global_states_max` global states.
+    pub fn explore(&self, global_states_max: usize) -> Explored {
+        let mut seen = BTreeSet::from([self.key()]);
+        let mut system_states = BTreeSet::new();
+        let mut local_states = vec![BTreeSet::new(); self.states.len()];
+        let mut queue = VecDeque::from([(self.clone(), 0)]);
+        let mut found = Explored {
+            global_states: 0,
+            transitions: 0,
+            system_states: 0,
+            local_states: Vec::new(),
+            terminal_states: 0,
+            depth: 0,
+            broken: None,
+        };
+        while let Some((cluster, depth)) = queue.pop_front() {
+            let (states, _) = cluster.key();
+            if system_states.insert(states.clone()) {
+                local_states.iter_mut().zip(states).for_each(|(seen, state)| {
+                    seen.insert(state);
+                });
+                found.broken = found.broken.or_else(|| cluster.check().err());
+            }
+            let successors = cluster.successors();
+            found.depth = depth;
+            found.transitions += successors.len();
+            found.terminal_states += usize::from(successors.is_empty());
+            for successor in successors {
+                if seen.insert(successor.key()) {
+                    assert!(seen.len() <= global_states_max, "more than {global_states_max} global states");
+                    queue.push_back((successor, depth + 1));
+                }
+            }
+        }
+        found.global_states = seen.len();
+        found.system_states = system_states.len();
+        found.local_states = local_states.iter().map(BTreeSet::len).collect();
+        found
+    }
+
+    /// The global states after each possible event, one for each resolution of its choices.
+    fn successors(&self) -> Vec<Self> {
+        let mut successors = Vec::new();
+        // Equal messages are one event: the first in flight stands for all.
+        let messages: BTreeMap<_, _> =
+            self.in_flight.iter().enumerate().rev().map(|(index, message)| (message_key(message), index)).collect();
+        for index in messages.into_values() {
+            self.resolutions(|next| next.deliver(index), &mut successors);
+        }
+        for node in 0..self.nodes() as NodeId {
+            for event in self.local_events(node) {
+                self.resolutions(|next| next.happen_event(node, event.event.clone()), &mut successors);
+            }
+        }
+        successors
+    }
+
+    /// Runs one event once for every resolution of its choices.
+    fn resolutions(&self, run: impl Fn(&mut Self), out: &mut Vec<Self>) {
+        let mut answers = Vec::new();
+        loop {
+            let mut next = self.clone();
+            next.script.answers = answers.iter().copied().collect();
+            next.script.asked.clear();
+            next.script.log.clear();
+            run(&mut next);
+            let mut asked = std::mem::take(&mut next.script.asked);
+            out.push(next);
+            // The last choice that has an answer left takes it; the ones after it start again.
+            while asked.last().is_some_and(|(answer, alternatives)| answer + 1 == *alternatives) {
+                asked.pop();
+            }
+            let Some((last, _)) = asked.last_mut() else { return };
+            *last += 1;
+            answers = asked.into_iter().map(|(answer, _)| answer).collect();
+        }
+    }
+
+    fn key(&self) -> Key {
+        let mut messages: Vec<Vec<u8>> = self.in_flight.iter().map(message_key).collect();
+        messages.sort_unstable();
+        (self.states.iter().map(encode).collect(), messages)
+    }
+}
+
+fn message_key<M: crate::Canonical>(in_flight: &InFlight<M>) -> Vec<u8> {
+    encode(&(in_flight.from, in_flight.to, &in_flight.message))
+}

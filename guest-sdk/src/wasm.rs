@@ -1,0 +1,195 @@
+//! The plugin side of the contract: bytes in, bytes out, around a typed [`Protocol`].
+//!
+//! Used by [`export!`](crate::export) only. The state lives in one static of the plugin, hence in linear memory, where
+//! the host captures and restores it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::canonical::{decode, encode, json, json_string};
+use crate::context::Environment;
+use crate::seat::{Seat, Sent};
+use crate::{LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, property};
+
+#[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, reason = "generated from wit/")]
+#[rustfmt::skip]
+pub mod bindings;
+
+pub use crate::__export_plugin as export_plugin;
+
+use bindings::exports::host::protocol::{defaults, describe, durable, node, specification};
+use bindings::host::protocol::{environment, types};
+
+/// A node after `init`.
+pub struct Node<P: Protocol> {
+    seat: Seat<P>,
+    state: P::State,
+}
+
+/// Where a plugin keeps its node: none before `init`.
+pub trait Plugin {
+    /// The protocol of this plugin.
+    type Protocol: Protocol;
+
+    /// Runs something on the node.
+    fn with<R>(run: impl FnOnce(&mut Option<Node<Self::Protocol>>) -> R) -> R;
+}
+
+/// What `choose` and `log` are outside of tests.
+struct Host;
+
+impl Environment for Host {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        environment::choose(alternatives)
+    }
+
+    fn log(&mut self, line: &str) {
+        environment::log(line);
+    }
+}
+
+impl<P: Plugin> node::Guest for P {
+    fn init(
+        me: NodeId,
+        nodes: u32,
+        config: String,
+        durable: Option<Vec<u8>>,
+    ) -> Result<Vec<types::Envelope>, String> {
+        explain_panics();
+        let seat = Seat::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
+        let durable = durable.map(|bytes| decode(&bytes).expect("what a reset left is what `persist` returned"));
+        let (state, sent) = seat.init(&mut Host, durable);
+        P::with(|node| *node = Some(Node { seat, state }));
+        Ok(envelopes::<P::Protocol>(sent))
+    }
+
+    fn handle_message(src: NodeId, message: Vec<u8>) -> Vec<types::Envelope> {
+        with_node::<P, _>(|Node { seat, state }| {
+            let message = decode(&message).unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
+            envelopes::<P::Protocol>(seat.handle_message(&mut Host, state, src, message))
+        })
+    }
+
+    fn local_events() -> Vec<types::LocalEvent> {
+        with_node::<P, _>(|Node { seat, state }| {
+            let local = |listed: crate::LocalEvent<_>| types::LocalEvent {
+                name: listed.name.to_owned(),
+                kind: match listed.kind {
+                    LocalKind::Timer => types::LocalKind::Timer,
+                    LocalKind::Application => types::LocalKind::Application,
+                    LocalKind::Internal => types::LocalKind::Internal,
+                },
+                payload: encode(&listed.event),
+            };
+            seat.local_events(state).into_iter().map(local).collect()
+        })
+    }
+
+    fn handle_local(event: types::LocalEvent) -> Vec<types::Envelope> {
+        with_node::<P, _>(|Node { seat, state }| {
+            let local = decode(&event.payload).unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
+            envelopes::<P::Protocol>(seat.handle_local(&mut Host, state, local))
+        })
+    }
+
+    fn serialize() -> Vec<u8> {
+        with_node::<P, _>(|node| encode(&node.state))
+    }
+}
+
+impl<P: Plugin> specification::Guest for P {
+    fn properties() -> Vec<types::Property> {
+        explain_panics();
+        let convert = |declared: crate::Property| types::Property {
+            name: declared.name.to_owned(),
+            kind: match declared.kind {
+                PropertyKind::Always => types::PropertyKind::Always,
+                PropertyKind::Sometimes => types::PropertyKind::Sometimes,
+                PropertyKind::Eventually => types::PropertyKind::Eventually,
+            },
+            scope: match declared.scope {
+                PropertyScope::Node => types::PropertyScope::Node,
+                PropertyScope::System => types::PropertyScope::System,
+            },
+        };
+        property::list::<P::Protocol>().into_iter().map(convert).collect()
+    }
+
+    fn view(property: u32) -> Option<Vec<u8>> {
+        with_node::<P, _>(|node| property::view(&node.seat.protocol, &node.state, property))
+    }
+
+    fn invariant(property: u32, views: Vec<Option<Vec<u8>>>) -> Result<(), String> {
+        explain_panics();
+        property::check::<P::Protocol>(property, &views)
+    }
+}
+
+impl<P: Plugin> defaults::Guest for P {
+    fn about() -> defaults::Plugin {
+        explain_panics();
+        let about = P::Protocol::ABOUT;
+        defaults::Plugin {
+            name: about.name.to_owned(),
+            version: about.version.to_owned(),
+            summary: about.summary.to_owned(),
+            nodes: about.nodes,
+            network: match about.network {
+                Network::Unordered => defaults::Network::Unordered,
+                Network::UnorderedDuplicating => defaults::Network::UnorderedDuplicating,
+                Network::Ordered => defaults::Network::Ordered,
+            },
+            identity: defaults::Identity::Serialized,
+            parameters: Parameters::of::<P::Protocol>()
+                .into_iter()
+                .map(|parameter| defaults::Parameter {
+                    name: parameter.name.to_owned(),
+                    default_value: parameter.default_value,
+                    meaning: parameter.meaning,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl<P: Plugin> describe::Guest for P {
+    fn state() -> String {
+        with_node::<P, _>(|node| json(&node.state))
+    }
+
+    fn message(message: Vec<u8>) -> String {
+        explain_panics();
+        match decode::<<P::Protocol as Protocol>::Message>(&message) {
+            Some(message) => json(&message),
+            None => json_string("not a message of this protocol"),
+        }
+    }
+}
+
+impl<P: Plugin> durable::Guest for P {
+    fn persist() -> Option<Vec<u8>> {
+        with_node::<P, _>(|node| node.seat.protocol.persist(&node.state).map(|durable| encode(&durable)))
+    }
+}
+
+fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
+    P::with(|node| run(node.as_mut().expect("the node is initialised first")))
+}
+
+fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
+    sent.into_iter().map(|(to, message)| types::Envelope { to, message: encode(&message) }).collect()
+}
+
+/// Makes a panic say why through `log` before it traps. For every function that works before `init`.
+fn explain_panics() {
+    static EXPLAINED: AtomicBool = AtomicBool::new(false);
+    if EXPLAINED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let message = panic.payload_as_str().unwrap_or("no message");
+        match panic.location() {
+            Some(place) => environment::log(&format!("panic: {message} ({}:{})", place.file(), place.line())),
+            None => environment::log(&format!("panic: {message}")),
+        }
+    }));
+}
