@@ -106,7 +106,7 @@ macro_rules! export {
                 }
             }
 
-            $crate::wasm::export_plugin!(Plugin with_types_in $crate::wasm::bindings);
+    $crate::wasm::export_plugin!(Plugin with_types_in $crate::wasm::bindings);
         };
     };
 }

@@ -151,15 +151,15 @@ impl<P: Protocol> Cluster<P> {
     pub fn happen(&mut self, node: NodeId, name: &str) {
         let events = self.local_events(node);
         match events.iter().find(|event| event.name == name) {
-            Some(event) => self.happen_event(node, event.event.clone()),
+            Some(event) => self.happen_event(node, &event.event),
             None => panic!("{name} cannot happen to node {node} now; there are {events:?}"),
         }
     }
 
-    fn happen_event(&mut self, node: NodeId, event: P::Local) {
+    fn happen_event(&mut self, node: NodeId, event: &P::Local) {
         let seat = Rc::clone(&self.seats);
         let state = &mut self.states[node as usize];
-        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(&event));
+        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(event));
         *state = round_trip(state);
         self.post(node, sent);
     }

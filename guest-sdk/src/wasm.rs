@@ -14,7 +14,7 @@ use crate::{LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope,
 #[rustfmt::skip]
 pub mod bindings;
 
-pub use crate::__export_plugin as export_plugin;
+pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{defaults, describe, durable, node, specification};
 use bindings::host::protocol::{environment, types};
@@ -48,12 +48,7 @@ impl Environment for Host {
 }
 
 impl<P: Plugin> node::Guest for P {
-    fn init(
-        me: NodeId,
-        nodes: u32,
-        config: String,
-        durable: Option<Vec<u8>>,
-    ) -> Result<Vec<types::Envelope>, String> {
+    fn init(me: NodeId, nodes: u32, config: String, durable: Option<Vec<u8>>) -> Result<Vec<types::Envelope>, String> {
         explain_panics();
         let seat = Seat::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
         let durable = durable.map(|bytes| decode(&bytes).expect("what a reset left is what `persist` returned"));

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use wit_bindgen_core::{Files, WorldGenerator};
 use wit_bindgen_core::wit_parser::Resolve;
+use wit_bindgen_core::{Files, WorldGenerator};
 
 #[test]
 fn bindings_are_generated_from_wit() {

@@ -87,7 +87,7 @@ impl<P: Protocol> Cluster<P> {
         }
         for node in 0..self.nodes() as NodeId {
             for event in self.local_events(node) {
-                self.resolutions(|next| next.happen_event(node, event.event.clone()), &mut successors);
+                self.resolutions(|next| next.happen_event(node, &event.event), &mut successors);
             }
         }
         successors

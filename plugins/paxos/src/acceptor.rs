@@ -1,0 +1,32 @@
+//! The acceptor: votes, and keeps its promises.
+
+use guest_sdk::{Context, NodeId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Ballot, Message, Proposal};
+
+/// What an acceptor must remember, also over a reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Acceptor {
+    /// Lower ballots are ignored.
+    pub promised: Ballot,
+    /// The proposal accepted last.
+    pub accepted: Option<Proposal>,
+}
+
+impl Acceptor {
+    pub(crate) fn prepare(&mut self, ctx: &mut Context<Message>, proposer: NodeId, ballot: Ballot) {
+        if ballot >= self.promised {
+            self.promised = ballot;
+            ctx.send(proposer, Message::PrepareResponse { ballot, accepted: self.accepted });
+        }
+    }
+
+    pub(crate) fn accept(&mut self, ctx: &mut Context<Message>, proposal: Proposal) {
+        if proposal.ballot >= self.promised {
+            self.promised = proposal.ballot;
+            self.accepted = Some(proposal);
+            ctx.broadcast(Message::Learn(proposal));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Single-decree Paxos. Every node is proposer, acceptor and learner, and sends to itself through the network.
+//!
+//! Source: Lamport, "Paxos Made Simple", 2001; the variant of Guerraoui and Yabandeh, "Model Checking a Networked
+//! System Without the Network", NSDI 2011. See the README for what the counts are compared with.
+
+mod acceptor;
+mod learner;
+mod proposer;
+
+use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
+use serde::{Deserialize, Serialize};
+
+pub use acceptor::Acceptor;
+pub use learner::{Learner, Vote};
+pub use proposer::Proposer;
+
+/// The number of a proposal. Proposer `p` has ballot `p + 1`; 0 is below all of them.
+pub type Ballot = u32;
+
+/// What is agreed on. Proposer `p` wants `100 + p`.
+pub type Value = u32;
+
+/// A value under a ballot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Which attempt it belongs to; the higher one counts.
+    pub ballot: Ballot,
+    /// What it proposes.
+    pub value: Value,
+}
+
+/// The configuration of a run.
+#[derive(Clone, Debug)]
+pub struct Paxos {
+    proposers: u32,
+    boot: Boot,
+    bug: Bug,
+}
+
+/// How a node comes to life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Boot {
+    /// Before the first event.
+    AtStart,
+    /// By an event of its own, so that nodes start at different times; messages that come too early are lost.
+    ByEvent,
+}
+
+/// What is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// The proposer takes the value of the response that completed the majority, not the one of the highest ballot.
+    LastResponse,
+    /// The acceptor's promise and accepted proposal do not survive a reset.
+    ForgetAccepted,
+}
+
+/// What nodes tell each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// Proposer to acceptors: promise to ignore lower ballots.
+    Prepare {
+        /// The ballot to promise.
+        ballot: Ballot,
+    },
+    /// Acceptor to proposer: promised.
+    PrepareResponse {
+        /// The ballot that was promised.
+        ballot: Ballot,
+        /// What the acceptor accepted last, if anything.
+        accepted: Option<Proposal>,
+    },
+    /// Proposer to acceptors: accept unless you promised not to.
+    Accept(Proposal),
+    /// Acceptor to learners: accepted.
+    Learn(Proposal),
+}
+
+/// What can happen to a node without a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Local {
+    /// The node comes to life.
+    Init,
+    /// The application wants the node's value.
+    Propose,
+}
+
+/// What one node knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// Not yet alive; what the disk holds.
+    Uninitialised(Disk),
+    /// Alive.
+    Running(Roles),
+}
+
+/// The three roles of a node that is alive.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Roles {
+    /// Finds a value that can be chosen.
+    pub proposer: Proposer,
+    /// Votes.
+    pub acceptor: Acceptor,
+    /// Counts votes.
+    pub learner: Learner,
+}
+
+/// What survives a reset. A proposer must not use its ballot for a second value, so that it proposed survives too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Disk {
+    /// Promise and accepted proposal.
+    pub acceptor: Acceptor,
+    /// Whether the node's ballot is used up.
+    pub proposed: bool,
+}
+
+impl Protocol for Paxos {
+    const ABOUT: About = guest_sdk::about!().nodes(3);
+    type State = State;
+    type Message = Message;
+    type Local = Local;
+    type Durable = Disk;
+
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        let proposers =
+            parameters.get("proposers", 1, "how many nodes propose once each, with their own ballot and value")?;
+        let boot = parameters.choice(
+            "init",
+            &[("boot", Boot::AtStart), ("event", Boot::ByEvent)],
+            "whether nodes are alive from the start or by an event of their own",
+        )?;
+        let bug = parameters.choice(
+            "bug",
+            &[("none", Bug::None), ("last-response", Bug::LastResponse), ("forget-accepted", Bug::ForgetAccepted)],
+            "what is wrong on purpose",
+        )?;
+        if proposers > parameters.nodes() {
+            let reason = format_args!("there are only {} nodes", parameters.nodes());
+            return Err(parameters.reject("proposers", reason));
+        }
+        Ok(Self { proposers, boot, bug })
+    }
+
+    fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
+        let disk = durable.unwrap_or_default();
+        match self.boot {
+            Boot::AtStart => State::Running(self.roles(ctx.me(), disk)),
+            Boot::ByEvent => State::Uninitialised(disk),
+        }
+    }
+
+    fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
+        let State::Running(roles) = state else { return };
+        match message {
+            Message::Prepare { ballot } => roles.acceptor.prepare(ctx, from, ballot),
+            Message::Accept(proposal) => roles.acceptor.accept(ctx, proposal),
+            Message::Learn(proposal) => roles.learner.learn(Vote { proposal, acceptor: from }, ctx.majority()),
+            Message::PrepareResponse { ballot, accepted } => {
+                let trust_last = self.bug == Bug::LastResponse;
+                roles.proposer.prepare_response(ctx, from, ballot, accepted, trust_last);
+            }
+        }
+    }
+
+    fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
+        match state {
+            State::Uninitialised(_) => events.internal("init", Local::Init),
+            State::Running(roles) if roles.proposer == Proposer::Ready => {
+                events.application("propose", Local::Propose);
+            }
+            State::Running(_) => {}
+        }
+    }
+
+    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
+        match (event, &mut *state) {
+            (Local::Init, State::Uninitialised(disk)) => {
+                *state = State::Running(self.roles(ctx.me(), std::mem::take(disk)));
+            }
+            (Local::Propose, State::Running(roles)) => roles.proposer.propose(ctx),
+            (event, state) => unreachable!("{event:?} is not possible in {state:?}"),
+        }
+    }
+
+    fn persist(&self, state: &State) -> Option<Disk> {
+        let mut disk = match state {
+            State::Uninitialised(disk) => disk.clone(),
+            State::Running(roles) => {
+                Disk { acceptor: roles.acceptor.clone(), proposed: roles.proposer.has_used_ballot() }
+            }
+        };
+        if self.bug == Bug::ForgetAccepted {
+            disk.acceptor = Acceptor::default();
+        }
+        Some(disk)
+    }
+
+    fn properties(claims: &mut Properties<Self>) {
+        claims.always("agreement").system(|_, state| chosen(state), agreement);
+        claims.always("accepted-not-above-promised").node(
+            |_, state| match state {
+                State::Uninitialised(_) => None,
+                State::Running(roles) => Some((roles.acceptor.accepted?.ballot, roles.acceptor.promised)),
+            },
+            |&(accepted, promised)| match accepted <= promised {
+                true => Ok(()),
+                false => Err(format!("accepted ballot {accepted}, promised only {promised}")),
+            },
+        );
+        claims.sometimes("chosen").node(
+            |_, state| Some(chosen(state).is_some()),
+            |&chosen| if chosen { Ok(()) } else { Err("nothing is chosen yet".to_owned()) },
+        );
+    }
+}
+
+impl Paxos {
+    fn roles(&self, me: NodeId, disk: Disk) -> Roles {
+        let proposer = match me < self.proposers && !disk.proposed {
+            true => Proposer::Ready,
+            false => Proposer::Done,
+        };
+        Roles { proposer, acceptor: disk.acceptor, learner: Learner::default() }
+    }
+}
+
+/// The values that a node knows to be chosen; none if it knows of none. More than one is a violation by itself.
+fn chosen(state: &State) -> Option<Vec<Value>> {
+    match state {
+        State::Running(Roles { learner, .. }) if !learner.chosen.is_empty() => {
+            Some(learner.chosen.iter().copied().collect())
+        }
+        _ => None,
+    }
+}
+
+fn agreement(views: &[Option<Vec<Value>>]) -> Result<(), String> {
+    let mut known = views.iter().enumerate().flat_map(|(node, values)| values.iter().flatten().map(move |v| (node, v)));
+    let Some((first_node, first)) = known.next() else { return Ok(()) };
+    match known.find(|(_, value)| *value != first) {
+        None => Ok(()),
+        Some((node, value)) => Err(format!("node {first_node} has chosen {first}, node {node} has chosen {value}")),
+    }
+}
+
+guest_sdk::export!(Paxos);

@@ -1,0 +1,65 @@
+//! The proposer: finds a value that no earlier choice can contradict.
+
+use std::collections::BTreeSet;
+
+use guest_sdk::{Context, NodeId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Ballot, Message, Proposal, Value};
+
+/// How far a proposer is with its only proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Proposer {
+    /// The application may propose.
+    Ready,
+    /// Waits for a majority of promises.
+    Collecting {
+        /// Who promised so far.
+        responders: BTreeSet<NodeId>,
+        /// The proposal of the highest ballot among what they accepted.
+        highest: Option<Proposal>,
+    },
+    /// Asked for acceptance, or has nothing to propose: ignores responses.
+    Done,
+}
+
+impl Proposer {
+    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>) {
+        *self = Self::Collecting { responders: BTreeSet::new(), highest: None };
+        ctx.broadcast(Message::Prepare { ballot: own_ballot(ctx.me()) });
+    }
+
+    pub(crate) fn prepare_response(
+        &mut self,
+        ctx: &mut Context<Message>,
+        from: NodeId,
+        ballot: Ballot,
+        accepted: Option<Proposal>,
+        trust_last: bool,
+    ) {
+        let Self::Collecting { responders, highest } = self else { return };
+        if ballot != own_ballot(ctx.me()) {
+            return;
+        }
+        responders.insert(from);
+        *highest = accepted.max(*highest);
+        if responders.len() >= ctx.majority() {
+            let binding = if trust_last { accepted } else { *highest };
+            let value = binding.map_or(own_value(ctx.me()), |proposal| proposal.value);
+            *self = Self::Done;
+            ctx.broadcast(Message::Accept(Proposal { ballot, value }));
+        }
+    }
+
+    pub(crate) fn has_used_ballot(&self) -> bool {
+        *self != Self::Ready
+    }
+}
+
+fn own_ballot(me: NodeId) -> Ballot {
+    me + 1
+}
+
+fn own_value(me: NodeId) -> Value {
+    100 + me
+}
