@@ -1,0 +1,148 @@
+//! Runs cargo for a guest.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde::Deserialize;
+
+use crate::BuildError;
+use crate::package::{Package, Target};
+use crate::toolchain::{TARGET, Toolchain};
+
+/// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
+const STACK_BYTES: u32 = 65_536;
+
+/// Compiles the package, or finds that nothing changed; returns the core module.
+pub(crate) fn build(
+    package: &Package,
+    toolchain: &Toolchain,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf, BuildError> {
+    let mut cargo = toolchain.cargo(&package.folder);
+    cargo
+        .args(["build", "--lib", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"])
+        .arg("--manifest-path")
+        .arg(&package.manifest)
+        .arg("--target-dir")
+        .arg(package.target_directory.join("guests"))
+        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, toolchain)))
+        .envs(PROFILE);
+    let (success, messages, diagnostics) = run(cargo, &package.name, say)?;
+    if !success {
+        return Err(match is_offline(&diagnostics) {
+            true => BuildError::Offline { what: package.name.clone(), output: diagnostics },
+            false => BuildError::Compile { name: package.name.clone(), output: diagnostics },
+        });
+    }
+    module(&messages, &package.manifest)
+}
+
+/// Every plugin is built in one way, whatever the profile of its workspace: small, one memory layout, and with
+/// arithmetic that traps where it overflows, since a wrong ballot number is what a checker should find.
+const PROFILE: [(&str, &str); 7] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
+    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
+    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "none"),
+    ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo"),
+    ("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true"),
+];
+
+/// The compiler's flags for code that runs in the sandbox.
+fn flags(package: &Package, toolchain: &Toolchain) -> Vec<String> {
+    let mut flags = vec![format!("-Clink-arg=-zstack-size={STACK_BYTES}")];
+    if let Some(sysroot) = &toolchain.sysroot {
+        flags.push(format!("--sysroot={}", sysroot.display()));
+    }
+    // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere.
+    flags.push(format!("--remap-path-prefix={}=.", package.workspace_root.display()));
+    flags.extend(remap_registry());
+    flags
+}
+
+/// Flags that keep the place of cargo's registry out of what is compiled.
+pub(crate) fn remap_registry() -> Vec<String> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())).into_iter().collect()
+}
+
+/// Flags in the form of `CARGO_ENCODED_RUSTFLAGS`, in which a path may have spaces.
+pub(crate) fn encode_flags(flags: &[String]) -> String {
+    flags.join("\u{1f}")
+}
+
+/// Whether cargo failed because something could not be downloaded.
+pub(crate) fn is_offline(output: &str) -> bool {
+    const SIGNS: [&str; 5] = [
+        "failed to download",
+        "Could not resolve host",
+        "download of config.json failed",
+        "you may be missing network connectivity",
+        "attempting to make an HTTP request, but --offline was specified",
+    ];
+    SIGNS.iter().any(|sign| output.contains(sign))
+}
+
+/// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
+fn run(mut cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(bool, String, String), BuildError> {
+    let start = |source| BuildError::Start { program: "cargo".to_owned(), source };
+    let mut child = cargo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(start)?;
+    let mut stdout = child.stdout.take().expect("piped above");
+    let stderr = child.stderr.take().expect("piped above");
+    // Both streams are read at once, since cargo stops when either is full.
+    let messages = thread::spawn(move || {
+        let mut messages = String::new();
+        stdout.read_to_string(&mut messages).map(|_| messages)
+    });
+    let mut diagnostics = String::new();
+    let mut compiling = false;
+    for line in BufReader::new(stderr).split(b'\n') {
+        let line = line.map_err(start)?;
+        let line = String::from_utf8_lossy(&line);
+        match line.trim_start().split_once(' ') {
+            Some(("Compiling", _)) if line.starts_with(' ') => {
+                if !std::mem::replace(&mut compiling, true) {
+                    say(&format!("compiling {name} for {TARGET}"));
+                }
+            }
+            Some(("Downloading" | "Blocking", _)) if line.starts_with(' ') => say(line.trim()),
+            Some(("Finished" | "Downloaded" | "Updating" | "Locking" | "Adding", _)) if line.starts_with(' ') => {}
+            _ => {
+                diagnostics.push_str(&line);
+                diagnostics.push('\n');
+            }
+        }
+    }
+    let messages = messages.join().expect("reading does not panic").map_err(start)?;
+    let success = child.wait().map_err(start)?.success();
+    if success {
+        diagnostics.lines().filter(|line| !line.is_empty()).for_each(say);
+        diagnostics.clear();
+    }
+    Ok((success, messages, diagnostics.trim_end().to_owned()))
+}
+
+/// The module among cargo's messages.
+fn module(messages: &str, manifest: &Path) -> Result<PathBuf, BuildError> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
+        .filter(|artifact| artifact.manifest_path == manifest)
+        .filter(|artifact| artifact.target.crate_types.iter().any(|kind| kind == "cdylib"))
+        .flat_map(|artifact| artifact.filenames)
+        .find(|file| file.extension().is_some_and(|extension| extension == "wasm"))
+        .ok_or_else(|| BuildError::Protocol("it names no module".to_owned()))
+}
+
+/// The message `compiler-artifact`, as far as it matters here.
+#[derive(Deserialize)]
+struct Artifact {
+    manifest_path: PathBuf,
+    target: Target,
+    filenames: Vec<PathBuf>,
+}

@@ -1,0 +1,76 @@
+//! What cargo knows about the folder.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::BuildError;
+use crate::tool::finish;
+use crate::toolchain::Toolchain;
+
+/// A package that can become a plugin.
+pub(crate) struct Package {
+    pub name: String,
+    pub folder: PathBuf,
+    pub manifest: PathBuf,
+    pub workspace_root: PathBuf,
+    pub target_directory: PathBuf,
+}
+
+/// The folder as an absolute path, with a manifest in it.
+pub(crate) fn folder(folder: &Path) -> Result<PathBuf, BuildError> {
+    let absolute = match folder.canonicalize() {
+        Ok(absolute) if absolute.is_dir() => absolute,
+        _ => return Err(BuildError::NoFolder { folder: folder.to_owned() }),
+    };
+    match absolute.join("Cargo.toml").is_file() {
+        true => Ok(absolute),
+        false => Err(BuildError::NoManifest { folder: folder.to_owned() }),
+    }
+}
+
+/// Asks cargo about the package in a folder, without resolving dependencies.
+pub(crate) fn read(folder: &Path, toolchain: &Toolchain) -> Result<Package, BuildError> {
+    let manifest = folder.join("Cargo.toml");
+    let mut cargo = toolchain.cargo(folder);
+    cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(&manifest);
+    let output = finish(cargo)?;
+    if !output.success {
+        return Err(BuildError::Manifest { folder: folder.to_owned(), output: output.stderr });
+    }
+    let metadata: Metadata =
+        serde_json::from_str(&output.stdout).map_err(|error| BuildError::Protocol(error.to_string()))?;
+    let Some(package) = metadata.packages.into_iter().find(|package| package.manifest_path == manifest) else {
+        return Err(BuildError::NoPackage { folder: folder.to_owned() });
+    };
+    if !package.targets.iter().any(|target| target.crate_types.iter().any(|kind| kind == "cdylib")) {
+        return Err(BuildError::NotCdylib { name: package.name });
+    }
+    Ok(Package {
+        name: package.name,
+        folder: folder.to_owned(),
+        manifest,
+        workspace_root: metadata.workspace_root,
+        target_directory: metadata.target_directory,
+    })
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<MetadataPackage>,
+    workspace_root: PathBuf,
+    target_directory: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct MetadataPackage {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+}
+
+/// A library or program of a package.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub crate_types: Vec<String>,
+}

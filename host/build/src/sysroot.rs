@@ -1,0 +1,116 @@
+//! The standard library for the distribution's compiler, built once from its sources and kept in a private sysroot.
+//!
+//! Building it with every guest would need unstable cargo options and half a minute each time; with a sysroot of its own a
+//! guest is an ordinary build.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::tool::{finish, tool};
+use crate::toolchain::{System, TARGET, has_core};
+use crate::{BuildError, Options, cargo};
+
+/// Raised when the recipe below changes, so that old libraries are left alone.
+const RECIPE: u32 = 1;
+
+/// The sysroot, if it was built before.
+pub(crate) fn existing(system: &System, options: &Options) -> Result<Option<PathBuf>, BuildError> {
+    let sysroot = place(system, options)?;
+    Ok(has_core(&library(&sysroot)).then_some(sysroot))
+}
+
+/// The sysroot, built now if it is not there.
+pub(crate) fn get(system: &System, options: &Options, say: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildError> {
+    let sysroot = place(system, options)?;
+    if has_core(&library(&sysroot)) {
+        return Ok(sysroot);
+    }
+    let cache = sysroot.parent().expect("a place in the cache");
+    fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
+    let lock_path = cache.join("sysroot.lock");
+    let lock = File::create(&lock_path).map_err(BuildError::io("create", &lock_path))?;
+    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    // Whoever held the lock may have built it.
+    if !has_core(&library(&sysroot)) {
+        let release = system.version_line("release").unwrap_or("?");
+        say(&format!("building the standard library of rustc {release} for {TARGET} (once, about 40 s)"));
+        let partial = tempfile::Builder::new().prefix("partial-").tempdir_in(cache);
+        let partial = partial.map_err(BuildError::io("write into", cache))?;
+        let built = compile(system, partial.path())?;
+        fs::rename(&built, &sysroot).map_err(BuildError::io("create", &sysroot))?;
+    }
+    Ok(sysroot)
+}
+
+/// Where the sysroot of this compiler is, or will be.
+fn place(system: &System, options: &Options) -> Result<PathBuf, BuildError> {
+    let cache = match &options.cache {
+        Some(cache) => cache.clone(),
+        None => default_cache().ok_or(BuildError::NoCache)?,
+    };
+    let release = system.version_line("release").unwrap_or("unknown");
+    let digest = blake3::hash(system.version.as_bytes()).to_hex();
+    Ok(cache.join(format!("sysroot-{release}-{}-{RECIPE}", &digest[..12])))
+}
+
+fn default_cache() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("host"))
+}
+
+fn library(sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib").join(TARGET).join("lib")
+}
+
+/// Compiles the library in a folder that is thrown away afterwards; returns the sysroot inside.
+fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
+    let source = folder.join("empty");
+    let manifest = source.join("Cargo.toml");
+    let put = |path: &Path, content: &str| {
+        let parent = path.parent().expect("a file lies in a folder");
+        fs::create_dir_all(parent).and_then(|()| fs::write(path, content)).map_err(BuildError::io("write", path))
+    };
+    put(&manifest, "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n")?;
+    put(&source.join("src/lib.rs"), "")?;
+    let target = folder.join("target");
+    let mut command = tool("cargo", &source);
+    command
+        .args(["build", "--release", "--target", TARGET, "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
+        .arg("--target-dir")
+        .arg(&target)
+        .env("RUSTC", &system.rustc)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &system.linker)
+        .env("CARGO_ENCODED_RUSTFLAGS", cargo::encode_flags(&cargo::remap_registry()))
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
+        .env("CARGO_PROFILE_RELEASE_PANIC", "abort");
+    let output = finish(command)?;
+    if !output.success {
+        return Err(match cargo::is_offline(&output.stderr) {
+            true => BuildError::Offline { what: "the standard library".to_owned(), output: output.stderr },
+            false => BuildError::StandardLibrary { output: output.stderr },
+        });
+    }
+    let sysroot = folder.join("sysroot");
+    let library = library(&sysroot);
+    fs::create_dir_all(&library).map_err(BuildError::io("create", &library))?;
+    let compiled = target.join(TARGET).join("release/deps");
+    for entry in fs::read_dir(&compiled).map_err(BuildError::io("read", &compiled))? {
+        let file = entry.map_err(BuildError::io("read", &compiled))?.path();
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.ends_with(".rlib") && !name.starts_with("libempty-") {
+            fs::copy(&file, library.join(name)).map_err(BuildError::io("copy", &file))?;
+        }
+    }
+    link_host_target(system, &sysroot)?;
+    Ok(sysroot)
+}
+
+/// Procedural macros and build scripts are compiled for the machine itself, with the library that is there.
+fn link_host_target(system: &System, sysroot: &Path) -> Result<(), BuildError> {
+    let Some(host) = system.version_line("host") else { return Ok(()) };
+    let link = sysroot.join("lib/rustlib").join(host);
+    let own = system.sysroot.join("lib/rustlib").join(host);
+    std::os::unix::fs::symlink(own, &link).map_err(BuildError::io("create", &link))
+}

@@ -1,0 +1,192 @@
+//! Finds a compiler for WebAssembly: the one that is there, the one that rustup can complete, or the distribution's.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::install;
+use crate::sysroot;
+use crate::tool::{Output, finish, on_path, tool};
+use crate::{BuildError, Options, ToolchainKind};
+
+/// What guests are compiled for: no operating system, no imports.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// A compiler that can compile guests.
+pub(crate) struct Toolchain {
+    /// The compiler, if it is not the one that cargo takes by itself.
+    pub rustc: Option<PathBuf>,
+    /// The linker, if it is not the compiler's own.
+    pub linker: Option<PathBuf>,
+    /// The folder of the standard library, if it is not the compiler's own.
+    pub sysroot: Option<PathBuf>,
+}
+
+impl Toolchain {
+    /// Cargo with this compiler, to run in a folder.
+    pub fn cargo(&self, folder: &Path) -> Command {
+        let mut cargo = tool("cargo", folder);
+        cargo.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
+        if let Some(rustc) = &self.rustc {
+            cargo.env("RUSTC", rustc);
+        }
+        if let Some(linker) = &self.linker {
+            cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+        }
+        cargo
+    }
+}
+
+/// The first toolchain that works, in this order: the active one has the target; the system's, if its standard library was
+/// built before; rustup adds the target; the system's, installed and built now.
+///
+/// The second comes before the third because its library was only ever built where rustup could not help.
+pub(crate) fn find(folder: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Toolchain, BuildError> {
+    let mut tried = Vec::new();
+    if options.toolchain != Some(ToolchainKind::System) {
+        match active(folder) {
+            Ok(toolchain) => return Ok(toolchain),
+            Err(reason) => tried.push(reason),
+        }
+        if options.toolchain.is_none()
+            && let Ok(system) = System::detect()
+            && let Some(sysroot) = sysroot::existing(&system, options)?
+        {
+            return Ok(system.with(sysroot));
+        }
+        match rustup(folder, options, say)? {
+            Ok(toolchain) => return Ok(toolchain),
+            Err(reason) => tried.push(reason),
+        }
+    }
+    if options.toolchain != Some(ToolchainKind::Active) {
+        match system(options, say)? {
+            Ok(system) => {
+                let sysroot = sysroot::get(&system, options, say)?;
+                return Ok(system.with(sysroot));
+            }
+            Err(reason) => tried.push(reason),
+        }
+    }
+    Err(BuildError::NoToolchain { tried })
+}
+
+/// The toolchain that cargo takes in this folder, if it has the target.
+fn active(folder: &Path) -> Result<Toolchain, String> {
+    let print = |what: &[&str]| -> Result<PathBuf, String> {
+        let mut rustc = tool("rustc", folder);
+        rustc.args(what);
+        match finish(rustc) {
+            Ok(output) if output.success => Ok(PathBuf::from(output.stdout.trim())),
+            Ok(output) => Err(format!("rustc fails ({})", output.last_line())),
+            Err(_) => Err("there is no rustc on the path".to_owned()),
+        }
+    };
+    let library = print(&["--print=target-libdir", "--target", TARGET])?;
+    if !has_core(&library) {
+        return Err("the active toolchain has no such target".to_owned());
+    }
+    // Rustup's toolchains bring their own linker; some distributions leave it out.
+    let own_tools = print(&["--print=target-libdir"])?.with_file_name("bin");
+    let linker = if own_tools.join("rust-lld").is_file() { None } else { wasm_linker() };
+    Ok(Toolchain { rustc: None, linker, sysroot: None })
+}
+
+/// Whether a folder holds a compiled core library.
+pub(crate) fn has_core(library: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(library) else { return false };
+    entries.flatten().any(|entry| {
+        let name: OsString = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with("libcore-") && name.ends_with(".rlib"))
+    })
+}
+
+/// The active toolchain after rustup added the target; the inner error says why it cannot.
+fn rustup(
+    folder: &Path,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<Result<Toolchain, String>, BuildError> {
+    if on_path(&["rustup"]).is_none() {
+        return Ok(Err("there is no rustup".to_owned()));
+    }
+    if !options.install {
+        return Ok(Err("rustup was not asked to add it (installing is switched off)".to_owned()));
+    }
+    say(&format!("adding the target: rustup target add {TARGET}"));
+    let mut rustup = tool("rustup", folder);
+    rustup.args(["target", "add", TARGET]);
+    let output: Output = finish(rustup)?;
+    if !output.success {
+        return Ok(Err(format!("rustup cannot add it ({})", output.last_line())));
+    }
+    Ok(active(folder))
+}
+
+/// The distribution's compiler with its library sources, after installing what is missing; the inner error
+/// says why it cannot.
+fn system(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Result<System, String>, BuildError> {
+    let missing = match System::detect() {
+        Ok(system) => return Ok(Ok(system)),
+        Err(missing) => missing,
+    };
+    if !options.install {
+        return Ok(Err(format!("{missing} (installing is switched off)")));
+    }
+    match install::install(say)? {
+        Ok(()) => Ok(System::detect()),
+        Err(reason) => Ok(Err(format!("{missing}, and {reason}"))),
+    }
+}
+
+/// A compiler outside of rustup that can build its own standard library.
+pub(crate) struct System {
+    pub rustc: PathBuf,
+    pub linker: PathBuf,
+    /// The compiler's own folder, with the sources of the library and the host's own target.
+    pub sysroot: PathBuf,
+    /// What `rustc -vV` says.
+    pub version: String,
+}
+
+impl System {
+    /// Looks for compiler, library sources and linker; the error says what is missing.
+    fn detect() -> Result<Self, String> {
+        let rustc = PathBuf::from("/usr/bin/rustc");
+        let ask = |argument: &str| {
+            let mut command = tool(&rustc, Path::new("/"));
+            command.arg(argument);
+            match finish(command) {
+                Ok(output) if output.success => Ok(output.stdout.trim().to_owned()),
+                _ => Err("the system has no rustc of its own".to_owned()),
+            }
+        };
+        let version = ask("-vV")?;
+        let sysroot = PathBuf::from(ask("--print=sysroot")?);
+        if !sysroot.join("lib/rustlib/src/rust/library/Cargo.toml").is_file() {
+            return Err("the system's rustc lacks the sources of its library".to_owned());
+        }
+        if on_path(&["cargo"]).is_none() {
+            return Err("there is no cargo".to_owned());
+        }
+        let linker = wasm_linker().ok_or("the system has no linker for WebAssembly")?;
+        Ok(Self { rustc, linker, sysroot, version })
+    }
+
+    /// The line of `rustc -vV` with this label.
+    pub fn version_line(&self, label: &str) -> Option<&str> {
+        self.version.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(": "))
+    }
+
+    /// With its compiled library.
+    fn with(self, sysroot: PathBuf) -> Toolchain {
+        Toolchain { rustc: Some(self.rustc), linker: Some(self.linker), sysroot: Some(sysroot) }
+    }
+}
+
+/// LLVM's linker for WebAssembly, under any of the names that distributions give it; newest first.
+fn wasm_linker() -> Option<PathBuf> {
+    let versioned: Vec<String> = (16..=40).rev().map(|version| format!("wasm-ld-{version}")).collect();
+    let names: Vec<&str> = versioned.iter().map(String::as_str).chain(["wasm-ld", "rust-lld"]).collect();
+    on_path(&names)
+}
