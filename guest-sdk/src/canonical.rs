@@ -102,7 +102,7 @@ pub(crate) fn json<T: Serialize + Debug>(value: &T) -> String {
 /// A JSON string.
 #[cfg(any(test, target_arch = "wasm32"))]
 pub(crate) fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text).expect("a string has a JSON form")
 }
 
 #[cfg(test)]

@@ -50,6 +50,14 @@ pub enum ParameterError {
         /// What is wrong with it, or what would be right.
         reason: String,
     },
+    /// The protocol does not work with this number of nodes.
+    #[error("a cluster of {nodes} does not fit: {reason}")]
+    Nodes {
+        /// The number of nodes.
+        nodes: u32,
+        /// What would be right.
+        reason: String,
+    },
 }
 
 /// The configuration that was given, and what the protocol asked of it.
@@ -127,6 +135,11 @@ impl<'a> Parameters<'a> {
     pub fn reject(&self, name: &str, reason: impl Display) -> ParameterError {
         let value = self.given.get(name).copied().unwrap_or("left out");
         ParameterError::Value { key: name.to_owned(), value: value.to_owned(), reason: reason.to_string() }
+    }
+
+    /// An error for a number of nodes that the protocol is not made for.
+    pub fn reject_nodes(&self, reason: impl Display) -> ParameterError {
+        ParameterError::Nodes { nodes: self.nodes, reason: reason.to_string() }
     }
 
     /// Reads one `key=value` a line.

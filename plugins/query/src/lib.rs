@@ -1,0 +1,143 @@
+//! Two nodes query each other once.
+//!
+//! Source: Yabandeh, "Model Checking of Distributed Algorithm Implementations", EPFL thesis 4858, 2011, appendix A. There the
+//! handler of Response sends another Response, which would never end; the counts of its figures exclude
+//! that, and so does this implementation.
+
+use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use serde::{Deserialize, Serialize};
+
+/// The query service; there is nothing to configure.
+#[derive(Clone, Copy, Debug)]
+pub struct Query;
+
+/// What the two nodes tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// A question.
+    Query,
+    /// The answer.
+    Response,
+}
+
+/// The application asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DoQuery;
+
+/// How far a node is with its own query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Phase {
+    /// May ask.
+    Started,
+    /// Asked.
+    QuerySent,
+    /// Got the answer.
+    Finished,
+}
+
+/// What one node knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct State {
+    /// Of its own query.
+    pub phase: Phase,
+    /// How many events happened to this node.
+    pub local_counter: u32,
+}
+
+impl Protocol for Query {
+    const ABOUT: About = guest_sdk::about!().nodes(2);
+    type State = State;
+    type Message = Message;
+    type Local = DoQuery;
+    type Durable = Never;
+
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        match parameters.nodes() {
+            2 => Ok(Query),
+            _ => Err(parameters.reject_nodes("a node has exactly one peer, so there are 2")),
+        }
+    }
+
+    fn init(&self, _: &mut Context<Message>, _: Option<Never>) -> State {
+        State { phase: Phase::Started, local_counter: 0 }
+    }
+
+    fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
+        state.local_counter += 1;
+        match message {
+            Message::Query => ctx.send(from, Message::Response),
+            Message::Response => state.phase = Phase::Finished,
+        }
+    }
+
+    fn local_events(&self, state: &State, events: &mut LocalEvents<DoQuery>) {
+        if state.phase == Phase::Started {
+            events.application("do-query", DoQuery);
+        }
+    }
+
+    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, _: DoQuery) {
+        state.local_counter += 1;
+        state.phase = Phase::QuerySent;
+        ctx.send(1 - ctx.me(), Message::Query);
+    }
+
+    fn properties(claims: &mut Properties<Self>) {
+        claims.always("answered-by-the-peer").system(
+            |_, state| Some(*state),
+            |views| {
+                let answered_itself = (0..views.len()).find(|&node| {
+                    let finished = views[node].is_some_and(|state| state.phase == Phase::Finished);
+                    let peer_is_idle = views[1 - node].is_some_and(|state| state.local_counter == 0);
+                    finished && peer_is_idle
+                });
+                match answered_itself {
+                    None => Ok(()),
+                    Some(node) => Err(format!("node {node} has an answer, its peer had no event")),
+                }
+            },
+        );
+        claims.sometimes("both-finished").system(
+            |_, state| Some(state.phase == Phase::Finished),
+            |views| match views.iter().all(|finished| *finished == Some(true)) {
+                true => Ok(()),
+                false => Err("a node waits for its answer".to_owned()),
+            },
+        );
+    }
+}
+
+guest_sdk::export!(Query);
+
+#[cfg(test)]
+mod tests {
+    use guest_sdk::test::Cluster;
+
+    use super::*;
+
+    #[test]
+    fn the_counts_of_appendix_a() {
+        let found = Cluster::<Query>::new(2, &[]).expect("two nodes fit").explore(100);
+        // Two independent chains of three events: a lattice of 4 x 4 states with 2 x 3 x 4 edges.
+        assert_eq!((found.global_states, found.transitions), (16, 24));
+        assert_eq!((found.depth, found.terminal_states, found.broken), (6, 1, None));
+    }
+
+    #[test]
+    fn a_query_is_answered() {
+        let mut cluster = Cluster::<Query>::new(2, &[]).expect("two nodes fit");
+        cluster.happen(1, "do-query");
+        assert_eq!(cluster.settle(), 2);
+        assert_eq!(cluster.state(1), &State { phase: Phase::Finished, local_counter: 2 });
+        assert_eq!(cluster.state(0), &State { phase: Phase::Started, local_counter: 1 });
+        assert_eq!(cluster.holds("both-finished"), Err("a node waits for its answer".to_owned()));
+        cluster.happen(0, "do-query");
+        cluster.settle();
+        assert_eq!(cluster.holds("both-finished"), Ok(()));
+    }
+
+    #[test]
+    fn there_are_two_nodes() {
+        assert!(Cluster::<Query>::new(3, &[]).is_err());
+    }
+}
