@@ -22,7 +22,8 @@ pub struct Explored {
     pub terminal_states: usize,
     /// Events on the shortest way to the furthest global state.
     pub depth: usize,
-    /// The `always` property that is broken after the fewest events, and why.
+    /// The first `always` property that is broken, and why. The search ends there, and the counts with it;
+    /// `depth` is then the fewest events that break a property.
     pub broken: Option<String>,
 }
 
@@ -30,7 +31,8 @@ pub struct Explored {
 type Key = (Vec<Vec<u8>>, Vec<Vec<u8>>);
 
 impl<P: Protocol> Cluster<P> {
-    /// Visits every global state that this one leads to; network unordered, nothing lost, no resets.
+    /// Visits every global state that this one leads to, unless a property is broken; network unordered, nothing lost,
+    /// no resets.
     ///
     /// For tests of small configurations: all states are kept in memory, and a real search is the host's job.
     ///
@@ -53,14 +55,17 @@ impl<P: Protocol> Cluster<P> {
         };
         while let Some((cluster, depth)) = queue.pop_front() {
             let (states, _) = cluster.key();
+            found.depth = depth;
             if system_states.insert(states.clone()) {
                 local_states.iter_mut().zip(states).for_each(|(seen, state)| {
                     seen.insert(state);
                 });
-                found.broken = found.broken.or_else(|| cluster.check().err());
+                found.broken = cluster.check().err();
+                if found.broken.is_some() {
+                    break;
+                }
             }
             let successors = cluster.successors();
-            found.depth = depth;
             found.transitions += successors.len();
             found.terminal_states += usize::from(successors.is_empty());
             for successor in successors {
