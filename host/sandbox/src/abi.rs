@@ -1,0 +1,184 @@
+//! The contract in Rust types, as wasmtime lifts and lowers them.
+
+use std::sync::Arc;
+
+use host_model::machine::{LocalKind, Property, PropertyKind, PropertyScope};
+use wasmtime::component::{ComponentType, Lift, Lower};
+
+/// The version of the contract that this host speaks.
+pub(crate) const VERSION: &str = "0.1.0";
+pub(crate) const PACKAGE: &str = "host:protocol";
+pub(crate) const ENVIRONMENT: &str = "host:protocol/environment@0.1.0";
+
+/// The name of an interface of the contract, with its version.
+pub(crate) fn interface(name: &str) -> String {
+    format!("{PACKAGE}/{name}@{VERSION}")
+}
+
+/// A list or string on its way in: shared, so that no call allocates.
+pub(crate) type Bytes = Arc<Vec<u8>>;
+pub(crate) type Text = Arc<String>;
+
+#[derive(ComponentType, Lift)]
+#[component(record)]
+pub(crate) struct EnvelopeOut {
+    pub to: u32,
+    pub message: Vec<u8>,
+}
+
+#[derive(ComponentType, Lift, Lower, Clone, Copy)]
+#[component(enum)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    #[component(name = "timer")]
+    Timer,
+    #[component(name = "application")]
+    Application,
+    #[component(name = "internal")]
+    Internal,
+}
+
+impl From<Kind> for LocalKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Timer => Self::Timer,
+            Kind::Application => Self::Application,
+            Kind::Internal => Self::Internal,
+        }
+    }
+}
+
+impl From<LocalKind> for Kind {
+    fn from(kind: LocalKind) -> Self {
+        match kind {
+            LocalKind::Timer => Self::Timer,
+            LocalKind::Application => Self::Application,
+            LocalKind::Internal => Self::Internal,
+        }
+    }
+}
+
+#[derive(ComponentType, Lift)]
+#[component(record)]
+pub(crate) struct LocalEventOut {
+    pub name: String,
+    pub kind: Kind,
+    pub payload: Vec<u8>,
+}
+
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct LocalEventIn {
+    pub name: Text,
+    pub kind: Kind,
+    pub payload: Bytes,
+}
+
+#[derive(ComponentType, Lift, Clone, Copy)]
+#[component(enum)]
+#[repr(u8)]
+pub(crate) enum PropertyKindOut {
+    #[component(name = "always")]
+    Always,
+    #[component(name = "sometimes")]
+    Sometimes,
+    #[component(name = "eventually")]
+    Eventually,
+}
+
+#[derive(ComponentType, Lift, Clone, Copy)]
+#[component(enum)]
+#[repr(u8)]
+pub(crate) enum PropertyScopeOut {
+    #[component(name = "node")]
+    Node,
+    #[component(name = "system")]
+    System,
+}
+
+#[derive(ComponentType, Lift)]
+#[component(record)]
+pub(crate) struct PropertyOut {
+    name: String,
+    kind: PropertyKindOut,
+    scope: PropertyScopeOut,
+}
+
+impl From<PropertyOut> for Property {
+    fn from(property: PropertyOut) -> Self {
+        Self {
+            name: property.name,
+            kind: match property.kind {
+                PropertyKindOut::Always => PropertyKind::Always,
+                PropertyKindOut::Sometimes => PropertyKind::Sometimes,
+                PropertyKindOut::Eventually => PropertyKind::Eventually,
+            },
+            scope: match property.scope {
+                PropertyScopeOut::Node => PropertyScope::Node,
+                PropertyScopeOut::System => PropertyScope::System,
+            },
+        }
+    }
+}
+
+/// Which network a plugin is written for, unless the run says otherwise.
+#[derive(ComponentType, Lift, Clone, Copy, Debug, PartialEq, Eq)]
+#[component(enum)]
+#[repr(u8)]
+pub enum AboutNetwork {
+    /// Messages may overtake each other.
+    #[component(name = "unordered")]
+    Unordered,
+    /// Messages may overtake each other and arrive more than once.
+    #[component(name = "unordered-duplicating")]
+    UnorderedDuplicating,
+    /// First in, first out for each pair of nodes.
+    #[component(name = "ordered")]
+    Ordered,
+}
+
+/// What makes two local states of a plugin the same.
+#[derive(ComponentType, Lift, Clone, Copy, Debug, PartialEq, Eq)]
+#[component(enum)]
+#[repr(u8)]
+pub enum AboutIdentity {
+    /// Equal `serialize()` bytes.
+    #[component(name = "serialized")]
+    Serialized,
+    /// Equal captured memory.
+    #[component(name = "memory")]
+    Memory,
+}
+
+/// A parameter that a scenario can set.
+#[derive(ComponentType, Lift, Clone, Debug, PartialEq, Eq)]
+#[component(record)]
+pub struct AboutParameter {
+    /// The key, as in `--set name=value`.
+    pub name: String,
+    /// The value when the scenario does not set it.
+    #[component(name = "default-value")]
+    pub default_value: String,
+    /// One line for people.
+    pub meaning: String,
+}
+
+/// What a plugin says about itself in the optional interface `defaults`.
+#[derive(ComponentType, Lift, Clone, Debug, PartialEq, Eq)]
+#[component(record)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// One line for people.
+    pub summary: String,
+    /// The cluster size of its default scenario.
+    pub nodes: u32,
+    /// The network of its default scenario.
+    pub network: AboutNetwork,
+    /// What makes two local states the same.
+    pub identity: AboutIdentity,
+    /// What a scenario can set.
+    pub parameters: Vec<AboutParameter>,
+}

@@ -1,0 +1,208 @@
+//! Whether bytes are a component of our world, before any of it runs.
+
+use wasmparser::{Encoding, Parser, Payload, Validator, WasmFeatures};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
+
+use crate::abi::{self, PACKAGE, VERSION};
+use crate::error::LoadError;
+use crate::limits::Limits;
+
+/// The functions of every interface, and whether a plugin must have it.
+const INTERFACES: [(&str, bool, &[&str]); 5] = [
+    ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
+    ("specification", true, &["properties", "view", "invariant"]),
+    ("defaults", false, &["about"]),
+    ("describe", false, &["state", "message"]),
+    ("durable", false, &["persist"]),
+];
+
+/// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
+fn features() -> WasmFeatures {
+    WasmFeatures::WASM2
+        | WasmFeatures::RELAXED_SIMD
+        | WasmFeatures::MULTI_MEMORY
+        | WasmFeatures::TAIL_CALL
+        | WasmFeatures::EXTENDED_CONST
+        | WasmFeatures::COMPONENT_MODEL
+}
+
+/// Refuses everything but a valid component; says what it is instead.
+pub(crate) fn preamble(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
+    const MAGIC: &[u8; 4] = b"\0asm";
+    if bytes.is_empty() {
+        return Err(LoadError::Empty);
+    }
+    if bytes.len() > limits.component_bytes {
+        return Err(LoadError::TooLarge { bytes: bytes.len(), limit: limits.component_bytes });
+    }
+    if !bytes.starts_with(MAGIC) {
+        if MAGIC.starts_with(bytes) {
+            return Err(truncated(bytes, "the first eight bytes are not complete"));
+        }
+        let head = &bytes[..bytes.len().min(200)];
+        let readable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || !byte.is_ascii();
+        return Err(match head.iter().all(readable) {
+            true => LoadError::Text { start: String::from_utf8_lossy(head).chars().take(20).collect() },
+            false => LoadError::NotWasm,
+        });
+    }
+    match Parser::new(0).parse(bytes, true) {
+        Ok(wasmparser::Chunk::Parsed { payload: Payload::Version { encoding: Encoding::Module, .. }, .. }) => {
+            return Err(LoadError::CoreModule);
+        }
+        Ok(_) => {}
+        Err(error) => return Err(parse_error(bytes, &error)),
+    }
+    match Validator::new_with_features(features()).validate_all(bytes) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(parse_error(bytes, &error)),
+    }
+}
+
+fn truncated(bytes: &[u8], detail: &str) -> LoadError {
+    LoadError::Truncated { bytes: bytes.len(), detail: detail.to_owned() }
+}
+
+fn parse_error(bytes: &[u8], error: &wasmparser::BinaryReaderError) -> LoadError {
+    let at_end = error.offset() >= bytes.len();
+    if error.message().contains("unexpected end") || at_end {
+        return truncated(bytes, error.message());
+    }
+    if error.message().contains("memory64") {
+        return LoadError::uncapturable("it has a 64-bit memory", "build it for wasm32");
+    }
+    LoadError::invalid(error)
+}
+
+/// Which interfaces of the contract a component exports, by the exact names of its exports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Interfaces {
+    pub node: String,
+    pub specification: String,
+    pub defaults: Option<String>,
+    pub describe: Option<String>,
+    pub durable: Option<String>,
+}
+
+/// The names that a component imports and exports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+}
+
+/// Compares the names of imports and exports with the contract.
+pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
+    let mut names = Names::default();
+    let mut depth = 0_usize;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(LoadError::invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            // The outermost component ends, too, after all its sections.
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    names.imports.push(import.map_err(LoadError::invalid)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    names.exports.push(export.map_err(LoadError::invalid)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    for import in &names.imports {
+        check_import(import)?;
+    }
+    let mut found = [const { None::<String> }; INTERFACES.len()];
+    for export in &names.exports {
+        if let Some(which) = contract_interface(export)? {
+            found[which] = Some(export.clone());
+        }
+    }
+    let required = INTERFACES.iter().zip(&found).filter(|((_, required, _), found)| *required && found.is_none());
+    let missing: Vec<String> = required.map(|((interface, ..), _)| abi::interface(interface)).collect();
+    if !missing.is_empty() {
+        return Err(LoadError::MissingExports { names: missing });
+    }
+    let [node, specification, defaults, describe, durable] = found;
+    let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
+    Ok((Interfaces { node, specification, defaults, describe, durable }, names))
+}
+
+/// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.
+pub(crate) fn functions(engine: &Engine, component: &Component) -> Result<(), LoadError> {
+    let ty = component.component_type();
+    for (name, item) in ty.imports(engine) {
+        check_environment(engine, name, &item.ty)?;
+    }
+    let mut missing = Vec::new();
+    for (name, item) in ty.exports(engine) {
+        let Some(which) = contract_interface(name)? else { continue };
+        let ComponentItem::ComponentInstance(instance) = &item.ty else {
+            return Err(LoadError::WrongType { export: name.to_owned(), detail: "it is no interface".into() });
+        };
+        let has = |function: &str| instance.exports(engine).any(|(name, _)| name == function);
+        missing.extend(INTERFACES[which].2.iter().filter(|f| !has(f)).map(|f| format!("{name}#{f}")));
+    }
+    if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing }) }
+}
+
+/// The row of [`INTERFACES`] that an export is, or an error if it is another version of one.
+fn contract_interface(export: &str) -> Result<Option<usize>, LoadError> {
+    let Some((interface, version)) = split(export) else { return Ok(None) };
+    let Some(which) = INTERFACES.iter().position(|(known, _, _)| *known == interface) else { return Ok(None) };
+    if compatible(version) {
+        return Ok(Some(which));
+    }
+    Err(LoadError::Version { found: export.to_owned(), supported: abi::interface(interface) })
+}
+
+/// `host:protocol/node@0.1.0` into `node` and `0.1.0`.
+fn split(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(PACKAGE)?.strip_prefix('/')?.split_once('@')
+}
+
+/// Versions `0.1.x` differ in documentation only; `0.1.x-pre` is something else.
+fn compatible(version: &str) -> bool {
+    let minor = |version: &str| {
+        let (head, patch) = version.rsplit_once('.')?;
+        patch.bytes().all(|byte| byte.is_ascii_digit()).then(|| head.to_owned())
+    };
+    minor(version).is_some() && minor(version) == minor(VERSION)
+}
+
+fn check_import(name: &str) -> Result<(), LoadError> {
+    let remedy = match split(name) {
+        Some(("environment" | "types", version)) if compatible(version) => return Ok(()),
+        Some((interface @ ("environment" | "types"), _)) => {
+            let supported = abi::interface(interface);
+            return Err(LoadError::Version { found: name.to_owned(), supported });
+        }
+        _ if name.starts_with("wasi:") => "plugins run without wasi, because time, randomness and files are no part \
+             of a protocol; build it with `host build`, or with the option of your toolchain that leaves wasi out"
+            .into(),
+        _ => format!("a plugin may import `{}` only", abi::ENVIRONMENT),
+    };
+    Err(LoadError::Import { name: name.to_owned(), remedy })
+}
+
+fn check_environment(engine: &Engine, name: &str, item: &ComponentItem) -> Result<(), LoadError> {
+    let ComponentItem::ComponentInstance(instance) = item else {
+        return Err(LoadError::Import { name: name.to_owned(), remedy: "it must be an interface".into() });
+    };
+    if !matches!(split(name), Some(("environment", _))) {
+        return Ok(());
+    }
+    match instance.exports(engine).find(|(function, _)| !matches!(*function, "choose" | "log")) {
+        None => Ok(()),
+        Some((function, _)) => Err(LoadError::Import {
+            name: format!("{name}#{function}"),
+            remedy: format!("`{}` has `choose` and `log` only", abi::ENVIRONMENT),
+        }),
+    }
+}

@@ -1,0 +1,154 @@
+//! What the host keeps beside an instance while a call runs.
+
+use host_model::machine::{Choice, Fault, FaultKind};
+use wasmtime::ResourceLimiter;
+
+use crate::limits::Limits;
+
+/// How the panic hook of a guest begins the line that it logs.
+const PANIC_PREFIX: &str = "panic: ";
+
+/// What the guest is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Instantiation.
+    Start,
+    /// `init`, `handle-message` or `handle-local`.
+    Handler,
+    /// A function that only reads the state, by name.
+    Reading(&'static str),
+}
+
+/// The data of a store.
+pub(crate) struct Context {
+    limits: Limits,
+    phase: Phase,
+    script: Vec<u32>,
+    pub choices: Vec<Choice>,
+    pub log: Vec<String>,
+    log_bytes: usize,
+    keep_log: bool,
+    pub panic_line: Option<String>,
+    /// The fault that made a host function trap.
+    pub fault: Option<Fault>,
+    pub table_refused: bool,
+}
+
+/// Carries a fault of a host function through the guest; the fault itself is in the context.
+#[derive(Debug, thiserror::Error)]
+#[error("the host refused a call")]
+struct Refused;
+
+impl Context {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            phase: Phase::Start,
+            script: Vec::new(),
+            choices: Vec::new(),
+            log: Vec::new(),
+            log_bytes: 0,
+            keep_log: false,
+            panic_line: None,
+            fault: None,
+            table_refused: false,
+        }
+    }
+
+    /// Forgets the call before.
+    pub(crate) fn begin(&mut self, phase: Phase, script: &[u32], keep_log: bool) {
+        self.phase = phase;
+        self.script.clear();
+        self.script.extend_from_slice(script);
+        self.choices.clear();
+        self.log.clear();
+        self.log_bytes = 0;
+        self.keep_log = keep_log;
+        self.panic_line = None;
+        self.table_refused = false;
+    }
+
+    /// Answers `choose`.
+    pub(crate) fn choose(&mut self, alternatives: u32) -> wasmtime::Result<u32> {
+        let made = self.choices.len();
+        if let Some(message) = self.wrong_choice(alternatives) {
+            self.fault = Some(Fault { kind: FaultKind::Choose, message });
+            return Err(Refused.into());
+        }
+        let picked = self.script.get(made).copied().unwrap_or(0);
+        if picked >= alternatives {
+            // The script was made for other alternatives: the guest is not deterministic, and the caller compares
+            // what was offered with what it expected.
+            let message =
+                format!("offers {alternatives} alternatives to choose from where it offered more than {picked} before");
+            self.fault = Some(Fault { kind: FaultKind::Choose, message });
+            return Err(Refused.into());
+        }
+        self.choices.push(Choice { picked, alternatives });
+        Ok(picked)
+    }
+
+    fn wrong_choice(&self, alternatives: u32) -> Option<String> {
+        match self.phase {
+            Phase::Start => return Some("calls `choose` while it starts; only handlers may choose".into()),
+            Phase::Reading(function) => {
+                return Some(format!("calls `choose` in `{function}`; only handlers may choose"));
+            }
+            Phase::Handler => {}
+        }
+        if alternatives == 0 {
+            Some("calls `choose` with no alternative".into())
+        } else if alternatives > self.limits.alternatives {
+            let limit = self.limits.alternatives;
+            Some(format!("calls `choose` with {alternatives} alternatives, more than the limit of {limit}"))
+        } else if self.choices.len() >= self.limits.choices_per_call {
+            let limit = self.limits.choices_per_call;
+            Some(format!("calls `choose` more often than the limit of {limit} in one handler"))
+        } else {
+            None
+        }
+    }
+
+    /// Takes a line of `log`.
+    pub(crate) fn log(&mut self, line: String) {
+        if line.starts_with(PANIC_PREFIX) {
+            self.panic_line = Some(line.clone());
+        }
+        if !self.keep_log || self.log_bytes > self.limits.log_bytes {
+            return;
+        }
+        self.log_bytes += line.len() + 1;
+        if self.log_bytes > self.limits.log_bytes {
+            self.log.push(format!("(log cut off here: more than {} bytes in one call)", self.limits.log_bytes));
+        } else {
+            self.log.push(line);
+        }
+    }
+}
+
+impl ResourceLimiter for Context {
+    fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        // The memories themselves keep to a budget that they share.
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let allowed = desired <= self.limits.table_elements;
+        self.table_refused |= !allowed;
+        Ok(allowed)
+    }
+
+    fn instances(&self) -> usize {
+        self.limits.instances
+    }
+
+    fn tables(&self) -> usize {
+        // Few modules have more than one.
+        4 * self.limits.instances
+    }
+
+    fn memories(&self) -> usize {
+        // Each memory comes with its marks, and each module may have its cells.
+        6 * self.limits.instances
+    }
+}

@@ -1,0 +1,112 @@
+//! Why a file cannot be loaded as a plugin.
+
+use host_model::machine::Fault;
+
+/// Why a file cannot be loaded: the cause, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// No bytes at all.
+    #[error("the file is empty; build the plugin again with `host build`")]
+    Empty,
+    /// Bytes that are text.
+    #[error("the file is text, not webassembly: it starts with {start:?}; build it into a component with `host build`")]
+    Text {
+        /// How it starts.
+        start: String,
+    },
+    /// Bytes that are something else.
+    #[error("the file is not webassembly: it does not start with the bytes `\\0asm`")]
+    NotWasm,
+    /// The file ends too early.
+    #[error("the file is cut off after {bytes} bytes ({detail}); copy or build it again")]
+    Truncated {
+        /// Its length.
+        bytes: usize,
+        /// What the parser wanted.
+        detail: String,
+    },
+    /// Larger than the limit.
+    #[error("the component has {bytes} bytes, more than the limit of {limit}")]
+    TooLarge {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A core module.
+    #[error("the file is a core module, not a component; build it into a component with `host build`")]
+    CoreModule,
+    /// Not a valid component, or one that uses features which this host leaves out.
+    #[error("the component is not valid here: {detail}")]
+    Invalid {
+        /// What the validator says.
+        detail: String,
+    },
+    /// An import that this host does not offer.
+    #[error("the component imports `{name}`, which this host does not offer; {remedy}")]
+    Import {
+        /// The import.
+        name: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Another version of the contract.
+    #[error(
+        "the component is built for `{found}`, this host speaks `{supported}`; build it against the contract of this host"
+    )]
+    Version {
+        /// The interface it has.
+        found: String,
+        /// The interface it should have.
+        supported: String,
+    },
+    /// Not a plugin: required interfaces or functions are missing.
+    #[error("the component does not export {}; it must implement the world `host:protocol/protocol`", list(.names))]
+    MissingExports {
+        /// What is missing.
+        names: Vec<String>,
+    },
+    /// An export of the right name and the wrong type.
+    #[error("the export `{export}` has another type than the contract says: {detail}")]
+    WrongType {
+        /// The export.
+        export: String,
+        /// What differs.
+        detail: String,
+    },
+    /// State that snapshots cannot hold.
+    #[error("the component cannot be captured in snapshots: {what}; {remedy}")]
+    Uncapturable {
+        /// Which state.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// It traps, diverges or takes too much while it is instantiated.
+    #[error("the component fails while it starts: {fault}")]
+    Start {
+        /// What it did.
+        fault: Fault,
+    },
+    /// The host's own trouble.
+    #[error("cannot compile the component: {detail}")]
+    Compile {
+        /// What the compiler says.
+        detail: String,
+    },
+}
+
+impl LoadError {
+    pub(crate) fn invalid(error: impl std::fmt::Display) -> Self {
+        Self::Invalid { detail: error.to_string() }
+    }
+
+    pub(crate) fn uncapturable(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Uncapturable { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,78 @@
+//! From an error of wasmtime to the fault of a guest, in words that are the same on every machine.
+
+use host_model::machine::{Fault, FaultKind};
+use wasmtime::{Trap, WasmBacktrace};
+
+use crate::context::Context;
+use crate::limits::Limits;
+
+/// What was observed besides the error.
+pub(crate) struct Evidence<'a> {
+    pub limits: &'a Limits,
+    pub context: &'a mut Context,
+    /// Whether a memory was refused more room during the call.
+    pub memory_refused: bool,
+    /// The instruction that changed what a snapshot cannot hold.
+    pub violation: Option<&'static str>,
+}
+
+/// Explains the error of a call of `function`.
+pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: Evidence<'_>) -> Fault {
+    let (kind, mut message) = classify(error, function, &evidence);
+    if let Some(frame) = innermost(error) {
+        message.push_str(&format!(" in `{frame}`"));
+    }
+    if let Some(line) = evidence.context.panic_line.take() {
+        message.push_str(&format!(" ({line})"));
+    }
+    Fault { kind, message }
+}
+
+fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) -> (FaultKind, String) {
+    let limits = evidence.limits;
+    if let Some(fault) = &evidence.context.fault {
+        return (fault.kind, fault.message.clone());
+    }
+    if let Some(instruction) = evidence.violation {
+        let message = format!(
+            "`{function}` ran `{instruction}` after start-up, whose effect snapshots cannot hold; \
+             keep such state in linear memory",
+        );
+        return (FaultKind::Trap, message);
+    }
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::OutOfFuel) {
+        let message = format!(
+            "`{function}` does not end within {} units of fuel; raise the fuel limit if it is only slow",
+            limits.fuel_per_call,
+        );
+        return (FaultKind::Divergence, message);
+    }
+    if evidence.memory_refused {
+        let message =
+            format!("`{function}` wants more memory than the limit of {} bytes for one instance", limits.memory_bytes,);
+        return (FaultKind::MemoryLimit, message);
+    }
+    if evidence.context.table_refused {
+        let message =
+            format!("`{function}` wants a table of more than the limit of {} elements", limits.table_elements);
+        return (FaultKind::MemoryLimit, message);
+    }
+    if let Some(trap) = trap {
+        return (FaultKind::Trap, format!("`{function}` trapped: {trap}"));
+    }
+    let cause = error.root_cause().to_string();
+    // The type behind this message is private to wasmtime; a test makes sure that the words stay the same.
+    if cause.contains("fuel allocated for hostcalls") {
+        let message = format!("`{function}` hands more than the limit of {} bytes to the host", limits.output_bytes);
+        return (FaultKind::OutputLimit, message);
+    }
+    (FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
+}
+
+/// The name of the function that the trap happened in.
+fn innermost(error: &wasmtime::Error) -> Option<String> {
+    let backtrace = error.downcast_ref::<WasmBacktrace>()?;
+    let frame = backtrace.frames().first()?;
+    frame.func_name().map(str::to_owned)
+}

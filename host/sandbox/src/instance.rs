@@ -1,0 +1,319 @@
+//! One instance of a plugin in a store of its own.
+
+use std::sync::Arc;
+
+use host_model::machine::{Fault, FaultKind, MachineError};
+use wasmtime::Store;
+use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
+
+use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, Text};
+use crate::context::{Context, Phase};
+use crate::error::LoadError;
+use crate::fault::{Evidence, explain};
+use crate::limits::Sabotage;
+use crate::memory::{Budget, Region, collect};
+use crate::plugin::PluginParts;
+use crate::rewrite::MemoryRole;
+use crate::rewrite::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
+use crate::snapshot::{Cells, Data, Delta, Image, Memories};
+
+pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
+pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
+
+/// The functions of the contract, looked up once.
+pub(crate) struct Functions {
+    pub init: TypedFunc<(u32, u32, Text, Option<Bytes>), (InitResult,)>,
+    pub handle_message: TypedFunc<(u32, Bytes), (Vec<EnvelopeOut>,)>,
+    pub local_events: TypedFunc<(), (Vec<LocalEventOut>,)>,
+    pub handle_local: TypedFunc<(LocalEventIn,), (Vec<EnvelopeOut>,)>,
+    pub serialize: TypedFunc<(), (Vec<u8>,)>,
+    pub properties: TypedFunc<(), (Vec<PropertyOut>,)>,
+    pub view: TypedFunc<(u32,), (Option<Vec<u8>>,)>,
+    pub invariant: TypedFunc<(u32, Views), (Result<(), String>,)>,
+    pub about: Option<TypedFunc<(), (About,)>>,
+    pub describe_state: Option<TypedFunc<(), (String,)>>,
+    pub describe_message: Option<TypedFunc<(Bytes,), (String,)>>,
+}
+
+/// The synchronising export of one core instance.
+struct Sync {
+    function: TypedFunc<(u32, u32), ()>,
+    /// Whether globals are shared with other modules, so that it must run at every capture and restore.
+    shared: bool,
+    /// For each defined memory of the core instance: its index among all data memories.
+    data: Vec<usize>,
+}
+
+/// A store with an instance, its functions and its memories.
+pub(crate) struct Live {
+    store: Store<Context>,
+    pub functions: Arc<Functions>,
+    syncs: Vec<Sync>,
+    memories: Memories,
+    budget: Arc<Budget>,
+    plugin: Arc<PluginParts>,
+    /// The cluster size given to `init`; 0 before.
+    pub nodes: u32,
+}
+
+/// Why no instance came to be.
+pub(crate) enum StartError {
+    /// The guest's fault.
+    Fault(Fault),
+    /// An export of a wrong type.
+    WrongType { export: String, detail: String },
+}
+
+impl From<StartError> for LoadError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Fault(fault) => Self::Start { fault },
+            StartError::WrongType { export, detail } => Self::WrongType { export, detail },
+        }
+    }
+}
+
+impl Live {
+    /// Instantiates the plugin in a new store.
+    pub(crate) fn start(plugin: &Arc<PluginParts>, image: Arc<Image>) -> Result<Self, StartError> {
+        let limits = &plugin.sandbox.config.limits;
+        let mut store = Store::new(&plugin.sandbox.engine, Context::new(limits.clone()));
+        store.limiter(|context| context);
+        store.set_hostcall_fuel(limits.output_bytes);
+        let budget = Arc::new(Budget::new(limits.memory_bytes));
+        refuel(&mut store, limits.fuel_per_call);
+        let (instance, regions) = collect(&plugin.counted, &budget, || plugin.pre.instantiate(&mut store));
+        let instance = instance.map_err(|error| {
+            let evidence =
+                Evidence { limits, memory_refused: budget.refused(), violation: None, context: store.data_mut() };
+            StartError::Fault(explain(&error, "instantiation", evidence))
+        })?;
+        let functions = Arc::new(functions(&mut store, &instance, plugin)?);
+        let (data, cells, owners) = sort(plugin, &regions);
+        let mut syncs = Vec::new();
+        for &(core, shared) in &plugin.syncs {
+            let function = typed(&mut store, &instance, None, &sync_export(core))?;
+            let owned = owners.iter().enumerate().filter(|&(_, &owner)| owner == core).map(|(index, _)| index);
+            syncs.push(Sync { function, shared: shared > 0, data: owned.collect() });
+        }
+        let memories = Memories::new(data, cells, image);
+        let mut live = Self { store, functions, syncs, memories, budget, plugin: Arc::clone(plugin), nodes: 0 };
+        live.save_shared().map_err(|error| StartError::Fault(host_fault(&error)))?;
+        Ok(live)
+    }
+
+    /// Makes what the memories hold now the pristine image of the plugin.
+    pub(crate) fn take_image(&mut self) -> Arc<Image> {
+        self.memories.take_image()
+    }
+
+    /// Whether the memories hold the pristine image.
+    pub(crate) fn is_pristine(&self) -> bool {
+        self.memories.is_pristine()
+    }
+
+    /// Calls a function of the contract; `name` is for messages.
+    pub(crate) fn call<P, R>(
+        &mut self,
+        name: &'static str,
+        pick: impl FnOnce(&Functions) -> &TypedFunc<P, R>,
+        params: P,
+    ) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        let limits = &self.plugin.sandbox.config.limits;
+        refuel(&mut self.store, limits.fuel_per_call);
+        self.budget.forget_refusal();
+        pick(&self.functions).call(&mut self.store, params).map_err(|error| {
+            let evidence = Evidence {
+                limits,
+                memory_refused: self.budget.refused(),
+                violation: self.memories.violation(),
+                context: self.store.data_mut(),
+            };
+            explain(&error, name, evidence)
+        })
+    }
+
+    /// Prepares for a call; what the call before left is forgotten.
+    pub(crate) fn begin(&mut self, phase: Phase, script: &[u32], keep_log: bool) {
+        self.store.data_mut().begin(phase, script, keep_log);
+    }
+
+    /// What the last call did beside its result.
+    pub(crate) fn context(&mut self) -> &mut Context {
+        self.store.data_mut()
+    }
+
+    /// Bytes of each data memory.
+    pub(crate) fn sizes(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.memories.sizes()
+    }
+
+    /// Whether growing can give the memories these sizes.
+    pub(crate) fn fits(&self, sizes: &[usize]) -> bool {
+        self.sizes().zip(sizes).all(|(have, &wanted)| have <= wanted)
+    }
+
+    /// Captures the local state.
+    pub(crate) fn capture(&mut self) -> Delta {
+        // The guest's functions only copy globals to memory: nothing of it can fail that could not be seen at load.
+        self.save_shared().expect("copying globals to memory cannot fail");
+        let delta = self.memories.capture(self.plugin.id, self.nodes);
+        if self.plugin.sandbox.config.verify_capture {
+            self.memories.verify();
+        }
+        delta
+    }
+
+    /// Goes to a captured state; the sizes of the memories must [fit](Self::fits).
+    pub(crate) fn restore(&mut self, delta: Option<&Delta>) -> Result<(), MachineError> {
+        let config = &self.plugin.sandbox.config;
+        let with_globals = config.sabotage != Sabotage::SkipGlobals;
+        if config.sabotage != Sabotage::SkipSizes {
+            match delta {
+                Some(delta) => self.grow(delta.sizes())?,
+                None => {
+                    let sizes: Vec<usize> = self.memories.pristine_sizes().collect();
+                    self.grow(&sizes)?;
+                }
+            }
+        }
+        self.memories.restore(delta, with_globals);
+        self.nodes = delta.map_or(0, |delta| delta.nodes);
+        if with_globals {
+            self.sync_shared(SYNC_LOAD).map_err(|error| machine_error(&error))?;
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, sizes: &[usize]) -> Result<(), MachineError> {
+        for (memory, &wanted) in sizes.iter().enumerate() {
+            let have = self.memories.sizes().nth(memory).expect("as many sizes as memories");
+            if have == wanted {
+                continue;
+            }
+            let pages = ((wanted - have) / 65536) as u32;
+            let (sync, nth) = self
+                .syncs
+                .iter()
+                .find_map(|sync| Some((sync, sync.data.iter().position(|&index| index == memory)?)))
+                .expect("every module that defines a memory has a synchronising export");
+            refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
+            let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, pages));
+            called.map_err(|error| machine_error(&error))?;
+            if self.memories.sizes().nth(memory) != Some(wanted) {
+                return Err(MachineError(format!("cannot give an instance {wanted} bytes of memory again")));
+            }
+        }
+        Ok(())
+    }
+
+    fn save_shared(&mut self) -> wasmtime::Result<()> {
+        self.sync_shared(SYNC_SAVE)
+    }
+
+    fn sync_shared(&mut self, what: u32) -> wasmtime::Result<()> {
+        for sync in self.syncs.iter().filter(|sync| sync.shared) {
+            refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
+            sync.function.call(&mut self.store, (what, 0))?;
+        }
+        Ok(())
+    }
+}
+
+fn refuel(store: &mut Store<Context>, fuel: u64) {
+    store.set_fuel(fuel).expect("the engine consumes fuel");
+}
+
+fn machine_error(error: &wasmtime::Error) -> MachineError {
+    MachineError(format!("cannot put an instance back into a state: {}", error.root_cause()))
+}
+
+fn host_fault(error: &wasmtime::Error) -> Fault {
+    Fault { kind: FaultKind::Trap, message: error.root_cause().to_string() }
+}
+
+/// Tells the memories of an instance apart by the order in which they were made. Also returns which core instance
+/// defines each data memory.
+fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>, Vec<usize>) {
+    assert_eq!(regions.len(), plugin.plan.len(), "an instantiation makes the memories that the component defines");
+    let (mut data, mut cells, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+    let mut pairs = plugin.plan.iter().zip(regions);
+    while let Some((plan, region)) = pairs.next() {
+        match plan.role {
+            MemoryRole::Data(_) => {
+                let (_, marks) = pairs.next().expect("marks follow their memory");
+                data.push(Data { bytes: Arc::clone(region), marks: Arc::clone(marks) });
+                owners.push(plan.instance);
+            }
+            MemoryRole::Marks => unreachable!("marks follow their memory"),
+            MemoryRole::Cells { end } => cells.push(Cells { bytes: Arc::clone(region), end: end as usize }),
+        }
+    }
+    (data, cells, owners)
+}
+
+fn functions(store: &mut Store<Context>, instance: &Instance, plugin: &PluginParts) -> Result<Functions, StartError> {
+    let names = &plugin.interfaces;
+    let node = Some(names.node.as_str());
+    let specification = Some(names.specification.as_str());
+    // Nothing calls it yet; a wrong type is an error all the same.
+    let _: Option<TypedFunc<(), (Option<Vec<u8>>,)>> = optional(store, instance, names.durable.as_deref(), "persist")?;
+    Ok(Functions {
+        init: typed(store, instance, node, "init")?,
+        handle_message: typed(store, instance, node, "handle-message")?,
+        local_events: typed(store, instance, node, "local-events")?,
+        handle_local: typed(store, instance, node, "handle-local")?,
+        serialize: typed(store, instance, node, "serialize")?,
+        properties: typed(store, instance, specification, "properties")?,
+        view: typed(store, instance, specification, "view")?,
+        invariant: typed(store, instance, specification, "invariant")?,
+        about: optional(store, instance, names.defaults.as_deref(), "about")?,
+        describe_state: optional(store, instance, names.describe.as_deref(), "state")?,
+        describe_message: optional(store, instance, names.describe.as_deref(), "message")?,
+    })
+}
+
+fn optional<P, R>(
+    store: &mut Store<Context>,
+    instance: &Instance,
+    interface: Option<&str>,
+    function: &str,
+) -> Result<Option<TypedFunc<P, R>>, StartError>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    interface.map(|interface| typed(store, instance, Some(interface), function)).transpose()
+}
+
+fn typed<P, R>(
+    store: &mut Store<Context>,
+    instance: &Instance,
+    interface: Option<&str>,
+    function: &str,
+) -> Result<TypedFunc<P, R>, StartError>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    let wrong = |detail: String| {
+        let export = interface.map_or(function.to_owned(), |interface| format!("{interface}#{function}"));
+        StartError::WrongType { export, detail }
+    };
+    let parent = match interface {
+        Some(name) => Some(
+            instance
+                .get_export_index(&mut *store, None, name)
+                .ok_or_else(|| wrong("its interface is missing".into()))?,
+        ),
+        None => None,
+    };
+    let index = instance
+        .get_export_index(&mut *store, parent.as_ref(), function)
+        .ok_or_else(|| wrong("it is missing".into()))?;
+    instance.get_typed_func(&mut *store, index).map_err(|error| wrong(error.root_cause().to_string()))
+}

@@ -1,0 +1,296 @@
+//! The sandbox as a [`Machine`].
+
+use std::sync::Arc;
+
+use host_model::machine::{
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, Property, Snapshot,
+};
+
+use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, Text};
+use crate::context::Phase;
+use crate::instance::{Live, StartError};
+use crate::limits::Sabotage;
+use crate::plugin::PluginParts;
+use crate::snapshot::Delta;
+
+/// Instances kept for when a state with smaller memories comes back: wasmtime cannot shrink a memory.
+const SPARES_MAX: usize = 4;
+
+/// Runs the handlers of one plugin, one local state at a time.
+pub(crate) struct GuestMachine {
+    plugin: Arc<PluginParts>,
+    /// None after a fault, which poisons the store.
+    live: Option<Live>,
+    spares: Vec<Live>,
+    keep_log: bool,
+    bytes: Bytes,
+    text: Text,
+    views: Arc<Vec<Option<Vec<u8>>>>,
+}
+
+impl GuestMachine {
+    pub(crate) fn new(plugin: &Arc<PluginParts>) -> Result<Self, MachineError> {
+        let mut machine = Self {
+            plugin: Arc::clone(plugin),
+            live: None,
+            spares: Vec::new(),
+            keep_log: false,
+            bytes: Bytes::default(),
+            text: Text::default(),
+            views: Arc::default(),
+        };
+        machine.live = Some(machine.fresh()?);
+        Ok(machine)
+    }
+
+    fn fresh(&self) -> Result<Live, MachineError> {
+        let live = Live::start(&self.plugin, Arc::clone(self.plugin.image())).map_err(|error| {
+            let detail = match error {
+                StartError::Fault(fault) => fault.message,
+                StartError::WrongType { export, detail } => format!("`{export}`: {detail}"),
+            };
+            MachineError(format!("cannot make another instance: {detail}"))
+        })?;
+        if self.plugin.sandbox.config.verify_capture {
+            assert!(live.is_pristine(), "two instances of one component start with different memories");
+        }
+        Ok(live)
+    }
+
+    /// Puts an instance in place whose memories can get these sizes.
+    fn acquire(&mut self, sizes: &[usize]) -> Result<(), MachineError> {
+        if self.plugin.sandbox.config.sabotage == Sabotage::SkipSizes && self.live.is_some() {
+            return Ok(());
+        }
+        if self.live.as_ref().is_some_and(|live| live.fits(sizes)) {
+            return Ok(());
+        }
+        if let Some(live) = self.live.take() {
+            if self.spares.len() == SPARES_MAX {
+                self.spares.remove(0);
+            }
+            self.spares.push(live);
+        }
+        // The largest that fits has the least left to grow.
+        let best = (0..self.spares.len())
+            .filter(|&index| self.spares[index].fits(sizes))
+            .max_by_key(|&index| self.spares[index].sizes().sum::<usize>());
+        self.live = Some(match best {
+            Some(index) => self.spares.remove(index),
+            None => self.fresh()?,
+        });
+        Ok(())
+    }
+
+    /// The instance; after a fault there is none until `restore`.
+    fn live(&mut self) -> &mut Live {
+        self.live.as_mut().expect("after a fault the next call must be `restore`")
+    }
+
+    /// Drops the instance if the call failed: a trap poisons the store.
+    fn settle<R>(&mut self, result: Result<R, Fault>) -> Result<R, Fault> {
+        if result.is_err() {
+            self.live = None;
+        }
+        result
+    }
+
+    /// Prepares for a call that only reads the state.
+    fn read(&mut self, function: &'static str) -> &mut Live {
+        let live = self.live();
+        live.begin(Phase::Reading(function), &[], false);
+        live
+    }
+
+    fn run(&mut self, input: Input<'_>) -> Result<Vec<EnvelopeOut>, Fault> {
+        match input {
+            Input::Init { node, nodes, config, durable } => {
+                fill_text(&mut self.text, config);
+                let durable = durable.map(|bytes| Arc::new(bytes.to_vec()));
+                let params = (node, nodes, Arc::clone(&self.text), durable);
+                let live = self.live();
+                live.nodes = nodes;
+                let (result,) = live.call("init", |f| &f.init, params)?;
+                result.map_err(|reason| Fault {
+                    kind: FaultKind::Refused,
+                    message: format!("`init` refuses its configuration: {reason}"),
+                })
+            }
+            Input::Message { src, payload } => {
+                fill(&mut self.bytes, payload);
+                let params = (src, Arc::clone(&self.bytes));
+                Ok(self.live().call("handle-message", |f| &f.handle_message, params)?.0)
+            }
+            Input::Local(event) => {
+                fill(&mut self.bytes, &event.payload);
+                fill_text(&mut self.text, &event.name);
+                let event = LocalEventIn {
+                    name: Arc::clone(&self.text),
+                    kind: event.kind.into(),
+                    payload: Arc::clone(&self.bytes),
+                };
+                Ok(self.live().call("handle-local", |f| &f.handle_local, (event,))?.0)
+            }
+        }
+    }
+
+    /// Moves the messages into `effects` and checks them.
+    fn deliver(&mut self, sent: Vec<EnvelopeOut>, effects: &mut Effects) -> Result<(), Fault> {
+        self.check_count(sent.len(), "messages")?;
+        let nodes = self.live().nodes;
+        for EnvelopeOut { to, message } in sent {
+            if to >= nodes {
+                return Err(Fault {
+                    kind: FaultKind::Malformed,
+                    message: format!("sends a message to node {to} of a cluster of {nodes}, numbered from 0"),
+                });
+            }
+            effects.sent.push(Envelope { to, payload: message });
+        }
+        Ok(())
+    }
+
+    fn check_count(&self, count: usize, what: &str) -> Result<(), Fault> {
+        let limit = self.plugin.sandbox.config.limits.items_per_call;
+        if count <= limit {
+            return Ok(());
+        }
+        Err(Fault {
+            kind: FaultKind::OutputLimit,
+            message: format!("returns {count} {what} from one call, more than the limit of {limit}"),
+        })
+    }
+}
+
+impl Machine for GuestMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        let delta = match snapshot {
+            Some(snapshot) => {
+                let delta = snapshot.content::<Delta>().filter(|delta| delta.plugin == self.plugin.id);
+                Some(delta.ok_or_else(|| MachineError("a snapshot of another plugin cannot be restored".into()))?)
+            }
+            None => None,
+        };
+        match delta {
+            Some(delta) => self.acquire(delta.sizes())?,
+            None => {
+                let plugin = Arc::clone(&self.plugin);
+                self.acquire(plugin.pristine_sizes())?;
+            }
+        }
+        self.live().restore(delta)
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        effects.sent.clear();
+        effects.choices.clear();
+        effects.log.clear();
+        let keep_log = self.keep_log;
+        self.live().begin(Phase::Handler, script, keep_log);
+        let result = self.run(input);
+        let context = self.live().context();
+        std::mem::swap(&mut effects.choices, &mut context.choices);
+        std::mem::swap(&mut effects.log, &mut context.log);
+        let result = result.and_then(|sent| self.deliver(sent, effects));
+        self.settle(result)
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        let result = self.read("serialize").call("serialize", |f| &f.serialize, ());
+        self.settle(result).map(|(bytes,)| bytes)
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        let result = self.read("local-events").call("local-events", |f| &f.local_events, ());
+        let result = result.and_then(|(events,)| {
+            self.check_count(events.len(), "local events")?;
+            Ok(events)
+        });
+        let events = self.settle(result)?;
+        let event = |event: crate::abi::LocalEventOut| LocalEvent {
+            name: event.name,
+            kind: event.kind.into(),
+            payload: event.payload,
+        };
+        Ok(events.into_iter().map(event).collect())
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        let result = self.read("view").call("view", |f| &f.view, (property,));
+        self.settle(result).map(|(view,)| view)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        let delta = self.live().capture();
+        let bytes = delta.bytes();
+        Snapshot::new(delta, bytes)
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        let result = self.read("properties").call("properties", |f| &f.properties, ());
+        let result = result.and_then(|(properties,)| {
+            self.check_count(properties.len(), "properties")?;
+            Ok(properties.into_iter().map(Property::from).collect())
+        });
+        self.settle(result)
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        fill_views(&mut self.views, views);
+        let params = (property, Arc::clone(&self.views));
+        let result = self.read("invariant").call("invariant", |f| &f.invariant, params);
+        self.settle(result).map(|(holds,)| holds)
+    }
+
+    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
+        if self.plugin.interfaces.describe.is_none() {
+            return Ok(None);
+        }
+        let live = self.read("describe.state");
+        let result = live.call("describe.state", |f| f.describe_state.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(text,)| Some(text))
+    }
+
+    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
+        if self.plugin.interfaces.describe.is_none() {
+            return Ok(None);
+        }
+        fill(&mut self.bytes, payload);
+        let params = (Arc::clone(&self.bytes),);
+        let live = self.read("describe.message");
+        let result =
+            live.call("describe.message", |f| f.describe_message.as_ref().expect("the interface is there"), params);
+        self.settle(result).map(|(text,)| Some(text))
+    }
+
+    fn keep_log(&mut self, keep: bool) {
+        self.keep_log = keep;
+    }
+}
+
+/// Fills a shared buffer that nobody else holds by now.
+fn fill(slot: &mut Bytes, bytes: &[u8]) {
+    let buffer = Arc::make_mut(slot);
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+}
+
+fn fill_text(slot: &mut Text, text: &str) {
+    let buffer = Arc::make_mut(slot);
+    buffer.clear();
+    buffer.push_str(text);
+}
+
+fn fill_views(slot: &mut Arc<Vec<Option<Vec<u8>>>>, views: &[Option<&[u8]>]) {
+    let buffer = Arc::make_mut(slot);
+    buffer.resize_with(views.len(), || None);
+    for (old, new) in buffer.iter_mut().zip(views) {
+        match (old, new) {
+            (Some(old), Some(new)) => {
+                old.clear();
+                old.extend_from_slice(new);
+            }
+            (old, new) => *old = new.map(<[u8]>::to_vec),
+        }
+    }
+}

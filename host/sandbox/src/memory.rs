@@ -1,0 +1,225 @@
+//! Linear memories whose bytes the host can reach.
+//!
+//! The component API of wasmtime does not reach the core memories inside a component
+//! (bytecodealliance/wasmtime#10932). An engine can be told to take its memories from the host, though; then the
+//! host simply keeps a handle to each memory that it hands out.
+#![allow(unsafe_code, reason = "memories for compiled code come from the operating system and are reached by address")]
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+/// How much memory the instance may still take; shared by all its memories.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+    refused: AtomicBool,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, used: AtomicUsize::new(0), refused: AtomicBool::new(false) }
+    }
+
+    /// Whether a memory was refused more room since [`forget_refusal`](Self::forget_refusal).
+    pub(crate) fn refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Forgets a refusal, before another call.
+    pub(crate) fn forget_refusal(&self) {
+        self.refused.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether there was room for `bytes` more, which are then taken.
+    fn take(&self, bytes: usize) -> bool {
+        // Plain load and store: the memories of one instance grow on the one thread that runs it.
+        let used = self.used.load(Ordering::Relaxed);
+        match used.checked_add(bytes) {
+            Some(total) if total <= self.limit => {
+                self.used.store(total, Ordering::Relaxed);
+                true
+            }
+            _ => {
+                self.refused.store(true, Ordering::Relaxed);
+                false
+            }
+        }
+    }
+}
+
+/// One linear memory: a range of addresses reserved once, of which the first `size` bytes are accessible.
+#[derive(Debug)]
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    /// Bytes that memory accesses of compiled code may compute an address in, guard included.
+    mapped: usize,
+    /// Bytes that the memory may grow to.
+    capacity: usize,
+    size: AtomicUsize,
+    budget: Option<Arc<Budget>>,
+}
+
+// SAFETY: the region owns its mapping, which has no affinity to a thread; who reads and writes the bytes is
+// governed by the contracts of `bytes` and `bytes_mut`.
+unsafe impl Send for Region {}
+// SAFETY: as above; the only state besides the bytes is atomic.
+unsafe impl Sync for Region {}
+
+impl Region {
+    fn new(size: usize, capacity: usize, guard: usize, budget: Option<Arc<Budget>>) -> Result<Self, String> {
+        let mapped = capacity.checked_add(guard).ok_or("a memory larger than the address space")?;
+        // SAFETY: a fresh private mapping at an address of the kernel's choice replaces nothing.
+        let base = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
+        };
+        let base = base.map_err(|error| format!("cannot reserve {mapped} bytes of address space: {error}"))?;
+        let base = NonNull::new(base.cast::<u8>()).ok_or("a mapping at address zero")?;
+        let region = Self { base, mapped, capacity, size: AtomicUsize::new(0), budget };
+        region.grow(size)?;
+        Ok(region)
+    }
+
+    /// Bytes that are accessible now.
+    pub(crate) fn size(&self) -> usize {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    fn grow(&self, size: usize) -> Result<(), String> {
+        let old = self.size();
+        if size <= old {
+            return Ok(());
+        }
+        if size > self.capacity {
+            return Err("a memory larger than its maximum".into());
+        }
+        if let Some(budget) = &self.budget
+            && !budget.take(size - old)
+        {
+            return Err(format!("more than {} bytes of memory", budget.limit));
+        }
+        // SAFETY: the range lies inside the mapping that this region owns (`size <= capacity <= mapped`), and making
+        // it accessible cannot invalidate what is there. Fresh pages read as zero, as Wasm requires.
+        let made = unsafe { mprotect(self.base.as_ptr().cast(), size, MprotectFlags::READ | MprotectFlags::WRITE) };
+        made.map_err(|error| format!("cannot make {size} bytes of memory accessible: {error}"))?;
+        self.size.store(size, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The bytes of the memory.
+    ///
+    /// # Safety
+    ///
+    /// While the slice lives, no Wasm code runs in the store that owns this memory and nobody holds the slice of
+    /// [`bytes_mut`](Self::bytes_mut).
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: `size` bytes from `base` are mapped and readable, initialised (the kernel zeroes pages), and by
+        // the contract nobody writes them while the slice lives.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size()) }
+    }
+
+    /// The bytes of the memory, to write.
+    ///
+    /// # Safety
+    ///
+    /// While the slice lives, no Wasm code runs in the store that owns this memory and nobody holds another slice
+    /// of it.
+    #[allow(clippy::mut_from_ref, reason = "the memory belongs to the store; exclusiveness is the caller's duty")]
+    pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and by the contract nobody else reads or writes them.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size()) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping belongs to this region alone; the store that used it held an `Arc` of the region, so
+        // it is gone too. Failure can only mean a wrong range, which is harmless to leak.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// The half of a region that the store holds.
+struct Owned(Arc<Region>);
+
+// SAFETY: the base address never changes, `byte_size` bytes from it are accessible, and the rest of the mapping up to
+// capacity and guard is reserved without access, so that compiled code which skips its bounds check faults there.
+unsafe impl LinearMemory for Owned {
+    fn byte_size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn byte_capacity(&self) -> usize {
+        self.0.capacity
+    }
+
+    fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
+        self.0.grow(new_size).map_err(wasmtime::Error::msg)
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.base.as_ptr()
+    }
+}
+
+/// The memories made during one instantiation.
+struct Births {
+    /// For each memory in the order of creation: whether it counts against the budget.
+    counted: Vec<bool>,
+    budget: Arc<Budget>,
+    regions: Vec<Arc<Region>>,
+}
+
+thread_local! {
+    /// Instantiation calls the memory creator on its own thread, but gives it nothing to tell instances apart.
+    static BIRTHS: RefCell<Option<Births>> = const { RefCell::new(None) };
+}
+
+/// Runs an instantiation and returns the memories it made, in the order of their creation.
+pub(crate) fn collect<R>(
+    counted: &[bool],
+    budget: &Arc<Budget>,
+    instantiate: impl FnOnce() -> R,
+) -> (R, Vec<Arc<Region>>) {
+    let births = Births { counted: counted.to_vec(), budget: Arc::clone(budget), regions: Vec::new() };
+    let outer = BIRTHS.with(|slot| slot.borrow_mut().replace(births));
+    assert!(outer.is_none(), "instantiations do not nest");
+    let result = instantiate();
+    let births = BIRTHS.with(|slot| slot.borrow_mut().take()).expect("set above");
+    (result, births.regions)
+}
+
+/// Makes the memories of all instances of an engine.
+pub(crate) struct Creator;
+
+// SAFETY: every memory is a mapping of its own with the reservation and the guard that the engine asked for, zeroed,
+// never moved, and unmapped only after both the store and the host have let go of it.
+unsafe impl MemoryCreator for Creator {
+    fn new_memory(
+        &self,
+        _ty: MemoryType,
+        minimum: usize,
+        maximum: Option<usize>,
+        reserved_size_in_bytes: Option<usize>,
+        guard_size_in_bytes: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        let capacity = reserved_size_in_bytes.or(maximum).unwrap_or(minimum).max(minimum);
+        BIRTHS.with(|slot| {
+            let mut slot = slot.borrow_mut();
+            let budget = slot.as_ref().and_then(|births| {
+                let counts = births.counted.get(births.regions.len()).copied().unwrap_or(true);
+                counts.then(|| Arc::clone(&births.budget))
+            });
+            let region = Arc::new(Region::new(minimum, capacity, guard_size_in_bytes, budget)?);
+            if let Some(births) = slot.as_mut() {
+                births.regions.push(Arc::clone(&region));
+            }
+            Ok(Box::new(Owned(region)) as Box<dyn LinearMemory>)
+        })
+    }
+}

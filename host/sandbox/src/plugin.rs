@@ -1,0 +1,171 @@
+//! A loaded component.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use host_model::machine::{Machine, MachineError, MachineFactory};
+use wasmtime::component::InstancePre;
+
+use crate::abi::About;
+use crate::cache;
+use crate::check::{self, Interfaces};
+use crate::context::{Context, Phase};
+use crate::error::LoadError;
+use crate::inspect::Inspection;
+use crate::instance::Live;
+use crate::machine::GuestMachine;
+use crate::rewrite::{MemoryPlan, MemoryRole, rewrite};
+use crate::sandbox::{Sandbox, SandboxParts};
+use crate::snapshot::Image;
+
+/// What loading a plugin took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadTimes {
+    /// Checking and rewriting the component.
+    pub rewrite: Duration,
+    /// Compiling it, or reading compiled code from the cache.
+    pub compile: Duration,
+    /// The first instance and the pristine image.
+    pub start: Duration,
+    /// Whether the compiled code was in the cache.
+    pub cached: bool,
+}
+
+/// A plugin, ready to make machines. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Plugin {
+    parts: Arc<PluginParts>,
+    about: Option<Arc<About>>,
+    inspection: Arc<Inspection>,
+    times: LoadTimes,
+    digest: Arc<str>,
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+/// What the machines of a plugin share.
+pub(crate) struct PluginParts {
+    /// Tells snapshots of different plugins apart, within this process.
+    pub id: u64,
+    pub sandbox: Arc<SandboxParts>,
+    pub pre: InstancePre<Context>,
+    pub interfaces: Interfaces,
+    /// All memories in order of creation.
+    pub plan: Vec<MemoryPlan>,
+    /// Of each memory: whether it counts against the memory limit.
+    pub counted: Vec<bool>,
+    /// The core instances with a synchronising export, and how many globals each shares.
+    pub syncs: Vec<(usize, usize)>,
+    image: Arc<Image>,
+    pristine_sizes: Vec<usize>,
+}
+
+impl PluginParts {
+    /// The memories of every fresh instance.
+    pub(crate) fn image(&self) -> &Arc<Image> {
+        &self.image
+    }
+
+    /// Bytes of each data memory of a fresh instance.
+    pub(crate) fn pristine_sizes(&self) -> &[usize] {
+        &self.pristine_sizes
+    }
+}
+
+impl Plugin {
+    /// Loads a component: checks it, rewrites it so that its state can be captured, compiles it, and instantiates it
+    /// once.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no plugin, or one that fails while it starts.
+    pub fn load(sandbox: &Sandbox, bytes: &[u8]) -> Result<Self, LoadError> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        let shared = &sandbox.shared;
+        let began = Instant::now();
+        check::preamble(bytes, &shared.config.limits)?;
+        // Names come before the rewriting: a component of another world should be told just that.
+        let (interfaces, names) = check::names(bytes)?;
+        let rewritten = rewrite(bytes)?;
+        let rewrite_time = began.elapsed();
+        let began = Instant::now();
+        let (component, cached) = cache::compile(&shared.engine, shared.cache_dir.as_deref(), &rewritten.bytes)
+            .map_err(|error| LoadError::Compile { detail: format!("{error:#}") })?;
+        let compile_time = began.elapsed();
+        let began = Instant::now();
+        check::functions(&shared.engine, &component)?;
+        let pre = shared
+            .linker
+            .instantiate_pre(&component)
+            .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
+        let counted = rewritten.memories.iter().map(|memory| matches!(memory.role, MemoryRole::Data(_))).collect();
+        let mut parts = Arc::new(PluginParts {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            sandbox: Arc::clone(shared),
+            pre,
+            interfaces,
+            plan: rewritten.memories.clone(),
+            counted,
+            syncs: rewritten.syncs.clone(),
+            image: Arc::default(),
+            pristine_sizes: Vec::new(),
+        });
+        let mut first = Live::start(&parts, Arc::default())?;
+        let image = first.take_image();
+        let pristine_sizes = first.sizes().collect();
+        let about = about(&mut first)?;
+        drop(first);
+        let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
+        unshared.image = image;
+        unshared.pristine_sizes = pristine_sizes;
+        let inspection = Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.image.bytes());
+        let start = began.elapsed();
+        Ok(Self {
+            parts,
+            about: about.map(Arc::new),
+            inspection: Arc::new(inspection),
+            times: LoadTimes { rewrite: rewrite_time, compile: compile_time, start, cached },
+            digest: format!("blake3:{}", blake3::hash(bytes).to_hex()).into(),
+        })
+    }
+
+    /// The content hash of the component as given: `blake3:` and 64 hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// What the plugin says about itself, if it exports `defaults`.
+    pub fn about(&self) -> Option<&About> {
+        self.about.as_deref()
+    }
+
+    /// What the component consists of, and which of it is state.
+    pub fn inspect(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// What loading took.
+    pub fn load_times(&self) -> LoadTimes {
+        self.times
+    }
+}
+
+fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
+    if live.functions.about.is_none() {
+        return Ok(None);
+    }
+    live.begin(Phase::Reading("about"), &[], false);
+    let result = live.call("about", |f| f.about.as_ref().expect("checked above"), ());
+    result.map(|(about,)| Some(about)).map_err(|fault| LoadError::Start { fault })
+}
+
+impl MachineFactory for Plugin {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(GuestMachine::new(&self.parts)?))
+    }
+}

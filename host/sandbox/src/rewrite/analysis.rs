@@ -1,0 +1,169 @@
+//! What a core module has that a snapshot must hold.
+
+use std::collections::BTreeSet;
+
+use wasmparser::{
+    ExternalKind, FuncType, GlobalType, MemoryType, Operator, Parser, Payload, TableType, TypeRef, ValType,
+};
+
+use crate::error::LoadError;
+
+/// A memory of a module, imported ones first.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryFact {
+    pub import: Option<(String, String)>,
+    pub ty: MemoryType,
+}
+
+/// A global of a module, imported ones first.
+#[derive(Clone, Debug)]
+pub(crate) struct GlobalFact {
+    pub ty: GlobalType,
+    pub imported: bool,
+    pub exported: bool,
+    /// Whether some function of this module sets it.
+    pub written: bool,
+}
+
+impl GlobalFact {
+    /// A reference cannot be kept in a linear memory.
+    pub(crate) fn is_reference(&self) -> bool {
+        matches!(self.ty.content_type, ValType::Ref(_))
+    }
+
+    /// Whether it can hold different values at different times.
+    pub(crate) fn is_state(&self) -> bool {
+        self.ty.mutable && !self.imported && (self.written || self.exported)
+    }
+}
+
+/// What the rewriting and the inspection need to know of a core module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ModuleFacts {
+    pub types: Vec<FuncType>,
+    /// The type of every function, imported ones first.
+    pub functions: Vec<u32>,
+    pub imported_functions: usize,
+    pub memories: Vec<MemoryFact>,
+    pub globals: Vec<GlobalFact>,
+    pub tables: Vec<TableType>,
+    pub exports: Vec<(String, ExternalKind, u32)>,
+    pub start: Option<u32>,
+    /// Instructions that change state outside of memories and globals.
+    pub hidden_writes: BTreeSet<&'static str>,
+}
+
+/// The instruction's name, if it changes tables or segments.
+pub(crate) fn hidden_write(op: &Operator<'_>) -> Option<&'static str> {
+    Some(match op {
+        Operator::TableSet { .. } => "table.set",
+        Operator::TableGrow { .. } => "table.grow",
+        Operator::TableFill { .. } => "table.fill",
+        Operator::TableCopy { .. } => "table.copy",
+        Operator::TableInit { .. } => "table.init",
+        Operator::ElemDrop { .. } => "elem.drop",
+        Operator::DataDrop { .. } => "data.drop",
+        _ => return None,
+    })
+}
+
+impl ModuleFacts {
+    /// Reads a valid core module.
+    pub(crate) fn read(module: &[u8]) -> Result<Self, LoadError> {
+        let mut facts = Self::default();
+        for payload in Parser::new(0).parse_all(module) {
+            facts.add(payload.map_err(LoadError::invalid)?).map_err(LoadError::invalid)?;
+        }
+        for (_, kind, index) in &facts.exports {
+            if *kind == ExternalKind::Global {
+                facts.globals[*index as usize].exported = true;
+            }
+        }
+        Ok(facts)
+    }
+
+    pub(crate) fn imported_memories(&self) -> usize {
+        self.memories.iter().filter(|memory| memory.import.is_some()).count()
+    }
+
+    /// The index of an export of this kind.
+    pub(crate) fn export(&self, name: &str, kind: ExternalKind) -> Option<u32> {
+        self.exports.iter().find(|(n, k, _)| n == name && *k == kind).map(|&(_, _, index)| index)
+    }
+
+    fn add(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
+        match payload {
+            Payload::TypeSection(section) => {
+                for ty in section.into_iter_err_on_gc_types() {
+                    self.types.push(ty?);
+                }
+            }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    let import = import?;
+                    self.add_import(import.module, import.name, import.ty);
+                }
+            }
+            Payload::FunctionSection(section) => {
+                for ty in section {
+                    self.functions.push(ty?);
+                }
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    self.tables.push(table?.ty);
+                }
+            }
+            Payload::MemorySection(section) => {
+                for ty in section {
+                    self.memories.push(MemoryFact { import: None, ty: ty? });
+                }
+            }
+            Payload::GlobalSection(section) => {
+                for global in section {
+                    let ty = global?.ty;
+                    self.globals.push(GlobalFact { ty, imported: false, exported: false, written: false });
+                }
+            }
+            Payload::ExportSection(section) => {
+                for export in section {
+                    let export = export?;
+                    self.exports.push((export.name.to_owned(), export.kind, export.index));
+                }
+            }
+            Payload::StartSection { func, .. } => self.start = Some(func),
+            Payload::CodeSectionEntry(body) => {
+                for op in body.get_operators_reader()? {
+                    self.add_operator(&op?);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_import(&mut self, module: &str, name: &str, ty: TypeRef) {
+        match ty {
+            TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
+                self.functions.push(ty);
+                self.imported_functions += 1;
+            }
+            TypeRef::Table(ty) => self.tables.push(ty),
+            TypeRef::Memory(ty) => {
+                self.memories.push(MemoryFact { import: Some((module.to_owned(), name.to_owned())), ty });
+            }
+            TypeRef::Global(ty) => {
+                self.globals.push(GlobalFact { ty, imported: true, exported: false, written: false });
+            }
+            TypeRef::Tag(_) => {}
+        }
+    }
+
+    fn add_operator(&mut self, op: &Operator<'_>) {
+        if let Operator::GlobalSet { global_index } = op {
+            self.globals[*global_index as usize].written = true;
+        } else if let Some(name) = hidden_write(op) {
+            self.hidden_writes.insert(name);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Rewrites the core modules of a component so that all their state lies in memories and every write is marked.
+//!
+//! Each linear memory gets a twin, the *marks*: one byte for each granule of 256 bytes, set by every instruction that
+//! writes into the granule. Twins travel with their memory: where a module exports, imports or re-exports a memory, it
+//! does the same with the twin, so modules that share a memory share its marks. Mutable globals move into a small
+//! memory of the module, the *cells*.
+
+mod analysis;
+mod code;
+mod component;
+mod module;
+
+pub(crate) use analysis::ModuleFacts;
+pub(crate) use component::{MemoryPlan, Rewritten, rewrite};
+pub(crate) use module::MemoryRole;
+
+/// Bytes of memory that one mark stands for.
+pub(crate) const GRANULE: usize = 256;
+
+/// What is appended to the name of an exported memory to name its marks.
+pub(crate) const MARKS_SUFFIX: &str = "\u{1}marks";
+
+/// Pages of a marks memory: one byte for each granule of 4 GiB, so that no mark of a successful write is out of bounds.
+pub(crate) const MARKS_PAGES: u64 = (1 << 32) / GRANULE as u64 / 65536;
+
+/// The first granule of a cells memory is for talking to the host; the globals follow.
+pub(crate) const CELLS_START: u64 = GRANULE as u64;
+
+/// Where the host says that instantiation is over: from then on tables and segments must not change.
+pub(crate) const SEALED_AT: u64 = 0;
+
+/// Where the module says which forbidden instruction it ran.
+pub(crate) const VIOLATION_AT: u64 = 4;
+
+/// The names behind the numbers at [`VIOLATION_AT`], counted from 1.
+pub(crate) const VIOLATIONS: [&str; 8] = [
+    "table.set",
+    "table.grow",
+    "table.fill",
+    "table.copy",
+    "table.init",
+    "elem.drop",
+    "data.drop",
+    "global.set of a reference",
+];
+
+/// What the export of the root component is called that synchronises core instance `index`.
+pub(crate) fn sync_export(index: usize) -> String {
+    format!("host-sync-{index}")
+}
+
+/// First argument of a synchronising export: copy shared globals into the cells.
+pub(crate) const SYNC_SAVE: u32 = 0;
+/// First argument of a synchronising export: copy the cells into shared globals.
+pub(crate) const SYNC_LOAD: u32 = 1;
+/// First argument of a synchronising export, plus the index of a defined memory: grow it by the second argument.
+pub(crate) const SYNC_GROW: u32 = 2;

@@ -1,0 +1,110 @@
+//! The engine that all plugins of a process share.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wasmtime::component::{Linker, WasmStr};
+use wasmtime::{Config, Engine, StoreContextMut, WasmBacktraceDetails};
+
+use crate::abi;
+use crate::context::Context;
+use crate::limits::SandboxConfig;
+use crate::memory::Creator;
+
+/// The wasmtime engine could not be made: a host without virtual memory, say.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot set up webassembly on this machine: {0}")]
+pub struct SandboxError(String);
+
+/// Where plugins are loaded: an engine with its settings, the limits, and the cache of compiled code.
+///
+/// Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Sandbox {
+    pub(crate) shared: Arc<SandboxParts>,
+}
+
+pub(crate) struct SandboxParts {
+    pub engine: Engine,
+    pub linker: Linker<Context>,
+    pub config: SandboxConfig,
+    pub cache_dir: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sandbox")
+            .field("config", &self.shared.config)
+            .field("cache_dir", &self.shared.cache_dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sandbox {
+    /// Makes an engine. With `cache_dir`, compiled code is kept there between runs.
+    ///
+    /// # Errors
+    ///
+    /// This machine cannot run WebAssembly.
+    pub fn new(config: SandboxConfig, cache_dir: Option<PathBuf>) -> Result<Self, SandboxError> {
+        let error = |error: wasmtime::Error| SandboxError(format!("{error:#}"));
+        let engine = Engine::new(&settings(&config)).map_err(error)?;
+        let linker = linker(&engine).map_err(error)?;
+        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache_dir }) })
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &SandboxConfig {
+        &self.shared.config
+    }
+}
+
+/// Every switch that decides what a guest can do or see. The same guest and input must give the same result on every
+/// machine.
+fn settings(config: &SandboxConfig) -> Config {
+    let mut settings = Config::new();
+    // An endless loop must end, at the same instruction everywhere. Interruption by epochs is cheaper and depends on
+    // the clock.
+    settings.consume_fuel(true);
+    // The bits of a NaN differ between processors.
+    settings.cranelift_nan_canonicalization(true);
+    // So do the results of relaxed vector instructions, by design.
+    settings.relaxed_simd_deterministic(true);
+    // Snapshots keep state in an extra memory beside each memory.
+    settings.wasm_multi_memory(true);
+    // 4 GiB of reservation and marks cover 32-bit memories only.
+    settings.wasm_memory64(false);
+    // The host needs the bytes of the memories inside a component.
+    settings.with_host_memory(Arc::new(Creator));
+    // Copy-on-write images need memories that wasmtime itself maps.
+    settings.memory_init_cow(false);
+    // The address range that memory accesses of compiled code can compute without a bounds check; with less, each
+    // access is checked and slower.
+    settings.memory_reservation(1 << 32);
+    settings.memory_guard_size(32 << 20);
+    // Memories never move, so the host can keep their addresses.
+    settings.memory_may_move(false);
+    // Recursion ends at a trap, well inside the 2 MiB stack of a worker thread.
+    settings.max_wasm_stack(config.limits.stack_bytes);
+    // A fault names the function it happened in.
+    settings.wasm_backtrace_max_frames(NonZeroUsize::new(16));
+    // By default an environment variable decides this.
+    settings.wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    settings
+}
+
+/// All that a guest may import.
+fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
+    let mut linker = Linker::new(engine);
+    let mut environment = linker.instance(abi::ENVIRONMENT)?;
+    environment.func_wrap("choose", |mut store: StoreContextMut<'_, Context>, (alternatives,): (u32,)| {
+        Ok((store.data_mut().choose(alternatives)?,))
+    })?;
+    environment.func_wrap("log", |mut store: StoreContextMut<'_, Context>, (line,): (WasmStr,)| {
+        let line = line.to_str(&store)?.into_owned();
+        store.data_mut().log(line);
+        Ok(())
+    })?;
+    Ok(linker)
+}

@@ -1,0 +1,363 @@
+//! Local states as differences from the pristine image.
+//!
+//! The pristine image is what an instance holds right after instantiation, the same for every instance of a plugin.
+//! A snapshot keeps the lines of 64 bytes that differ from it. Marks say where to look.
+//!
+//! Invariant between calls: every granule that differs from the pristine image is marked, or is the first 15 bytes
+//! past a marked one (a store that straddles two granules marks only the first).
+#![allow(unsafe_code, reason = "reads and writes the memories of instances, which only their owner may do")]
+
+use std::sync::Arc;
+
+use crate::memory::Region;
+use crate::rewrite::{CELLS_START, GRANULE, SEALED_AT, VIOLATION_AT, VIOLATIONS};
+
+const LINE: usize = 64;
+/// Bytes past a marked granule that a store may have reached: the longest store has 16 bytes.
+const OVERHANG: usize = 16;
+
+/// The bytes of all memories right after instantiation.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Image {
+    data: Vec<Box<[u8]>>,
+    cells: Vec<Box<[u8]>>,
+}
+
+impl Image {
+    /// Bytes that the image keeps.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.iter().chain(&self.cells).map(|bytes| bytes.len()).sum()
+    }
+}
+
+/// Where the lines of an entry belong.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    granule: u32,
+    /// Counts the data memories, then the cells memories.
+    memory: u16,
+    /// Which of the granule's lines are kept.
+    mask: u8,
+}
+
+/// A captured local state.
+#[derive(Debug)]
+pub(crate) struct Delta {
+    /// Which plugin it belongs to.
+    pub plugin: u64,
+    /// The cluster size given to `init`.
+    pub nodes: u32,
+    /// Bytes of each data memory.
+    sizes: Box<[usize]>,
+    /// Ascending by memory and granule.
+    entries: Box<[Entry]>,
+    lines: Box<[[u8; LINE]]>,
+}
+
+impl Delta {
+    /// Bytes that the snapshot keeps.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.sizes) + size_of_val(&*self.entries) + size_of_val(&*self.lines)
+    }
+
+    /// Bytes of each data memory.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+}
+
+/// A memory of the guest with its marks.
+#[derive(Debug)]
+pub(crate) struct Data {
+    pub bytes: Arc<Region>,
+    pub marks: Arc<Region>,
+}
+
+/// The globals of a core instance.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub bytes: Arc<Region>,
+    /// Where the last cell ends.
+    pub end: usize,
+}
+
+/// The memories of one instance. Its owner also owns the store, and calls no method while Wasm runs in it: that is
+/// what every `unsafe` block below relies on.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    data: Vec<Data>,
+    cells: Vec<Cells>,
+    image: Arc<Image>,
+    /// Kept to spare allocations.
+    dirty: Vec<u32>,
+    entries: Vec<Entry>,
+    lines: Vec<[u8; LINE]>,
+}
+
+impl Memories {
+    /// The memories of a fresh instance; `image` is empty for the first instance of a plugin.
+    pub(crate) fn new(data: Vec<Data>, cells: Vec<Cells>, image: Arc<Image>) -> Self {
+        let mut memories = Self { data, cells, image, dirty: Vec::new(), entries: Vec::new(), lines: Vec::new() };
+        memories.clear_marks();
+        for cells in &memories.cells {
+            // SAFETY: see `Memories`; the slice does not outlive the statement.
+            let bytes = unsafe { cells.bytes.bytes_mut() };
+            bytes[SEALED_AT as usize] = 1;
+        }
+        memories
+    }
+
+    /// Copies what the memories hold now, as the image for all later instances.
+    pub(crate) fn take_image(&mut self) -> Arc<Image> {
+        self.image = Arc::new(self.current());
+        Arc::clone(&self.image)
+    }
+
+    /// Whether the memories hold exactly the pristine image.
+    pub(crate) fn is_pristine(&self) -> bool {
+        self.current() == *self.image
+    }
+
+    fn current(&self) -> Image {
+        // SAFETY: see `Memories`; the slices are copied at once.
+        let data = self.data.iter().map(|data| unsafe { data.bytes.bytes() }.into()).collect();
+        // SAFETY: as above.
+        let cells = self.cells.iter().map(|cells| unsafe { cells.bytes.bytes() }[..cells.end].into()).collect();
+        Image { data, cells }
+    }
+
+    /// Bytes of each data memory.
+    pub(crate) fn sizes(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.data.iter().map(|data| data.bytes.size())
+    }
+
+    /// Bytes of each data memory in the pristine image.
+    pub(crate) fn pristine_sizes(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.image.data.iter().map(|data| data.len())
+    }
+
+    /// Which forbidden instruction the guest ran, if it did.
+    pub(crate) fn violation(&self) -> Option<&'static str> {
+        let mut found = self.cells.iter().map(|cells| {
+            // SAFETY: see `Memories`; the slice does not outlive the closure.
+            let bytes = unsafe { cells.bytes.bytes() };
+            bytes[VIOLATION_AT as usize]
+        });
+        found.find(|&number| number != 0).map(|number| VIOLATIONS[usize::from(number) - 1])
+    }
+
+    fn clear_marks(&mut self) {
+        for data in &self.data {
+            let (_, marks) = open(data);
+            let mut dirty = std::mem::take(&mut self.dirty);
+            scan(marks, &mut dirty);
+            for &granule in &dirty {
+                marks[granule as usize] = 0;
+            }
+            self.dirty = dirty;
+        }
+    }
+
+    /// The difference between what the memories hold now and the pristine image.
+    pub(crate) fn capture(&mut self, plugin: u64, nodes: u32) -> Delta {
+        self.entries.clear();
+        self.lines.clear();
+        for index in 0..self.data.len() {
+            self.capture_data(index);
+        }
+        for index in 0..self.cells.len() {
+            self.capture_cells(index);
+        }
+        Delta {
+            plugin,
+            nodes,
+            sizes: self.sizes().collect(),
+            entries: self.entries.as_slice().into(),
+            lines: self.lines.as_slice().into(),
+        }
+    }
+
+    fn capture_data(&mut self, index: usize) {
+        let (bytes, marks) = open(&self.data[index]);
+        let image = &self.image.data[index];
+        scan(marks, &mut self.dirty);
+        let mut at = 0;
+        while let Some(&granule) = self.dirty.get(at) {
+            at += 1;
+            let differs = keep(&mut self.entries, &mut self.lines, index, granule, bytes, image);
+            if !differs {
+                marks[granule as usize] = 0;
+            }
+            let next = granule as usize + 1;
+            if self.dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
+                marks[next] = 1;
+                keep(&mut self.entries, &mut self.lines, index, next as u32, bytes, image);
+            }
+        }
+    }
+
+    fn capture_cells(&mut self, index: usize) {
+        let cells = &self.cells[index];
+        // SAFETY: see `Memories`; the slice does not outlive this method.
+        let bytes = &unsafe { cells.bytes.bytes() }[..cells.end];
+        let image = &self.image.cells[index];
+        let memory = self.data.len() + index;
+        for granule in (CELLS_START as usize / GRANULE)..cells.end.div_ceil(GRANULE) {
+            keep(&mut self.entries, &mut self.lines, memory, granule as u32, bytes, image);
+        }
+    }
+
+    /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
+    pub(crate) fn restore(&mut self, delta: Option<&Delta>, with_globals: bool) {
+        for (data, image) in self.data.iter().zip(&self.image.data) {
+            let (bytes, marks) = open(data);
+            scan(marks, &mut self.dirty);
+            for &granule in &self.dirty {
+                marks[granule as usize] = 0;
+                let start = granule as usize * GRANULE;
+                reset(bytes, image, start, (start + GRANULE + OVERHANG).min(bytes.len()));
+            }
+        }
+        if with_globals {
+            for (cells, image) in self.cells.iter().zip(&self.image.cells) {
+                // SAFETY: see `Memories`; the slice does not outlive the loop's body.
+                let bytes = unsafe { cells.bytes.bytes_mut() };
+                let range = CELLS_START as usize..cells.end;
+                bytes[range.clone()].copy_from_slice(&image[range]);
+            }
+        }
+        if let Some(delta) = delta {
+            self.overlay(delta, with_globals);
+        }
+    }
+
+    /// Writes the lines of a snapshot over the pristine image.
+    fn overlay(&self, delta: &Delta, with_globals: bool) {
+        let mut lines = delta.lines.iter();
+        for entry in &delta.entries {
+            let memory = usize::from(entry.memory);
+            let bytes = if let Some(data) = self.data.get(memory) {
+                let (bytes, marks) = open(data);
+                marks[entry.granule as usize] = 1;
+                bytes
+            } else {
+                // SAFETY: see `Memories`; the slice does not outlive the loop's body.
+                unsafe { self.cells[memory - self.data.len()].bytes.bytes_mut() }
+            };
+            let skip = memory >= self.data.len() && !with_globals;
+            let start = entry.granule as usize * GRANULE;
+            for nth in 0..GRANULE / LINE {
+                if entry.mask & (1 << nth) != 0 {
+                    let line = lines.next().expect("one line for each bit");
+                    if !skip {
+                        bytes[start + nth * LINE..][..LINE].copy_from_slice(line);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Panics if something differs from the pristine image without a mark: after `capture`, that is all that
+    /// snapshots would miss.
+    pub(crate) fn verify(&self) {
+        for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
+            let (bytes, marks) = open(data);
+            for (granule, chunk) in bytes.chunks(GRANULE).enumerate() {
+                let start = granule * GRANULE;
+                let same = (0..chunk.len()).all(|i| chunk[i] == image.get(start + i).copied().unwrap_or(0));
+                assert!(
+                    same || marks[granule] != 0,
+                    "memory {index} differs at {start:#x} from the pristine image without a mark",
+                );
+            }
+        }
+    }
+}
+
+/// The bytes of a memory, and the marks of those bytes.
+#[allow(clippy::mut_from_ref, reason = "the bytes belong to the instance, not to the handle")]
+fn open(data: &Data) -> (&mut [u8], &mut [u8]) {
+    // SAFETY: see `Memories`: no Wasm runs, and each method opens a memory once at a time. The two regions are
+    // different mappings.
+    let (bytes, marks) = unsafe { (data.bytes.bytes_mut(), data.marks.bytes_mut()) };
+    let granules = bytes.len() / GRANULE;
+    (bytes, &mut marks[..granules])
+}
+
+/// Lists the indices of all marks that are set.
+fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
+    dirty.clear();
+    // A page has 256 granules, so the marks divide evenly. Most chunks are zero; the inner loop becomes a few vector
+    // instructions.
+    let (chunks, rest) = marks.as_chunks::<LINE>();
+    debug_assert!(rest.is_empty());
+    for (nth, chunk) in chunks.iter().enumerate() {
+        if chunk.iter().fold(0, |all, &mark| all | mark) == 0 {
+            continue;
+        }
+        for (i, &mark) in chunk.iter().enumerate() {
+            if mark != 0 {
+                dirty.push((nth * LINE + i) as u32);
+            }
+        }
+    }
+}
+
+/// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
+fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
+    if end <= image.len() {
+        bytes[start..end].copy_from_slice(&image[start..end]);
+    } else {
+        let known = image.len().clamp(start, end);
+        bytes[start..known].copy_from_slice(&image[start.min(known)..known]);
+        bytes[known..end].fill(0);
+    }
+}
+
+/// Whether the bytes that a store into the granule before can have reached differ from the image.
+fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bool {
+    let start = granule * GRANULE;
+    if start >= bytes.len() {
+        return false;
+    }
+    let now = &bytes[start..start + OVERHANG];
+    match image.get(start..start + OVERHANG) {
+        Some(before) => now != before,
+        None => now.iter().any(|&byte| byte != 0),
+    }
+}
+
+/// Keeps the lines of a granule that differ from the image; says whether there were any.
+fn keep(
+    entries: &mut Vec<Entry>,
+    lines: &mut Vec<[u8; LINE]>,
+    memory: usize,
+    granule: u32,
+    bytes: &[u8],
+    image: &[u8],
+) -> bool {
+    let start = granule as usize * GRANULE;
+    let mut mask = 0;
+    for nth in 0..GRANULE / LINE {
+        let at = start + nth * LINE;
+        if at >= bytes.len() {
+            break;
+        }
+        // The last line of the cells may be a part of one.
+        let end = (at + LINE).min(bytes.len());
+        let mut now = [0; LINE];
+        now[..end - at].copy_from_slice(&bytes[at..end]);
+        let mut before = [0; LINE];
+        if let Some(image) = image.get(at..end) {
+            before[..end - at].copy_from_slice(image);
+        }
+        if now != before {
+            mask |= 1 << nth;
+            lines.push(now);
+        }
+    }
+    if mask != 0 {
+        entries.push(Entry { granule, memory: memory as u16, mask });
+    }
+    mask != 0
+}

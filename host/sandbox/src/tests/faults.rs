@@ -1,0 +1,145 @@
+//! Each way to misbehave ends in a fault that says so, and leaves machine and process usable.
+
+use host_model::machine::{Effects, Fault, FaultKind, Input, Machine, MachineFactory};
+
+use crate::fixtures;
+use crate::{Plugin, Sandbox, SandboxConfig};
+
+use super::{go, init, machine, plugin, run};
+
+/// The fault of `go` from the state after `init`.
+fn fault_of_go(bytes: &[u8]) -> Fault {
+    let mut machine = machine(bytes);
+    run(&mut *machine, init(0)).expect("init is fine");
+    let before = machine.capture();
+    let bytes_before = machine.serialize().ok();
+    machine.restore(Some(&before)).expect("an instance");
+    let fault = run(&mut *machine, Input::Local(&go())).expect_err("a fault");
+    // The machine lives on, in any state, and the same input gives the same fault.
+    machine.restore(Some(&before)).expect("an instance");
+    assert_eq!(machine.serialize().ok(), bytes_before);
+    machine.restore(Some(&before)).expect("an instance");
+    assert_eq!(run(&mut *machine, Input::Local(&go())).expect_err("a fault"), fault);
+    machine.restore(None).expect("an instance");
+    run(&mut *machine, init(1)).expect("init is fine");
+    fault
+}
+
+#[test]
+fn handlers_that_misbehave() {
+    use FaultKind::{Choose, Divergence, Malformed, MemoryLimit, OutputLimit, Trap};
+    let cases: [(&str, Vec<u8>, FaultKind, &str); 18] = [
+        ("trap", fixtures::traps(), Trap, "`handle-local` trapped: wasm `unreachable` instruction executed"),
+        ("panic", fixtures::panics(), Trap, "(panic: index out of range)"),
+        ("read", fixtures::reads_past_the_end(), Trap, "out of bounds memory access"),
+        ("write", fixtures::writes_past_the_end(), Trap, "out of bounds memory access"),
+        ("loop", fixtures::loops(), Divergence, "does not end within 200000000 units of fuel; raise the fuel limit"),
+        ("bomb", fixtures::memory_bomb(), MemoryLimit, "wants more memory than the limit of 268435456 bytes"),
+        ("recursion", fixtures::deep_recursion(), Trap, "call stack exhausted in `deeper`"),
+        ("amplified", fixtures::amplified_output(), OutputLimit, "more than the limit of 16777216 bytes"),
+        ("many", fixtures::many_messages(), OutputLimit, "returns 1000000 messages from one call, more than the limit"),
+        ("node", fixtures::wrong_node(), Malformed, "sends a message to node 7 of a cluster of 2"),
+        ("choose 0", fixtures::chooses_from_nothing(), Choose, "calls `choose` with no alternative"),
+        ("choose on", fixtures::chooses_for_ever(), Choose, "calls `choose` more often than the limit of 64"),
+        ("choose 2^32", fixtures::chooses_from_too_many(), Choose, "with 4294967295 alternatives"),
+        ("table", fixtures::writes_table(), Trap, "`handle-local` ran `table.set` after start-up"),
+        ("data", fixtures::drops_data(), Trap, "ran `data.drop` after start-up"),
+        ("reference", fixtures::writes_reference_global(), Trap, "ran `global.set of a reference` after start-up"),
+        ("loop in handler", fixtures::loops_in("handle-local"), Divergence, "`handle-local` does not end"),
+        ("log", fixtures::logs_malformed_text(), Malformed, "utf-8"),
+    ];
+    for (name, bytes, kind, expected) in cases {
+        let fault = fault_of_go(&bytes);
+        assert_eq!(fault.kind, kind, "{name}: {fault}");
+        assert!(fault.message.contains(expected), "{name}: {fault}");
+    }
+}
+
+#[test]
+fn readers_that_misbehave() {
+    use FaultKind::{Choose, Malformed, OutputLimit};
+    type Reader = fn(&mut dyn Machine) -> Fault;
+    let serialize: Reader = |machine| machine.serialize().expect_err("a fault");
+    let events: Reader = |machine| machine.local_events().expect_err("a fault");
+    let cases: [(&str, Vec<u8>, Reader, FaultKind, &str); 5] = [
+        ("huge", fixtures::huge_output(), serialize, OutputLimit, "hands more than the limit of 16777216 bytes"),
+        ("bounds", fixtures::list_out_of_bounds(), serialize, Malformed, "out of bounds"),
+        ("choose", fixtures::chooses_in_serialize(), serialize, Choose, "calls `choose` in `serialize`"),
+        ("string", fixtures::malformed_string(), events, Malformed, "utf-8"),
+        ("enum", fixtures::malformed_enum(), events, Malformed, "unexpected discriminant: 9"),
+    ];
+    for (name, bytes, reader, kind, expected) in cases {
+        let mut machine = machine(&bytes);
+        run(&mut *machine, init(0)).expect("init is fine");
+        let state = machine.capture();
+        let fault = reader(&mut *machine);
+        assert_eq!(fault.kind, kind, "{name}: {fault}");
+        assert!(fault.message.contains(expected), "{name}: {fault}");
+        machine.restore(Some(&state)).expect("an instance");
+        assert_eq!(reader(&mut *machine), fault);
+    }
+}
+
+/// Every required function can loop, and each time the fault names it.
+#[test]
+fn an_endless_loop_in_any_function_ends() {
+    let mut config = SandboxConfig::default();
+    config.limits.fuel_per_call = 1_000_000;
+    let sandbox = Sandbox::new(config, None).expect("an engine");
+    let calls: [(&str, fn(&mut dyn Machine) -> Result<(), Fault>); 8] = [
+        ("init", |m| run(m, init(0)).map(drop)),
+        ("handle-message", |m| run(m, Input::Message { src: 0, payload: b"x" }).map(drop)),
+        ("local-events", |m| m.local_events().map(drop)),
+        ("handle-local", |m| run(m, Input::Local(&go())).map(drop)),
+        ("serialize", |m| m.serialize().map(drop)),
+        ("properties", |m| m.properties().map(drop)),
+        ("view", |m| m.view(0).map(drop)),
+        ("invariant", |m| m.invariant(0, &[]).map(drop)),
+    ];
+    for (function, call) in calls {
+        let plugin = Plugin::load(&sandbox, &fixtures::loops_in(function)).expect("a plugin");
+        let mut machine = plugin.machine().expect("an instance");
+        let fault = call(&mut *machine).expect_err("a fault");
+        assert_eq!(fault.kind, FaultKind::Divergence);
+        assert!(fault.message.starts_with(&format!("`{function}` does not end within 1000000 units")), "{fault}");
+    }
+}
+
+#[test]
+fn a_refused_configuration_is_no_trap() {
+    let mut machine = machine(&fixtures::refuses_config());
+    let fault = run(&mut *machine, init(0)).expect_err("a fault");
+    assert_eq!(fault.kind, FaultKind::Refused);
+    assert_eq!(fault.message, "`init` refuses its configuration: no such key");
+}
+
+#[test]
+fn choices_follow_the_script_and_are_noted() {
+    let mut machine = machine(&fixtures::chooser());
+    run(&mut *machine, init(0)).expect("init is fine");
+    let state = machine.capture();
+    machine.keep_log(true);
+    let mut effects = Effects::default();
+    machine.handle(Input::Local(&go()), &[2, 1], &mut effects).expect("fine");
+    let picked: Vec<_> = effects.choices.iter().map(|choice| (choice.picked, choice.alternatives)).collect();
+    assert_eq!(picked, [(2, 3), (1, 2)]);
+    assert_eq!(effects.log, ["chosen"]);
+    assert_eq!(machine.serialize().expect("fine")[16..18], [2, 1]);
+    machine.restore(Some(&state)).expect("an instance");
+    machine.keep_log(false);
+    machine.handle(Input::Local(&go()), &[1], &mut effects).expect("fine");
+    assert_eq!(machine.serialize().expect("fine")[16..18], [1, 0]);
+    assert!(effects.log.is_empty());
+    machine.restore(Some(&state)).expect("an instance");
+    let fault = machine.handle(Input::Local(&go()), &[3], &mut effects).expect_err("no such alternative");
+    assert_eq!(fault.kind, FaultKind::Choose);
+}
+
+#[test]
+fn a_snapshot_of_another_plugin_is_refused() {
+    let one = plugin(&fixtures::ping_pong());
+    let other = plugin(&fixtures::ping_pong());
+    let snapshot = one.machine().expect("an instance").capture();
+    let error = other.machine().expect("an instance").restore(Some(&snapshot)).expect_err("another plugin");
+    assert_eq!(error.to_string(), "a snapshot of another plugin cannot be restored");
+}

@@ -1,0 +1,36 @@
+//! The sandbox on guests that behave and guests that do not.
+
+mod faults;
+mod load;
+mod snapshots;
+
+use host_model::machine::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
+
+use crate::{Plugin, Sandbox, SandboxConfig};
+
+/// A sandbox that checks every capture against the whole memory.
+fn sandbox() -> Sandbox {
+    Sandbox::new(SandboxConfig { verify_capture: true, ..SandboxConfig::default() }, None).expect("an engine")
+}
+
+fn plugin(bytes: &[u8]) -> Plugin {
+    Plugin::load(&sandbox(), bytes).expect("a plugin")
+}
+
+fn machine(bytes: &[u8]) -> Box<dyn Machine> {
+    plugin(bytes).machine().expect("an instance")
+}
+
+fn init(node: u32) -> Input<'static> {
+    Input::Init { node, nodes: 2, config: "", durable: None }
+}
+
+fn go() -> LocalEvent {
+    LocalEvent { name: "go".into(), kind: LocalKind::Internal, payload: Vec::new() }
+}
+
+/// Runs a handler without choices.
+fn run(machine: &mut dyn Machine, input: Input<'_>) -> Result<Effects, Fault> {
+    let mut effects = Effects::default();
+    machine.handle(input, &[], &mut effects).map(|()| effects)
+}

@@ -1,0 +1,189 @@
+//! Going back to a captured state and going on is the same as starting anew.
+
+use host_model::machine::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
+
+use crate::fixtures;
+use crate::{Plugin, Sabotage, Sandbox, SandboxConfig};
+
+use super::{go, init, machine, plugin, run};
+
+/// A small deterministic generator (xorshift), so that failures repeat.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+/// A handler call that can be repeated.
+#[derive(Clone, Debug)]
+enum Step {
+    Message(u32, Vec<u8>),
+    Local(LocalEvent),
+    Read,
+}
+
+fn apply(machine: &mut dyn Machine, step: &Step) -> String {
+    match step {
+        Step::Message(src, payload) => format!("{:?}", run(machine, Input::Message { src: *src, payload })),
+        Step::Local(event) => format!("{:?}", run(machine, Input::Local(event))),
+        Step::Read => format!("{:?} {:?}", machine.local_events(), machine.view(0)),
+    }
+}
+
+/// Walks at random over captured states and compares each with a fresh instance that replays the path to it.
+/// Returns the first difference.
+fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
+    let mut random = Random(seed);
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(1)).expect("init is fine");
+    let mut states: Vec<(Snapshot, Vec<Step>)> = vec![(machine.capture(), Vec::new())];
+    for _ in 0..steps {
+        let (snapshot, mut path) = states[random.below(states.len())].clone();
+        machine.restore(Some(&snapshot)).expect("an instance");
+        let step = match random.below(8) {
+            0..3 => Step::Local(go()),
+            3 => Step::Read,
+            _ => Step::Message(random.below(3) as u32, vec![random.below(256) as u8; 1 + random.below(600)]),
+        };
+        let seen = apply(&mut *machine, &step);
+        path.push(step);
+        // Captures between the calls must not disturb anything.
+        if random.below(3) == 0 {
+            machine.capture();
+        }
+        let state = machine.serialize().expect("serialize is fine");
+        let after = machine.capture();
+
+        let mut fresh = plugin.machine().expect("an instance");
+        run(&mut *fresh, init(1)).expect("init is fine");
+        let mut replayed = String::new();
+        for step in &path {
+            replayed = apply(&mut *fresh, step);
+        }
+        let expected = fresh.serialize().expect("serialize is fine");
+        if seen != replayed || state != expected {
+            return Err(format!("after {path:?}: {seen} and {state:?}, fresh: {replayed} and {expected:?}"));
+        }
+        // The whole memory agrees, too, where reading between the steps left the same traces.
+        let fresh_after = fresh.capture();
+        if difference(&after) != difference(&fresh_after) {
+            let lines = (difference(&after), difference(&fresh_after));
+            return Err(format!("after {path:?}: memories differ: {lines:?}"));
+        }
+        if path.len() < 12 {
+            states.push((after, path));
+        }
+    }
+    Ok(())
+}
+
+/// The content of a snapshot, but for what `serialize` leaves behind between the steps.
+fn difference(snapshot: &Snapshot) -> String {
+    format!("{:?}", snapshot.content::<crate::snapshot::Delta>().expect("our snapshot"))
+}
+
+fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
+    let config = SandboxConfig { verify_capture: true, sabotage, ..SandboxConfig::default() };
+    Plugin::load(&Sandbox::new(config, None).expect("an engine"), bytes).expect("a plugin")
+}
+
+#[test]
+fn random_walks_agree_with_replays() {
+    let guests: [(&str, Vec<u8>); 8] = [
+        ("ping-pong", fixtures::ping_pong()),
+        ("global counter", fixtures::global_counter()),
+        ("growing", fixtures::growing()),
+        ("two memories", fixtures::two_memories()),
+        ("every store", fixtures::every_store()),
+        ("shared globals", fixtures::shared_globals()),
+        ("table at start", fixtures::table_at_start()),
+        ("chooser", fixtures::chooser()),
+    ];
+    for (name, bytes) in guests {
+        let plugin = audited(Sabotage::None, &bytes);
+        for seed in 1..4 {
+            walk(&plugin, seed * 0x9e37_79b9, 60).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}
+
+/// The walks above would notice if globals or sizes were left out of snapshots.
+#[test]
+fn canary_holes_in_snapshots_are_noticed() {
+    for (sabotage, bytes) in [
+        (Sabotage::SkipGlobals, fixtures::global_counter()),
+        (Sabotage::SkipGlobals, fixtures::shared_globals()),
+        (Sabotage::SkipSizes, fixtures::growing()),
+    ] {
+        let plugin = audited(sabotage, &bytes);
+        let found = (1..4).any(|seed| walk(&plugin, seed * 0x9e37_79b9, 60).is_err());
+        assert!(found, "{sabotage:?} went unnoticed");
+    }
+}
+
+#[test]
+fn ping_pong_has_the_states_it_says() {
+    let mut machine = machine(&fixtures::ping_pong());
+    let mut nodes = Vec::new();
+    for node in 0..2 {
+        machine.restore(None).expect("an instance");
+        run(&mut *machine, init(node)).expect("init is fine");
+        nodes.push(machine.capture());
+    }
+    machine.restore(Some(&nodes[0])).expect("an instance");
+    let events = machine.local_events().expect("fine");
+    assert_eq!(events, [go()]);
+    let mut sent = run(&mut *machine, Input::Local(&events[0])).expect("fine").sent;
+    nodes[0] = machine.capture();
+    let mut src = 0;
+    let mut numbers = vec![machine.serialize().expect("fine")];
+    while let Some(envelope) = sent.pop() {
+        assert!(sent.is_empty());
+        let to = envelope.to as usize;
+        machine.restore(Some(&nodes[to])).expect("an instance");
+        sent = run(&mut *machine, Input::Message { src, payload: &envelope.payload }).expect("fine").sent;
+        nodes[to] = machine.capture();
+        src = envelope.to;
+        numbers.push(machine.serialize().expect("fine"));
+    }
+    assert_eq!(numbers, [[0, 1], [1, 2], [0, 3], [1, 4]]);
+    let properties = machine.properties().expect("fine");
+    assert_eq!(properties.len(), 1);
+    assert_eq!(properties[0].name, "bounded");
+    assert_eq!(machine.invariant(0, &[Some(&[4])]).expect("fine"), Ok(()));
+    assert_eq!(machine.invariant(0, &[Some(&[5])]).expect("fine"), Err("too large".to_owned()));
+    assert_eq!(machine.view(0).expect("fine"), Some(vec![4]));
+}
+
+#[test]
+fn snapshots_move_between_machines_and_threads() {
+    let plugin = plugin(&fixtures::global_counter());
+    let mut one = plugin.machine().expect("an instance");
+    run(&mut *one, init(0)).expect("init is fine");
+    run(&mut *one, Input::Local(&go())).expect("fine");
+    let state = one.capture();
+    let expected = one.serialize().expect("fine");
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut other = plugin.machine().expect("an instance");
+                other.restore(Some(&state)).expect("an instance");
+                assert_eq!(other.serialize().expect("fine"), expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn snapshots_are_small() {
+    let mut machine = machine(&fixtures::ping_pong());
+    run(&mut *machine, init(0)).expect("init is fine");
+    run(&mut *machine, Input::Local(&go())).expect("fine");
+    machine.serialize().expect("fine");
+    assert!(machine.capture().bytes() <= 1024, "{:?}", machine.capture());
+}
