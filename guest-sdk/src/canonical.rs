@@ -62,10 +62,49 @@ use serde::{Deserialize, Serialize};
     note = "use BTreeMap and BTreeSet: the order of a HashMap or HashSet depends on how it was filled, so equal states would differ",
     note = "use integers or fixed point: floating point numbers have no total equality"
 )]
-pub trait Canonical: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static {}
+pub trait Canonical: Sized + 'static {
+    // What the SDK needs, in place of supertraits: with those the compiler would complain that `Hash` is missing, and the
+    // notes above, which say why, would not be shown.
+    #[doc(hidden)]
+    fn encode(&self) -> Vec<u8>;
+    #[doc(hidden)]
+    fn decode(bytes: &[u8]) -> Option<Self>;
+    #[doc(hidden)]
+    fn duplicate(&self) -> Self;
+    #[doc(hidden)]
+    fn is_same(&self, other: &Self) -> bool;
+    #[doc(hidden)]
+    fn json(&self) -> String;
+    #[doc(hidden)]
+    fn debug(&self) -> String;
+}
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Canonical for T {}
+impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Canonical for T {
+    fn encode(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        decode(bytes)
+    }
+
+    fn duplicate(&self) -> Self {
+        self.clone()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
+
+    fn debug(&self) -> String {
+        format!("{self:?}")
+    }
+}
 
 /// No value at all: the [`Local`](crate::Protocol::Local) of a protocol without local events, the
 /// [`Durable`](crate::Protocol::Durable) of one that loses everything at a reset.
@@ -86,7 +125,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// The value with these bytes, all of them; `None` if there is none.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Some(value),
         _ => None,
@@ -94,13 +133,11 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 }
 
 /// The value as JSON; where JSON has no form for it (a map whose keys are tuples), its `Debug` form as a JSON string.
-#[cfg(any(test, target_arch = "wasm32"))]
-pub(crate) fn json<T: Serialize + Debug>(value: &T) -> String {
+fn json<T: Serialize + Debug>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| json_string(&format!("{value:?}")))
 }
 
 /// A JSON string.
-#[cfg(any(test, target_arch = "wasm32"))]
 pub(crate) fn json_string(text: &str) -> String {
     serde_json::to_string(text).expect("a string has a JSON form")
 }

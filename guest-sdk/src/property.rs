@@ -1,6 +1,5 @@
 //! What must hold, over typed views of the nodes' states.
 
-use crate::canonical::{decode, encode};
 use crate::{Canonical, Protocol};
 
 /// What a property claims about the reachable states.
@@ -136,11 +135,11 @@ impl<P: Protocol> Claim<'_, '_, P> {
         match self.question {
             Question::List(list) => list.push(Property { name: self.name, kind: self.kind, scope }),
             Question::View { property, protocol, state, view: answer } if *property == self.index => {
-                *answer = view(protocol, state).map(|view| encode(&view));
+                *answer = view(protocol, state).map(|view| view.encode());
             }
             Question::Check { property, views, outcome } if *property == self.index => {
                 let read = |bytes: &Vec<u8>| {
-                    decode(bytes).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
+                    V::decode(bytes).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
                 };
                 let views: Vec<Option<V>> = views.iter().map(|view| view.as_ref().map(read)).collect();
                 *outcome = check(&views);

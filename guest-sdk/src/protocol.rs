@@ -57,7 +57,7 @@ pub trait Protocol: Sized + 'static {
     /// One of the events that [`local_events`](Self::local_events) listed in this state happened.
     fn handle_local(&self, ctx: &mut Context<Self::Message>, state: &mut Self::State, event: Self::Local) {
         let _ = (ctx, state);
-        panic!("local event {event:?} is listed but not handled");
+        panic!("local event {} is listed but not handled", event.debug());
     }
 
     /// What a disk would hold in this state; nothing by default.

@@ -11,7 +11,6 @@ use std::rc::Rc;
 
 pub use explore::Explored;
 
-use crate::canonical::{decode, encode};
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
 use crate::{Canonical, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, property};
@@ -27,6 +26,12 @@ pub struct InFlight<M> {
     pub message: M,
 }
 
+impl<M: Canonical> InFlight<M> {
+    fn duplicate(&self) -> Self {
+        Self { from: self.from, to: self.to, message: self.message.duplicate() }
+    }
+}
+
 /// The nodes of a protocol and the messages between them: one global state, and what leads to the next.
 pub struct Cluster<P: Protocol> {
     seats: Rc<Vec<Seat<P>>>,
@@ -39,8 +44,8 @@ impl<P: Protocol> Clone for Cluster<P> {
     fn clone(&self) -> Self {
         Self {
             seats: Rc::clone(&self.seats),
-            states: self.states.clone(),
-            in_flight: self.in_flight.clone(),
+            states: self.states.iter().map(Canonical::duplicate).collect(),
+            in_flight: self.in_flight.iter().map(InFlight::duplicate).collect(),
             script: self.script.clone(),
         }
     }
@@ -123,7 +128,9 @@ impl<P: Protocol> Cluster<P> {
     pub fn deliver_where(&mut self, fits: impl Fn(&InFlight<P::Message>) -> bool) {
         match self.in_flight.iter().position(fits) {
             Some(index) => self.deliver(index),
-            None => panic!("no such message in flight; there are {:?}", self.in_flight),
+            None => {
+                panic!("no such message in flight; there are {:?}", self.in_flight.iter().map(show).collect::<Vec<_>>())
+            }
         }
     }
 
@@ -134,7 +141,7 @@ impl<P: Protocol> Cluster<P> {
 
     /// Puts another copy of a message in flight, given its place in [`in_flight`](Self::in_flight).
     pub fn duplicate(&mut self, index: usize) {
-        self.in_flight.push(self.in_flight[index].clone());
+        self.in_flight.push(self.in_flight[index].duplicate());
     }
 
     /// What can happen to a node without a message.
@@ -152,7 +159,10 @@ impl<P: Protocol> Cluster<P> {
         let events = self.local_events(node);
         match events.iter().find(|event| event.name == name) {
             Some(event) => self.happen_event(node, &event.event),
-            None => panic!("{name} cannot happen to node {node} now; there are {events:?}"),
+            None => {
+                let names: Vec<_> = events.iter().map(|event| event.name).collect();
+                panic!("{name} cannot happen to node {node} now; there are {names:?}")
+            }
         }
     }
 
@@ -264,7 +274,12 @@ impl Environment for Script {
 
 /// The value that the other end of the network, or of a snapshot, has.
 fn round_trip<T: Canonical>(value: &T) -> T {
-    let back: Option<T> = decode(&encode(value));
-    assert_eq!(back.as_ref(), Some(value), "an encoding that loses something (a skipped field?)");
-    back.expect("equal to a value")
+    match T::decode(&value.encode()) {
+        Some(back) if back.is_same(value) => back,
+        _ => panic!("an encoding that loses something (a skipped field?): {}", value.debug()),
+    }
+}
+
+fn show<M: Canonical>(flight: &InFlight<M>) -> String {
+    format!("{} to {}: {}", flight.from, flight.to, flight.message.debug())
 }

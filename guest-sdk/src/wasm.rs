@@ -5,10 +5,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::canonical::{decode, encode, json, json_string};
+use crate::canonical::json_string;
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
-use crate::{LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, property};
+use crate::{Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, property};
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, reason = "generated from wit/")]
 #[rustfmt::skip]
@@ -51,7 +51,8 @@ impl<P: Plugin> node::Guest for P {
     fn init(me: NodeId, nodes: u32, config: String, durable: Option<Vec<u8>>) -> Result<Vec<types::Envelope>, String> {
         explain_panics();
         let seat = Seat::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
-        let durable = durable.map(|bytes| decode(&bytes).expect("what a reset left is what `persist` returned"));
+        let durable =
+            durable.map(|bytes| Canonical::decode(&bytes).expect("what a reset left is what `persist` returned"));
         let (state, sent) = seat.init(&mut Host, durable);
         P::with(|node| *node = Some(Node { seat, state }));
         Ok(envelopes::<P::Protocol>(sent))
@@ -59,21 +60,22 @@ impl<P: Plugin> node::Guest for P {
 
     fn handle_message(src: NodeId, message: Vec<u8>) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { seat, state }| {
-            let message = decode(&message).unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
+            let message =
+                Canonical::decode(&message).unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
             envelopes::<P::Protocol>(seat.handle_message(&mut Host, state, src, message))
         })
     }
 
     fn local_events() -> Vec<types::LocalEvent> {
         with_node::<P, _>(|Node { seat, state }| {
-            let local = |listed: crate::LocalEvent<_>| types::LocalEvent {
+            let local = |listed: crate::LocalEvent<<P::Protocol as Protocol>::Local>| types::LocalEvent {
                 name: listed.name.to_owned(),
                 kind: match listed.kind {
                     LocalKind::Timer => types::LocalKind::Timer,
                     LocalKind::Application => types::LocalKind::Application,
                     LocalKind::Internal => types::LocalKind::Internal,
                 },
-                payload: encode(&listed.event),
+                payload: listed.event.encode(),
             };
             seat.local_events(state).into_iter().map(local).collect()
         })
@@ -81,13 +83,14 @@ impl<P: Plugin> node::Guest for P {
 
     fn handle_local(event: types::LocalEvent) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { seat, state }| {
-            let local = decode(&event.payload).unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
+            let local =
+                Canonical::decode(&event.payload).unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
             envelopes::<P::Protocol>(seat.handle_local(&mut Host, state, local))
         })
     }
 
     fn serialize() -> Vec<u8> {
-        with_node::<P, _>(|node| encode(&node.state))
+        with_node::<P, _>(|node| node.state.encode())
     }
 }
 
@@ -148,13 +151,13 @@ impl<P: Plugin> defaults::Guest for P {
 
 impl<P: Plugin> describe::Guest for P {
     fn state() -> String {
-        with_node::<P, _>(|node| json(&node.state))
+        with_node::<P, _>(|node| node.state.json())
     }
 
     fn message(message: Vec<u8>) -> String {
         explain_panics();
-        match decode::<<P::Protocol as Protocol>::Message>(&message) {
-            Some(message) => json(&message),
+        match <P::Protocol as Protocol>::Message::decode(&message) {
+            Some(message) => message.json(),
             None => json_string("not a message of this protocol"),
         }
     }
@@ -162,7 +165,7 @@ impl<P: Plugin> describe::Guest for P {
 
 impl<P: Plugin> durable::Guest for P {
     fn persist() -> Option<Vec<u8>> {
-        with_node::<P, _>(|node| node.seat.protocol.persist(&node.state).map(|durable| encode(&durable)))
+        with_node::<P, _>(|node| node.seat.protocol.persist(&node.state).map(|durable| durable.encode()))
     }
 }
 
@@ -171,7 +174,7 @@ fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
 }
 
 fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
-    sent.into_iter().map(|(to, message)| types::Envelope { to, message: encode(&message) }).collect()
+    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.encode() }).collect()
 }
 
 /// Makes a panic say why through `log` before it traps. For every function that works before `init`.

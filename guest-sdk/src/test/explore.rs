@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cluster, InFlight};
-use crate::canonical::encode;
-use crate::{NodeId, Protocol};
+use crate::{Canonical, NodeId, Protocol};
 
 /// What [`Cluster::explore`] found. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,10 +121,10 @@ impl<P: Protocol> Cluster<P> {
     fn key(&self) -> Key {
         let mut messages: Vec<Vec<u8>> = self.in_flight.iter().map(message_key).collect();
         messages.sort_unstable();
-        (self.states.iter().map(encode).collect(), messages)
+        (self.states.iter().map(Canonical::encode).collect(), messages)
     }
 }
 
-fn message_key<M: crate::Canonical>(in_flight: &InFlight<M>) -> Vec<u8> {
-    encode(&(in_flight.from, in_flight.to, &in_flight.message))
+fn message_key<M: Canonical>(in_flight: &InFlight<M>) -> Vec<u8> {
+    (in_flight.from, in_flight.to, in_flight.message.encode()).encode()
 }
