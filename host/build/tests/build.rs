@@ -1,0 +1,162 @@
+//! Builds real packages, as far as this machine has a toolchain, and refuses wrong folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host_build::{BuildError, Built, Options, build, componentize};
+
+/// The installed toolchain only: a test does not change the machine.
+fn options() -> Options {
+    Options { install: false, ..Options::default() }
+}
+
+fn silent(folder: &Path) -> Result<Built, BuildError> {
+    build(folder, &options(), &mut |_| ())
+}
+
+fn plugin(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(name)
+}
+
+/// A package outside of any workspace.
+fn package(manifest: &str, source: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("src")).expect("a new folder");
+    fs::write(folder.path().join("Cargo.toml"), manifest).expect("a new file");
+    fs::write(folder.path().join("src/lib.rs"), source).expect("a new file");
+    folder
+}
+
+const CDYLIB: &str =
+    "[package]\nname = \"odd-one\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n";
+
+/// Whether a build failed for want of a toolchain; says so, since the test then shows nothing.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn lacks_toolchain(result: &Result<Built, BuildError>) -> bool {
+    let lacks = matches!(result, Err(BuildError::NoToolchain { .. }));
+    if lacks {
+        eprintln!("skipped: no toolchain for wasm32-unknown-unknown");
+    }
+    lacks
+}
+
+#[test]
+fn folders_that_hold_no_package_are_refused() {
+    let empty = tempfile::tempdir().expect("a temporary folder");
+    let message = |folder: &Path| silent(folder).expect_err("nothing to build").to_string();
+    assert_eq!(message(Path::new("no/such/folder")), "there is no folder no/such/folder");
+    assert_eq!(
+        message(&empty.path().join("..").join("file")),
+        format!("there is no folder {}/../file", empty.path().display())
+    );
+    let wanted =
+        format!("{} has no Cargo.toml; a new plugin starts as a copy of plugins/template", empty.path().display());
+    assert_eq!(message(empty.path()), wanted);
+}
+
+#[test]
+fn an_unchanged_plugin_is_up_to_date() {
+    let first = silent(&plugin("fanout"));
+    if lacks_toolchain(&first) {
+        return;
+    }
+    let first = first.expect("the plugin builds");
+    let again = silent(&plugin("fanout")).expect("the plugin builds again");
+    assert_eq!((again.wasm.clone(), again.rebuilt), (first.wasm.clone(), false));
+    assert_eq!(again.steps.last().map(String::as_str), Some("fanout is up to date"));
+    assert!(first.wasm.ends_with("plugins/fanout.wasm"));
+
+    let whole = fs::read(&first.wasm).expect("the component");
+    assert_eq!(&whole[..8], b"\0asm\x0d\0\x01\0", "a component's preamble");
+    assert!(whole.len() < 200_000, "{} bytes", whole.len());
+}
+
+#[test]
+fn a_damaged_component_is_made_again() {
+    let built = silent(&plugin("query"));
+    if lacks_toolchain(&built) {
+        return;
+    }
+    let wasm = built.expect("the plugin builds").wasm;
+    let whole = fs::read(&wasm).expect("the component");
+    fs::write(&wasm, &whole[..100]).expect("a shorter file");
+    assert!(silent(&plugin("query")).expect("the plugin builds").rebuilt);
+    assert_eq!(fs::read(&wasm).expect("the component"), whole);
+}
+
+#[test]
+fn builds_of_one_folder_may_run_at_once() {
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let builds: Vec<_> = (0..3).map(|_| scope.spawn(|| silent(&plugin("tree")))).collect();
+        builds.into_iter().map(|build| build.join().expect("no panic")).collect()
+    });
+    if lacks_toolchain(&results[0]) {
+        return;
+    }
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+}
+
+#[test]
+fn what_the_compiler_says_is_shown() {
+    let folder = package(CDYLIB, "pub fn wrong() -> u32 { \"text\" }");
+    let result = silent(folder.path());
+    if lacks_toolchain(&result) {
+        return;
+    }
+    let message = result.expect_err("a type error").to_string();
+    assert!(message.starts_with("odd-one does not compile:\n"), "{message}");
+    assert!(message.contains("mismatched types") && message.contains("src/lib.rs:1"), "{message}");
+}
+
+#[test]
+fn a_library_that_exports_no_protocol_is_refused() {
+    let folder = package(CDYLIB, "");
+    let result = silent(folder.path());
+    if lacks_toolchain(&result) {
+        return;
+    }
+    let message = result.expect_err("nothing is exported").to_string();
+    assert!(message.starts_with("odd-one compiles but is no plugin: "), "{message}");
+    assert!(message.contains("host:protocol/node@0.1.0"), "{message}");
+    assert!(!folder.path().join("target/plugins/odd-one.wasm").exists());
+}
+
+#[test]
+fn a_library_of_the_wrong_type_is_refused() {
+    let folder = package("[package]\nname = \"plain\"\nedition = \"2024\"\n[workspace]\n", "");
+    let result = silent(folder.path());
+    if lacks_toolchain(&result) {
+        return;
+    }
+    let message = result.expect_err("no cdylib").to_string();
+    assert!(message.starts_with("package plain is no plugin: its Cargo.toml needs `crate-type"), "{message}");
+}
+
+#[test]
+fn what_cargo_says_about_a_manifest_is_shown() {
+    let folder = package("[package]\nname = 3\n", "");
+    let result = silent(folder.path());
+    if lacks_toolchain(&result) {
+        return;
+    }
+    let message = result.expect_err("no name").to_string();
+    assert!(message.starts_with("cargo cannot read ") && message.contains("name = 3"), "{message}");
+}
+
+#[test]
+fn a_workspace_without_a_package_is_refused() {
+    let folder = package("[workspace]\n", "");
+    let result = silent(folder.path());
+    if lacks_toolchain(&result) {
+        return;
+    }
+    assert!(matches!(result, Err(BuildError::NoPackage { .. })), "{result:?}");
+}
+
+#[test]
+fn what_is_no_module_does_not_become_a_component() {
+    for bytes in [&b""[..], b"text", b"\0asm\x0d\0\x01\0", b"\0asm\x01\0\0"] {
+        let message = componentize(bytes).expect_err("no module").to_string();
+        assert!(message.starts_with("it is no WebAssembly module"), "{message}");
+    }
+}
