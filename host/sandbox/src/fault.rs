@@ -59,6 +59,8 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
         return (FaultKind::MemoryLimit, message);
     }
     if let Some(trap) = trap {
+        let trap = trap.to_string();
+        let trap = trap.strip_prefix("wasm trap: ").unwrap_or(&trap);
         return (FaultKind::Trap, format!("`{function}` trapped: {trap}"));
     }
     let cause = error.root_cause().to_string();

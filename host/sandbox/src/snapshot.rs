@@ -305,13 +305,11 @@ fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
 
 /// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
 fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
-    if end <= image.len() {
-        bytes[start..end].copy_from_slice(&image[start..end]);
-    } else {
-        let known = image.len().clamp(start, end);
-        bytes[start..known].copy_from_slice(&image[start.min(known)..known]);
-        bytes[known..end].fill(0);
+    let known = image.len().clamp(start, end);
+    if start < known {
+        bytes[start..known].copy_from_slice(&image[start..known]);
     }
+    bytes[known..end].fill(0);
 }
 
 /// Whether the bytes that a store into the granule before can have reached differ from the image.

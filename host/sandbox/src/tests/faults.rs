@@ -37,7 +37,7 @@ fn handlers_that_misbehave() {
         ("bomb", fixtures::memory_bomb(), MemoryLimit, "wants more memory than the limit of 268435456 bytes"),
         ("recursion", fixtures::deep_recursion(), Trap, "call stack exhausted in `deeper`"),
         ("amplified", fixtures::amplified_output(), OutputLimit, "more than the limit of 16777216 bytes"),
-        ("many", fixtures::many_messages(), OutputLimit, "returns 1000000 messages from one call, more than the limit"),
+        ("many", fixtures::many_messages(), OutputLimit, "returns 100000 messages from one call, more than the limit"),
         ("node", fixtures::wrong_node(), Malformed, "sends a message to node 7 of a cluster of 2"),
         ("choose 0", fixtures::chooses_from_nothing(), Choose, "calls `choose` with no alternative"),
         ("choose on", fixtures::chooses_for_ever(), Choose, "calls `choose` more often than the limit of 64"),

@@ -61,7 +61,7 @@ fn a_plugin_says_what_it_consists_of() {
     assert_eq!(plugin.digest().len(), 7 + 64);
     assert_eq!(plugin.about(), None);
     let inspection = plugin.inspect();
-    assert_eq!(inspection.imports, ["host:protocol/environment@0.1.0"]);
+    assert_eq!(inspection.imports, ["host:protocol/environment@0.1.0", "host:protocol/types@0.1.0"]);
     assert!(inspection.optional.is_empty());
     let globals: Vec<_> =
         inspection.modules.iter().flat_map(|module| &module.globals).map(|g| (g.ty.as_str(), g.captured)).collect();
