@@ -17,7 +17,8 @@ pub(crate) struct Output {
 impl Output {
     /// The last words of a program that failed; most say there what is wrong.
     pub fn last_line(&self) -> &str {
-        self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason given")
+        let line = self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason given");
+        ["error: ", "E: "].iter().find_map(|prefix| line.strip_prefix(prefix)).unwrap_or(line)
     }
 }
 
