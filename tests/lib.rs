@@ -1,1 +1,3 @@
-//! Integration tests of the project.
+//! What the tests share.
+
+pub mod reference;

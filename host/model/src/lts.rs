@@ -7,6 +7,7 @@
 //! Ids are dense and given in the order of first arrival. With several workers that order is not reproducible, so no
 //! id may reach an output: what is reported is sorted by content, and fingerprints are made of contents.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use rustc_hash::FxHashMap;
@@ -135,8 +136,8 @@ pub struct LtsCounts {
     pub local_states: u64,
     /// Distinct messages.
     pub messages: u64,
-    /// Distinct pairs of local state and trigger whose outcomes are known.
-    pub handler_executions: u64,
+    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step.
+    pub handler_calls: u64,
     /// Bytes that the snapshots keep, the pristine image apart.
     pub snapshot_bytes: u64,
 }
@@ -148,6 +149,7 @@ pub struct Lts<'f> {
     pub(crate) properties: Vec<Property>,
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
+    pub(crate) handler_calls: AtomicU64,
 }
 
 #[derive(Default)]
@@ -177,7 +179,8 @@ impl<'f> Lts<'f> {
         let properties =
             machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
-        let lts = Self { scenario, config, properties, factory, tables: RwLock::default() };
+        let lts =
+            Self { scenario, config, properties, factory, tables: RwLock::default(), handler_calls: AtomicU64::new(0) };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         lts.write().intern_class(vec![None; lts.properties.len()]);
         Ok(lts)
@@ -199,7 +202,7 @@ impl<'f> Lts<'f> {
         LtsCounts {
             local_states: tables.states.len() as u64,
             messages: tables.messages.len() as u64,
-            handler_executions: tables.steps.len() as u64,
+            handler_calls: self.handler_calls.load(Ordering::Relaxed),
             snapshot_bytes: tables.snapshot_bytes,
         }
     }

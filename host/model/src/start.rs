@@ -119,10 +119,10 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
         return Ok(Err(format!("no outcome of the handler has the choices {:?}", step.choices)));
     };
     let outcome = outcomes[index].clone();
-    if let Some(expected) = &step.sent {
-        if contents(stepper, &outcome.sent) != *expected {
-            return Ok(Err("it sends other messages than were recorded".to_owned()));
-        }
+    if let Some(expected) = &step.sent
+        && contents(stepper, &outcome.sent) != *expected
+    {
+        return Ok(Err("it sends other messages than were recorded".to_owned()));
     }
     if let Some(fault) = stepper.state(outcome.next).judgements.iter().find(|judgement| judgement.is_bad()) {
         return Ok(Err(format!("it ends in a finding of its own: {}", describe(fault))));

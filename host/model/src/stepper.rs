@@ -1,6 +1,7 @@
 //! A worker's access to the local transition system: executes handlers where the outcome is not known yet.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
@@ -177,6 +178,7 @@ impl<'l> Stepper<'l> {
             self.machine.restore(from)?;
             let mut effects = Effects::default();
             let result = self.machine.handle(input, &script, &mut effects);
+            self.lts.handler_calls.fetch_add(1, Ordering::Relaxed);
             let next = match result.and_then(|()| self.observe(node)) {
                 Ok(Ended::New(mut observed)) => {
                     observed.judgements = self.judge_node(&mut observed)?;

@@ -1,1 +1,16 @@
-//! Under construction.
+//! The search strategies, one file each, and what they share.
+//!
+//! Knows nothing of Wasm, files, clocks, terminals or threads. A strategy is a row of [`table::STRATEGIES`].
+#![forbid(unsafe_code)]
+
+pub mod bdfs;
+pub mod cuts;
+pub mod kernel;
+pub mod lmc;
+pub mod local_space;
+pub mod table;
+pub mod targets;
+pub mod tuples;
+pub mod unfold;
+pub mod unfolding;
+pub mod visited;

@@ -1,0 +1,232 @@
+//! What every strategy shares: what it is given, what it reports, and how it is told to stop.
+
+use host_model::lts::{LocalStateId, Lts, Step};
+use host_model::machine::{Choice, MachineError, NodeId, PropertyKind};
+use host_model::property::{ClassId, Judgement};
+use host_model::start::{Start, StartError};
+use host_model::stepper::Stepper;
+
+/// How far a search may go. `None` is without bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Events on a path, counted from the start state.
+    pub depth: Option<u32>,
+    /// Local events of each node on a path.
+    pub local_events: Option<u32>,
+    /// Global states, or events for a strategy that does not keep global states.
+    pub states: Option<u64>,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// Everything reachable was explored.
+    SpaceExhausted,
+    /// Some path was cut by [`Limits::depth`].
+    DepthBound,
+    /// Some local event was left out by [`Limits::local_events`].
+    LocalEventBound,
+    /// [`Limits::states`] was reached.
+    StateBound,
+    /// The monitor's time is up.
+    TimeBound,
+    /// The monitor's memory is used up.
+    MemoryBound,
+    /// The monitor was told to stop, by the user for example.
+    Interrupted,
+    /// Something bad is reachable.
+    Violation,
+}
+
+impl End {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SpaceExhausted => "space-exhausted",
+            Self::DepthBound => "depth-bound",
+            Self::LocalEventBound => "local-event-bound",
+            Self::StateBound => "state-bound",
+            Self::TimeBound => "time-bound",
+            Self::MemoryBound => "memory-bound",
+            Self::Interrupted => "interrupted",
+            Self::Violation => "violation",
+        }
+    }
+}
+
+/// What was counted. A strategy leaves `None` what it does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Distinct global states.
+    pub global_states: Option<u64>,
+    /// Executed edges of the searched graph.
+    pub transitions: Option<u64>,
+    /// Distinct local states, over all nodes.
+    pub local_states: Option<u64>,
+    /// Distinct tuples of local states: reached, proven reachable or built, depending on the strategy.
+    pub system_states: Option<u64>,
+    /// Distinct messages.
+    pub messages: Option<u64>,
+    /// Events of the unfolding.
+    pub events: Option<u64>,
+    /// Handler executions in the machine.
+    pub handler_calls: Option<u64>,
+    /// Violations on over-approximated states that had to be verified.
+    pub preliminary_violations: Option<u64>,
+    /// Queries to the soundness verification.
+    pub soundness_checks: Option<u64>,
+}
+
+/// How far a running search is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// The counts so far.
+    pub counts: Counts,
+    /// The longest path so far, in events.
+    pub depth: u32,
+    /// States or events seen but not expanded yet.
+    pub queue: u64,
+    /// Bytes that the search itself keeps, snapshots included.
+    pub bytes: u64,
+}
+
+/// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
+pub trait Monitor: Sync {
+    /// Returns why to stop, or `None` to go on.
+    fn check(&self, progress: &Progress) -> Option<End>;
+}
+
+/// Never stops.
+pub struct Unmonitored;
+
+impl Monitor for Unmonitored {
+    fn check(&self, _progress: &Progress) -> Option<End> {
+        None
+    }
+}
+
+/// A reachable state with something to say about it, and a path that leads there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What there is to say.
+    pub judgement: Judgement,
+    /// The node that is in the judged local state; none if several nodes are judged together.
+    pub node: Option<NodeId>,
+    /// The answers to `choose` in `init`, a list for each node.
+    pub init_choices: Vec<Box<[Choice]>>,
+    /// The local states after `init`.
+    pub initial: Vec<LocalStateId>,
+    /// All events, those of the prefix included.
+    pub path: Vec<Step>,
+    /// Whether no shorter path from the start state exists.
+    pub shortest: bool,
+}
+
+impl Found {
+    /// A finding at the end of `path`, which begins at `start`.
+    pub fn new(start: &Start, path: &[Step], node: Option<NodeId>, judgement: Judgement) -> Self {
+        Self {
+            judgement,
+            node,
+            init_choices: start.init_choices.clone(),
+            initial: start.initial.clone(),
+            path: start.path.iter().chain(path).copied().collect(),
+            shortest: false,
+        }
+    }
+}
+
+/// What a search has to report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Why it ended.
+    pub end: End,
+    /// What was counted.
+    pub counts: Counts,
+    /// The longest path explored, in events; for local model checking, of one node.
+    pub depth: u32,
+    /// Violations and faults, each reachable.
+    pub violations: Vec<Found>,
+    /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
+    pub witnessed: Vec<Option<bool>>,
+    /// The system states counted, sorted, if they were asked for.
+    pub system_states: Option<Vec<Box<[LocalStateId]>>>,
+}
+
+impl Report {
+    /// An empty report over these properties.
+    pub fn new(lts: &Lts<'_>) -> Self {
+        let of_kind = |kind| (kind == PropertyKind::Sometimes).then_some(false);
+        Self {
+            end: End::SpaceExhausted,
+            counts: Counts::default(),
+            depth: 0,
+            violations: Vec::new(),
+            witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
+            system_states: None,
+        }
+    }
+
+    /// Notes that a property of kind `sometimes` is reached.
+    pub fn witness(&mut self, property: u32) {
+        self.witnessed[property as usize] = Some(true);
+    }
+
+    /// Whether the property is of kind `sometimes` and was not reached yet.
+    pub fn wants_witness(&self, property: u32) -> bool {
+        self.witnessed[property as usize] == Some(false)
+    }
+
+    /// Fills in what the local transition system counts.
+    pub fn count_local(&mut self, lts: &Lts<'_>) {
+        let counts = lts.counts();
+        self.counts.local_states = Some(counts.local_states);
+        self.counts.messages = Some(counts.messages);
+        self.counts.handler_calls = Some(counts.handler_calls);
+    }
+}
+
+/// A search cannot go on. Nothing that the plugin does is an error; that is a finding.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The search cannot begin.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The host cannot provide an instance.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+/// What a strategy is given.
+pub struct Search<'a> {
+    /// The local transition system, shared by all workers and runs.
+    pub lts: &'a Lts<'a>,
+    /// Where to begin; at least one.
+    pub starts: &'a [Start],
+    /// How far to go.
+    pub limits: Limits,
+    /// Whom to tell.
+    pub monitor: &'a dyn Monitor,
+    /// Whether [`Report::system_states`] is wanted.
+    pub collect_system_states: bool,
+}
+
+/// The judgements on the system state with these local states: of the nodes one by one, then of all together.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn judge_system_state(
+    stepper: &mut Stepper<'_>,
+    locals: &[LocalStateId],
+) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+    let mut judgements = Vec::new();
+    let mut classes: Vec<ClassId> = Vec::with_capacity(locals.len());
+    for (node, local) in (0u32..).zip(locals) {
+        let state = stepper.state(*local);
+        classes.push(state.class);
+        judgements.extend(state.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
+    }
+    judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
+    Ok(judgements)
+}

@@ -1,0 +1,401 @@
+//! The local states that each node can reach when the network keeps every message for ever.
+//!
+//! An over-approximation: a node may receive any message that any node can send in any of its local states, whether
+//! the two fit together or not. It is complete, and small: no state holds messages in flight.
+
+use host_model::lts::{LocalStateId, Lts, MessageId, Trigger};
+use host_model::machine::MachineError;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Index of a local state in [`LocalSpace::states`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Index(pub u32);
+
+/// A set of small integers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn insert(&mut self, bit: usize) {
+        if self.0.len() <= bit / 64 {
+            self.0.resize(bit / 64 + 1, 0);
+        }
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn remove(&mut self, bit: usize) {
+        if let Some(word) = self.0.get_mut(bit / 64) {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    fn contains(&self, bit: usize) -> bool {
+        self.word(bit / 64) >> (bit % 64) & 1 == 1
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or(0)
+    }
+
+    /// Keeps what is also in `other`, or is `extra`; whether that took something away.
+    fn intersect(&mut self, other: &Self, extra: Option<usize>) -> bool {
+        let mut changed = false;
+        for (index, word) in self.0.iter_mut().enumerate() {
+            let extra = extra.filter(|bit| bit / 64 == index).map_or(0, |bit| 1 << (bit % 64));
+            let kept = *word & (other.word(index) | extra);
+            changed |= kept != *word;
+            *word = kept;
+        }
+        changed
+    }
+
+    /// Adds what is in `other`, and `extra`; whether that added something.
+    fn unite(&mut self, other: &Self, extra: Option<usize>) -> bool {
+        let before = self.clone();
+        if let Some(bit) = extra {
+            self.insert(bit);
+        }
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+        before != *self
+    }
+}
+
+/// An edge between local states of one node.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    to: Index,
+    trigger: Trigger,
+}
+
+/// A local state with what is known of the paths to it.
+#[derive(Debug)]
+pub struct Reached {
+    /// The local state.
+    pub state: LocalStateId,
+    /// The node.
+    pub node: u32,
+    /// Events on the path by which it was found.
+    pub depth: u32,
+    /// The states right before it.
+    predecessors: Vec<Index>,
+    successors: Vec<Edge>,
+    /// Messages, by their index at the node, that were executed here.
+    executed: Bits,
+    /// Messages, by their index at the node, that every path to here has consumed.
+    consumed: Bits,
+    /// Local events, by id, that some path to here has taken.
+    taken: Bits,
+    /// Fewest local events on a path to here.
+    local_events: u32,
+    local_events_done: bool,
+}
+
+/// A message that some local state of its sender sends.
+struct Known {
+    message: MessageId,
+    to: u32,
+    /// What makes the sender send it, without repetitions.
+    triggers: Vec<Trigger>,
+    /// Copies in flight at the start, and the most that one handler sends.
+    at_start: u32,
+    copies: u32,
+}
+
+/// The local spaces of all nodes.
+pub struct LocalSpace<'l> {
+    lts: &'l Lts<'l>,
+    /// All local states, in the order of discovery.
+    states: Vec<Reached>,
+    index_of: FxHashMap<LocalStateId, Index>,
+    known: Vec<Known>,
+    known_of: FxHashMap<MessageId, usize>,
+    /// For each node the messages to it, as indices into `known`, in the order of discovery.
+    inboxes: Vec<Vec<usize>>,
+    /// For each node the messages, by their index there, of which there is never a second copy.
+    single: Vec<Bits>,
+    local_events_max: u32,
+    local_events_cut: bool,
+    transitions: u64,
+}
+
+impl<'l> LocalSpace<'l> {
+    /// The start state alone, with the messages in flight there.
+    pub fn new(stepper: &mut Stepper<'l>, start: &Start, local_events_max: u32) -> Self {
+        let nodes = start.locals.len();
+        let mut space = Self {
+            lts: stepper.lts(),
+            states: Vec::new(),
+            index_of: FxHashMap::default(),
+            known: Vec::new(),
+            known_of: FxHashMap::default(),
+            inboxes: vec![Vec::new(); nodes],
+            single: vec![Bits::default(); nodes],
+            local_events_max,
+            local_events_cut: false,
+            transitions: 0,
+        };
+        for (node, state) in (0u32..).zip(&start.locals) {
+            space.index_of.insert(*state, Index(space.states.len() as u32));
+            space.states.push(Reached::new(*state, node, 0, 0));
+        }
+        for message in &start.in_flight {
+            let known = space.know(stepper, *message);
+            space.known[known].at_start += 1;
+        }
+        space
+    }
+
+    /// All local states, in the order of discovery; the first ones are those of the start.
+    pub fn states(&self) -> &[Reached] {
+        &self.states
+    }
+
+    /// Edges executed so far.
+    pub fn transitions(&self) -> u64 {
+        self.transitions
+    }
+
+    /// Distinct messages so far.
+    pub fn messages(&self) -> u64 {
+        self.known.len() as u64
+    }
+
+    /// Whether some local event was left out by the bound.
+    pub fn local_events_cut(&self) -> bool {
+        self.local_events_cut
+    }
+
+    /// Bytes kept, roughly.
+    pub fn bytes(&self) -> u64 {
+        // Each state has three small sets and about as many edges as executed messages.
+        let each = size_of::<Reached>() + 3 * 16 + 32;
+        self.states.len() as u64 * each as u64 + self.transitions * (size_of::<Edge>() + size_of::<Index>()) as u64
+    }
+
+    /// One pass over all local states: executes every message and local event that was not executed there yet.
+    /// Returns false when there was none, so the space is complete.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn pass(&mut self, stepper: &mut Stepper<'l>) -> Result<bool, MachineError> {
+        self.find_single();
+        self.local_events_cut = false;
+        let before = self.transitions;
+        for index in 0..self.states.len() as u32 {
+            self.expand(stepper, Index(index))?;
+        }
+        Ok(self.transitions > before)
+    }
+
+    fn expand(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
+        let at = index.0 as usize;
+        let Reached { state, node, .. } = self.states[at];
+        let local_state = stepper.state(state).clone();
+        if local_state.snapshot.is_none() {
+            // Nothing happens any more at a node that is stuck in a fault.
+            return Ok(());
+        }
+        for slot in 0..self.inboxes[node as usize].len() {
+            let reached = &self.states[at];
+            let is_spent = reached.consumed.contains(slot) && self.single[node as usize].contains(slot);
+            if !reached.executed.contains(slot) && !is_spent {
+                self.states[at].executed.insert(slot);
+                let message = self.known[self.inboxes[node as usize][slot]].message;
+                self.execute(stepper, index, Trigger::deliver(message), Some(slot))?;
+            }
+        }
+        if local_state.local_events.is_empty() || self.states[at].local_events_done {
+            return Ok(());
+        }
+        if self.states[at].local_events >= self.local_events_max {
+            self.local_events_cut = true;
+            return Ok(());
+        }
+        self.states[at].local_events_done = true;
+        for event in &local_state.local_events {
+            self.execute(stepper, index, Trigger::local(*event), None)?;
+        }
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        from: Index,
+        trigger: Trigger,
+        slot: Option<usize>,
+    ) -> Result<(), MachineError> {
+        let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];
+        let row = stepper.step(state, trigger)?;
+        for outcome in 0..stepper.outcomes(row).len() {
+            self.transitions += 1;
+            let executed = stepper.outcomes(row)[outcome].clone();
+            for message in &executed.sent {
+                let copies = executed.sent.iter().filter(|other| *other == message).count() as u32;
+                let known = self.know(stepper, *message);
+                let known = &mut self.known[known];
+                known.copies = known.copies.max(copies);
+                if !known.triggers.contains(&trigger) {
+                    known.triggers.push(trigger);
+                }
+            }
+            let next = Index(self.states.len() as u32);
+            let to = *self.index_of.entry(executed.next).or_insert(next);
+            let local_events = local_events + u32::from(slot.is_none());
+            if to == next {
+                self.states.push(Reached::new(executed.next, node, depth + 1, local_events));
+                let paths = self.states[from.0 as usize].consumed.clone();
+                self.states[to.0 as usize].consumed = paths;
+                if let Some(slot) = slot {
+                    self.states[to.0 as usize].consumed.insert(slot);
+                }
+            }
+            let edge = Edge { to, trigger };
+            self.states[from.0 as usize].successors.push(edge);
+            if to != from {
+                self.states[to.0 as usize].predecessors.push(from);
+            }
+            self.propagate(from, edge);
+        }
+        Ok(())
+    }
+
+    /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors.
+    fn propagate(&mut self, from: Index, edge: Edge) {
+        let mut changed = Vec::new();
+        if self.relax(from, edge) {
+            changed.push(edge.to);
+        }
+        while let Some(from) = changed.pop() {
+            for index in 0..self.states[from.0 as usize].successors.len() {
+                let edge = self.states[from.0 as usize].successors[index];
+                if self.relax(from, edge) {
+                    changed.push(edge.to);
+                }
+            }
+        }
+    }
+
+    /// Takes the paths through one edge into account; whether that told something new about its head.
+    fn relax(&mut self, from: Index, edge: Edge) -> bool {
+        let Edge { to, trigger } = edge;
+        let slot = trigger.message().map(|message| self.slot_of(message));
+        let event = trigger.local_event().map(|event| event.0 as usize);
+        if to == from && slot.is_some() {
+            // Whoever comes back by a message has consumed no less than before.
+            return false;
+        }
+        let source = &self.states[from.0 as usize];
+        let (consumed, taken) = (source.consumed.clone(), source.taken.clone());
+        let local_events = source.local_events + u32::from(event.is_some());
+        let target = &mut self.states[to.0 as usize];
+        let mut is_changed = target.consumed.intersect(&consumed, slot);
+        is_changed |= target.taken.unite(&taken, event);
+        is_changed |= local_events < target.local_events;
+        target.local_events = target.local_events.min(local_events);
+        is_changed
+    }
+
+    /// The index of a message at its destination.
+    fn slot_of(&self, message: MessageId) -> usize {
+        let known = self.known_of[&message];
+        let inbox = &self.inboxes[self.known[known].to as usize];
+        inbox.binary_search(&known).expect("a known message is in its inbox, and these are in the order of discovery")
+    }
+
+    /// The index of a message in `known`.
+    fn know(&mut self, stepper: &mut Stepper<'l>, message: MessageId) -> usize {
+        let next = self.known.len();
+        let known = *self.known_of.entry(message).or_insert(next);
+        if known == next {
+            let to = stepper.message(message).to;
+            self.inboxes[to as usize].push(next);
+            self.known.push(Known { message, to, triggers: Vec::new(), at_start: 0, copies: 0 });
+        }
+        known
+    }
+
+    /// Finds the messages of which no execution ever has a second copy: a path that has consumed such a message need
+    /// not try it again.
+    ///
+    /// There is one copy at the start and nothing sends another; or only one trigger sends it, one copy at a time, and
+    /// that trigger never happens twice: a single message, or a local event that no path can repeat. A message found
+    /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
+    /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
+    /// trigger, hence an earlier second copy.
+    fn find_single(&mut self) {
+        let mut repeatable: FxHashSet<usize> = FxHashSet::default();
+        for reached in &self.states {
+            let state = self.lts.state(reached.state);
+            let events = state.local_events.iter().map(|event| event.0 as usize);
+            repeatable.extend(events.filter(|event| reached.taken.contains(*event)));
+        }
+        let mut is_single = vec![true; self.known.len()];
+        loop {
+            let mut changed = false;
+            for known in 0..self.known.len() {
+                if is_single[known] && !self.happens_once(known, &is_single, &repeatable) {
+                    is_single[known] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (inbox, single) in self.inboxes.iter().zip(&mut self.single) {
+            for (slot, known) in inbox.iter().enumerate() {
+                if is_single[*known] { single.insert(slot) } else { single.remove(slot) }
+            }
+        }
+    }
+
+    fn happens_once(&self, known: usize, is_single: &[bool], repeatable: &FxHashSet<usize>) -> bool {
+        let Known { triggers, at_start, copies, .. } = &self.known[known];
+        let max = *at_start as usize + triggers.len() * *copies as usize;
+        let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
+            (Some(message), _) => is_single[self.known_of[&message]],
+            (_, Some(event)) => !repeatable.contains(&(event.0 as usize)),
+            _ => unreachable!("a trigger is a message or a local event"),
+        };
+        max <= 1 && triggers.iter().all(happens_once)
+    }
+
+    /// The states from which one of `targets` can be reached on its node, the targets included.
+    pub fn ancestors(&self, targets: impl Iterator<Item = Index>) -> FxHashSet<LocalStateId> {
+        let mut found = FxHashSet::default();
+        let mut stack: Vec<Index> = targets.collect();
+        while let Some(index) = stack.pop() {
+            let reached = &self.states[index.0 as usize];
+            if found.insert(reached.state) {
+                stack.extend(&reached.predecessors);
+            }
+        }
+        found
+    }
+}
+
+impl Reached {
+    fn new(state: LocalStateId, node: u32, depth: u32, local_events: u32) -> Self {
+        Self {
+            state,
+            node,
+            depth,
+            predecessors: Vec::new(),
+            successors: Vec::new(),
+            executed: Bits::default(),
+            consumed: Bits::default(),
+            taken: Bits::default(),
+            local_events,
+            local_events_done: false,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The table of strategies: command-line help, documentation and agreement tests come from it.
+
+use crate::kernel::{Limits, Report, Search, SearchError};
+use crate::{bdfs, lmc, unfold};
+
+/// A bound that a strategy honours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Limits::depth`].
+    Depth,
+    /// [`Limits::local_events`].
+    LocalEvents,
+    /// [`Limits::states`].
+    States,
+}
+
+impl Bound {
+    /// All bounds.
+    pub const ALL: [Self; 3] = [Self::Depth, Self::LocalEvents, Self::States];
+
+    /// Whether the limits set this bound.
+    pub fn is_set(self, limits: &Limits) -> bool {
+        match self {
+            Self::Depth => limits.depth.is_some(),
+            Self::LocalEvents => limits.local_events.is_some(),
+            Self::States => limits.states.is_some(),
+        }
+    }
+
+    /// The command-line option without its dashes.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::LocalEvents => "local-events",
+            Self::States => "states",
+        }
+    }
+}
+
+/// One strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// The value of `--algo`.
+    pub name: &'static str,
+    /// Other values that mean the same.
+    pub aliases: &'static [&'static str],
+    /// One line for people.
+    pub summary: &'static str,
+    /// Why what it reports is reachable.
+    pub soundness: &'static str,
+    /// What it may miss.
+    pub completeness: &'static str,
+    /// The bounds that it honours; a search with another one is refused.
+    pub honours: &'static [Bound],
+    /// Runs it.
+    pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
+}
+
+/// All strategies, in the order of the documentation.
+pub const STRATEGIES: &[Strategy] = &[
+    Strategy {
+        name: "bdfs",
+        aliases: &[],
+        summary: "bounded depth-first search of the global states, with a visited set and iterative deepening",
+        soundness: "every state is reached",
+        completeness: "complete within the bounds",
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        run: bdfs::run,
+    },
+    Strategy {
+        name: "lmc-gen",
+        aliases: &[],
+        summary: "local model checking: local states and a network that keeps every message; all system states built",
+        soundness: "violations are verified by the causal unfolding",
+        completeness: "complete within the bounds",
+        honours: &[Bound::LocalEvents, Bound::States],
+        run: lmc::run_general,
+    },
+    Strategy {
+        name: "lmc-opt",
+        aliases: &["lmc"],
+        summary: "local model checking on the views of the properties: system states only behind violating views",
+        soundness: "violations are verified by the causal unfolding",
+        completeness: "complete within the bounds",
+        honours: &[Bound::LocalEvents],
+        run: lmc::run_optimised,
+    },
+    Strategy {
+        name: "unfold",
+        aliases: &[],
+        summary: "causal unfolding: events with their causes, so interleavings are never told apart",
+        soundness: "every event is in some execution",
+        completeness: "complete within the bounds",
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        run: unfold::run,
+    },
+];
+
+/// The strategy with this name or alias.
+pub fn find(name: &str) -> Option<&'static Strategy> {
+    STRATEGIES.iter().find(|strategy| strategy.name == name || strategy.aliases.contains(&name))
+}

@@ -1,0 +1,209 @@
+//! Which tuples of classes are reachable in an unfolding.
+//!
+//! A tuple of classes, one a node, is reachable exactly when there are events `y`, one a node, each the first on its
+//! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
+//! last events of a configuration have such first events before them, and the join of these lies in between. So only
+//! the events where a class begins need be combined, and only for the tuples that have something to say. The tree of a
+//! node is descended as long as its events are compatible and lead to the class wanted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+
+use crate::tuples;
+use crate::unfolding::{EventId, Unfolding, class_bit};
+
+/// More tuples of classes than this are not evaluated one by one.
+const TUPLES_MAX: u64 = 200_000;
+
+/// A reachable configuration and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// What there is to say.
+    pub judgement: Judgement,
+    /// The node judged; none if all are judged together.
+    pub node: Option<NodeId>,
+    /// The last event of each node.
+    pub config: Box<[EventId]>,
+    /// Number of events.
+    pub size: u32,
+}
+
+/// A tuple of classes with what there is to say about it.
+type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
+
+/// The tuples of classes that have something to say, and where each class begins.
+pub struct Targets {
+    /// For each node and class the events where it begins, in the order of the events.
+    begins: Vec<BTreeMap<ClassId, Vec<EventId>>>,
+    /// For each node its classes, in the order of discovery.
+    classes: Vec<Vec<ClassId>>,
+    /// The tuples with a judgement, the bad ones and the witnesses.
+    tuples: Vec<Judged>,
+    evaluated: u64,
+    /// Events before this one were noted, and those before `searched` were combined.
+    noted: u32,
+    searched: u32,
+    /// Whether there are too many classes for this way.
+    pub overflown: bool,
+}
+
+impl Targets {
+    /// Nothing noted yet.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            begins: vec![BTreeMap::new(); nodes],
+            classes: vec![Vec::new(); nodes],
+            tuples: Vec::new(),
+            evaluated: 0,
+            noted: 0,
+            searched: 0,
+            overflown: false,
+        }
+    }
+
+    /// Takes the new events in; returns what there is to say about their local states and about the global states
+    /// right after them. Every event is in some execution, so what it returns is reachable.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Hit>, MachineError> {
+        let mut hits = Vec::new();
+        while (self.noted as usize) < unfolding.events().len() {
+            let id = EventId(self.noted);
+            self.noted += 1;
+            let event = unfolding.event(id);
+            let (node, state, class, size, is_root) =
+                (event.node, event.state, event.class, event.size, event.len == 0);
+            let begins = is_root || class != unfolding.event(unfolding.prev(id)).class;
+            let config: Box<[EventId]> = unfolding.past(id).into();
+            let local: Vec<Judgement> = unfolding.stepper().state(state).judgements.to_vec();
+            let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
+            hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
+            if begins {
+                self.note_class(unfolding, node as usize, class, id)?;
+            }
+            // A root's past is the start state, which is judged with the last root.
+            if !is_root || node as usize + 1 == config.len() {
+                let classes: Box<[ClassId]> = config.iter().map(|last| unfolding.event(*last).class).collect();
+                let judgements = unfolding.stepper().judge(&classes)?;
+                hits.extend(judgements.iter().map(|judgement| hit(None, judgement.clone())));
+            }
+        }
+        Ok(hits)
+    }
+
+    /// Notes where a class begins; a class new at its node is combined with all classes of the other nodes.
+    fn note_class(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        node: usize,
+        class: ClassId,
+        id: EventId,
+    ) -> Result<(), MachineError> {
+        let begins = self.begins[node].entry(class).or_default();
+        begins.push(id);
+        if begins.len() > 1 || self.overflown {
+            return Ok(());
+        }
+        self.classes[node].push(class);
+        self.evaluated = self.evaluated.saturating_add(tuples::count_with_fixed(&self.classes, node));
+        if self.evaluated > TUPLES_MAX {
+            self.overflown = true;
+            return Ok(());
+        }
+        for tuple in tuples::with_fixed(&self.classes, node, class) {
+            let judgements = unfolding.stepper().judge(&tuple)?;
+            if !judgements.is_empty() {
+                self.tuples.push((tuple.into(), judgements));
+            }
+        }
+        Ok(())
+    }
+
+    /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
+    /// the last search; smaller than `size_max` events.
+    pub fn search(
+        &mut self,
+        unfolding: &Unfolding<'_, '_>,
+        size_max: u32,
+        is_wanted: &dyn Fn(&Judgement) -> bool,
+    ) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for (tuple, judgements) in &self.tuples {
+            let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut query = Query { unfolding, tuple, best: size_max, found: None };
+            for node in 0..tuple.len() {
+                let begins = self.begins[node].get(&tuple[node]).map_or(&[][..], Vec::as_slice);
+                let first_new = begins.partition_point(|event| event.0 < self.searched);
+                for event in &begins[first_new..] {
+                    query.combine(unfolding.past(*event), 0, node);
+                }
+            }
+            if let Query { found: Some(config), best: size, .. } = query {
+                let hit = |judgement: &Judgement| Hit {
+                    judgement: judgement.clone(),
+                    node: None,
+                    config: config.clone(),
+                    size,
+                };
+                hits.extend(wanted.into_iter().map(hit));
+            }
+        }
+        self.searched = self.noted;
+        hits
+    }
+}
+
+/// The search for one tuple.
+struct Query<'q, 'u, 'l> {
+    unfolding: &'q Unfolding<'u, 'l>,
+    tuple: &'q [ClassId],
+    /// Only smaller configurations are of interest.
+    best: u32,
+    found: Option<Box<[EventId]>>,
+}
+
+impl Query<'_, '_, '_> {
+    /// Joins `config`, which has an event of `fixed` already, with events of `node` and the nodes after it.
+    fn combine(&mut self, config: &[EventId], node: usize, fixed: usize) {
+        if self.unfolding.config_size(config) >= self.best {
+            return;
+        }
+        if node == self.tuple.len() {
+            let is_wanted =
+                config.iter().zip(self.tuple).all(|(last, class)| self.unfolding.event(*last).class == *class);
+            if is_wanted {
+                self.best = self.unfolding.config_size(config);
+                self.found = Some(config.into());
+            }
+            return;
+        }
+        if node == fixed {
+            return self.combine(config, node + 1, fixed);
+        }
+        let wanted = self.tuple[node];
+        let mut stack = vec![EventId(node as u32)];
+        while let Some(at) = stack.pop() {
+            let event = self.unfolding.event(at);
+            if event.classes_below & class_bit(wanted) == 0
+                || !self.unfolding.are_compatible(config, self.unfolding.past(at))
+            {
+                continue;
+            }
+            if event.class == wanted
+                && (event.len == 0 || self.unfolding.event(self.unfolding.prev(at)).class != wanted)
+            {
+                let joined = self.unfolding.join(config, self.unfolding.past(at));
+                self.combine(&joined, node + 1, fixed);
+            }
+            stack.extend(self.unfolding.children(at));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Local model checking that is sound by construction.
+
+use std::collections::BTreeSet;
+
+use host_model::lts::LocalStateId;
+use host_model::property::Judgement;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+
+use crate::cuts;
+use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, judge_system_state};
+use crate::targets::{Hit, Targets};
+use crate::unfolding::{Everything, Relevance, Unfolding};
+
+/// The first number of events at which tuples of classes are combined; later ones are twice the one before.
+const FIRST_SEARCH: usize = 64;
+
+/// Causal unfolding with cut-offs.
+///
+/// Guarantee: every reported violation is reachable, and the shortest one.
+/// Complete: within the bounds.
+/// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
+/// about 200 bytes an event.
+/// Honours: depth, local-event and state bounds (a state is an event here), the monitor.
+/// Source: see [`unfolding`](crate::unfolding); differs in: properties are decided on tuples of view classes, see
+/// [`targets`](crate::targets).
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut report = Report::new(search.lts);
+    let mut states = BTreeSet::new();
+    let mut events = 0;
+    for start in search.starts {
+        let mut run = Run { search, start, report: &mut report, events_before: events, events: 0 };
+        run.explore(&mut stepper, &Everything, &mut states)?;
+        events += run.events;
+        if report.end == End::Violation {
+            break;
+        }
+    }
+    report.counts.events = Some(events);
+    if search.collect_system_states {
+        report.counts.system_states = Some(states.len() as u64);
+        report.system_states = Some(states.into_iter().collect());
+    }
+    report.count_local(search.lts);
+    Ok(report)
+}
+
+/// The unfolding from one start state, for a report.
+pub(crate) struct Run<'r, 's> {
+    pub(crate) search: &'r Search<'s>,
+    pub(crate) start: &'r Start,
+    pub(crate) report: &'r mut Report,
+    pub(crate) events_before: u64,
+    /// Executed extensions of this unfolding.
+    pub(crate) events: u64,
+}
+
+impl Run<'_, '_> {
+    /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
+    /// which.
+    pub(crate) fn explore(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        relevance: &dyn Relevance,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        let limits = self.search.limits;
+        let depth_max = limits.depth.unwrap_or(u32::MAX - 1);
+        let mut unfolding = Unfolding::new(stepper, self.start, limits, relevance)?;
+        let mut targets = Targets::new(self.start.locals.len());
+        let mut best: Option<Hit> = None;
+        let mut next_search = FIRST_SEARCH;
+        let end = loop {
+            let hits = targets.note(&mut unfolding)?;
+            self.take(&mut best, hits);
+            if unfolding.events().len() >= next_search {
+                next_search = unfolding.events().len() * 2;
+                self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
+            }
+            if let Some(end) = self.stop(&unfolding, best.as_ref()) {
+                break end;
+            }
+            if !unfolding.grow()? {
+                break match (unfolding.depth_cut(), unfolding.local_events_cut()) {
+                    (true, _) => End::DepthBound,
+                    (false, true) => End::LocalEventBound,
+                    (false, false) => End::SpaceExhausted,
+                };
+            }
+            self.events = unfolding.executed();
+        };
+        self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
+        if targets.overflown || self.search.collect_system_states {
+            self.walk(&mut unfolding, &mut best, depth_max, states)?;
+        }
+        self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
+        // A bound hit from an earlier start state stays.
+        self.report.end = self.report.end.max(end);
+        if let Some(hit) = best {
+            self.report.end = End::Violation;
+            let path = unfolding.linearise(&hit.config);
+            let mut found = Found::new(self.start, &path, hit.node, hit.judgement);
+            // All events that are smaller exist, so nothing smaller was missed.
+            found.shortest = matches!(end, End::Violation | End::SpaceExhausted | End::LocalEventBound)
+                || hit.size <= unfolding.size();
+            self.report.violations.push(found);
+        }
+        Ok(())
+    }
+
+    /// Notes witnesses, and keeps the smallest of the bad hits.
+    fn take(&mut self, best: &mut Option<Hit>, hits: Vec<Hit>) {
+        for hit in hits {
+            match hit.judgement {
+                Judgement::Witnessed { property } => self.report.witness(property),
+                _ if best.as_ref().is_none_or(|best| hit.size < best.size) => *best = Some(hit),
+                _ => {}
+            }
+        }
+    }
+
+    fn search_tuples(
+        &mut self,
+        unfolding: &Unfolding<'_, '_>,
+        targets: &mut Targets,
+        best: &mut Option<Hit>,
+        depth_max: u32,
+    ) {
+        let size_max = best.as_ref().map_or(depth_max + 1, |hit| hit.size);
+        let report = &self.report;
+        let is_wanted = |judgement: &Judgement| match judgement {
+            Judgement::Witnessed { property } => report.wants_witness(*property),
+            _ => true,
+        };
+        let hits = targets.search(unfolding, size_max, &is_wanted);
+        self.take(best, hits);
+    }
+
+    /// Why to stop growing, if there is a reason.
+    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: Option<&Hit>) -> Option<End> {
+        if best.is_some_and(|hit| hit.size <= unfolding.size()) {
+            return Some(End::Violation);
+        }
+        if self.search.limits.states.is_some_and(|max| self.events_before + unfolding.executed() >= max) {
+            return Some(End::StateBound);
+        }
+        self.search.monitor.check(&self.progress(unfolding))
+    }
+
+    fn progress(&self, unfolding: &Unfolding<'_, '_>) -> Progress {
+        let events = self.events_before + unfolding.executed();
+        Progress {
+            counts: Counts { events: Some(events), ..Counts::default() },
+            depth: unfolding.size().saturating_sub(1),
+            queue: unfolding.queued(),
+            bytes: unfolding.bytes() + self.search.lts.counts().snapshot_bytes,
+        }
+    }
+
+    /// Walks all configurations, to collect the system states or because there are too many classes to combine.
+    fn walk(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        best: &mut Option<Hit>,
+        depth_max: u32,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let found = cuts::system_states(unfolding, depth_max, || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        });
+        if let Some(end) = stopped {
+            self.report.end = self.report.end.max(end);
+        }
+        for (locals, config) in found {
+            let size = unfolding.config_size(&config);
+            let hits = judge_system_state(unfolding.stepper(), &locals)?.into_iter();
+            let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
+            self.take(best, hits);
+            states.insert(locals);
+        }
+        Ok(())
+    }
+}

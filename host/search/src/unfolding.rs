@@ -1,0 +1,659 @@
+//! The causal unfolding of a distributed system: events with their causes.
+//!
+//! An event is one execution of a handler together with everything that had to happen before it. Its past is a
+//! configuration: for each node a chain of events, given by the last one, so a past is a vector with one event a
+//! node. The events of a node form a tree, whose branches exclude each other. Two pasts are compatible when for every
+//! node one of the two entries is an ancestor of the other, and then their join, which takes the later entries, is a
+//! configuration too. Configurations are exactly the executions of the system up to the order of independent events,
+//! so whatever is built from compatible events is reachable.
+//!
+//! Events are made in the order of the size of their pasts. An event whose past ends in the same global state as an
+//! earlier one is cut off: nothing new follows it. Among events of one size that reach the same global state the least
+//! by the local words of their pasts survives, and of identical messages of one sender the oldest is consumed first;
+//! both are needed for completeness.
+//!
+//! Source: McMillan, "Using unfoldings to avoid the state explosion problem", CAV 1992; Esparza, Römer, Vogler, "An
+//! improvement of McMillan's unfolding algorithm", TACAS 1996. Differs in: works on messages and local states instead
+//! of Petri nets, and a past is a vector, since each node's events form a tree.
+
+use std::cmp::Ordering;
+
+use host_model::fingerprint::{self, Fingerprint};
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::MachineError;
+use host_model::property::ClassId;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Limits;
+use crate::visited::Visited;
+
+/// An event, or the root of a node's tree: the roots are the first ids, in the order of the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(pub u32);
+
+/// A message that a certain event sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct InstanceId(u32);
+
+const NONE: u32 = u32::MAX;
+
+/// What an event is, besides its past.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The node where it happens.
+    pub node: u32,
+    /// The local state afterwards.
+    pub state: LocalStateId,
+    /// The class of that state.
+    pub class: ClassId,
+    /// Number of events on the node's chain up to here; 0 for a root.
+    pub len: u32,
+    /// Number of events in the past, this one included.
+    pub size: u32,
+    /// Classes that this event or one below it begins, a bit each; the last bit stands for all further classes.
+    pub classes_below: u64,
+    /// The trigger and the outcome; meaningless for a root.
+    step: Step,
+    /// The instance consumed; `NONE` for a local event.
+    consumed: u32,
+    /// The event before on the node; itself for a root.
+    prev: EventId,
+    /// An ancestor further up, so that ancestors are found in logarithmic time.
+    jump: EventId,
+    first_child: u32,
+    next_sibling: u32,
+    /// Local events on the chain.
+    local_events: u32,
+    /// The instances sent: from the first up to, not including, the second.
+    sent: (u32, u32),
+    /// What the chain adds to the fingerprint of a global state.
+    chain: Fingerprint,
+}
+
+struct Instance {
+    message: MessageId,
+    sender: EventId,
+    /// The identical message of the same sender that must be consumed first; `NONE` if there is none.
+    older: u32,
+}
+
+/// A possible event: `prev` is followed by a local event or by the consumption of an instance.
+#[derive(Clone, Copy)]
+struct Extension {
+    prev: EventId,
+    trigger: Trigger,
+    consumed: u32,
+}
+
+/// An event that competes with others of its size.
+struct Staged {
+    extension: Extension,
+    outcome: u32,
+    fingerprint: Fingerprint,
+    past: Box<[EventId]>,
+}
+
+/// Which local states an unfolding may enter; a restriction by a caller that knows which ones can matter.
+pub trait Relevance {
+    /// Whether an event that ends in this local state is of interest.
+    fn is_relevant(&self, state: LocalStateId) -> bool;
+}
+
+/// Everything is of interest.
+pub struct Everything;
+
+impl Relevance for Everything {
+    fn is_relevant(&self, _state: LocalStateId) -> bool {
+        true
+    }
+}
+
+/// The unfolding from one start state, explored size by size.
+pub struct Unfolding<'u, 'l> {
+    stepper: &'u mut Stepper<'l>,
+    relevance: &'u dyn Relevance,
+    limits: Limits,
+    nodes: usize,
+    base: Fingerprint,
+    counters: Vec<Fingerprint>,
+    events: Vec<Event>,
+    /// The pasts, a vector of `nodes` entries for each event; its own entry is the event itself.
+    pasts: Vec<EventId>,
+    instances: Vec<Instance>,
+    /// For each event the instances that can be consumed right after it, or once an older one is.
+    candidates: Vec<Vec<InstanceId>>,
+    /// The extensions by the size of the event that they make.
+    queue: Vec<Vec<Extension>>,
+    queued: u64,
+    size: usize,
+    seen: Visited,
+    /// Executed extensions, cut-off events included.
+    executed: u64,
+    /// Some event was left out by the bound on depth, and by the one on local events.
+    depth_cut: bool,
+    local_events_cut: bool,
+}
+
+impl<'u, 'l> Unfolding<'u, 'l> {
+    /// The roots, and the extensions possible at the start.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(
+        stepper: &'u mut Stepper<'l>,
+        start: &Start,
+        limits: Limits,
+        relevance: &'u dyn Relevance,
+    ) -> Result<Self, MachineError> {
+        let nodes = start.locals.len();
+        let mut unfolding = Self {
+            stepper,
+            relevance,
+            limits,
+            nodes,
+            base: 0,
+            counters: (0..nodes as u32).map(|node| fingerprint::of_counter(b"local events", node)).collect(),
+            events: Vec::new(),
+            pasts: Vec::new(),
+            instances: Vec::new(),
+            candidates: Vec::new(),
+            queue: Vec::new(),
+            queued: 0,
+            size: 0,
+            seen: Visited::new(),
+            executed: 0,
+            depth_cut: false,
+            local_events_cut: false,
+        };
+        unfolding.plant(start);
+        Ok(unfolding)
+    }
+
+    /// Makes the roots and the messages that are in flight at the start, which the roots have sent.
+    fn plant(&mut self, start: &Start) {
+        let roots: Vec<EventId> = (0..self.nodes as u32).map(EventId).collect();
+        for (root, state) in roots.iter().zip(&start.locals) {
+            let (class, fingerprint) = {
+                let state = self.stepper.state(*state);
+                (state.class, state.fingerprint)
+            };
+            self.base = self.base.wrapping_add(fingerprint);
+            self.events.push(Event {
+                node: root.0,
+                state: *state,
+                class,
+                len: 0,
+                size: 0,
+                classes_below: class_bit(class),
+                step: Step { node: root.0, trigger: Trigger::deliver(MessageId(0)), outcome: 0 },
+                consumed: NONE,
+                prev: *root,
+                jump: *root,
+                first_child: NONE,
+                next_sibling: NONE,
+                local_events: 0,
+                sent: (0, start.in_flight.len() as u32),
+                chain: 0,
+            });
+            self.pasts.extend(&roots);
+            self.candidates.push(Vec::new());
+        }
+        let mut older: Option<(MessageId, u32)> = None;
+        for message in &start.in_flight {
+            let (from, to, fingerprint) = {
+                let message = self.stepper.message(*message);
+                (message.from, message.to, message.fingerprint)
+            };
+            self.base = self.base.wrapping_add(fingerprint);
+            let instance = self.instances.len() as u32;
+            // Equal messages stand side by side, since messages in flight are sorted.
+            let before = older.filter(|(other, _)| other == message).map_or(NONE, |(_, instance)| instance);
+            self.instances.push(Instance { message: *message, sender: EventId(from), older: before });
+            self.candidates[to as usize].push(InstanceId(instance));
+            older = Some((*message, instance));
+        }
+        self.seen.insert(self.base, 0);
+        for root in roots {
+            self.schedule(root);
+        }
+    }
+
+    /// All events, the roots first. Cut-off events are not among them.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// An event by id.
+    pub fn event(&self, id: EventId) -> &Event {
+        &self.events[id.0 as usize]
+    }
+
+    /// The last event of each node in the past of an event; its own entry is the event itself.
+    pub fn past(&self, id: EventId) -> &[EventId] {
+        let first = id.0 as usize * self.nodes;
+        &self.pasts[first..first + self.nodes]
+    }
+
+    /// The event before on the same node; itself for a root.
+    pub fn prev(&self, id: EventId) -> EventId {
+        self.event(id).prev
+    }
+
+    /// The events right after an event on the same node.
+    pub fn children(&self, id: EventId) -> impl Iterator<Item = EventId> {
+        let some = |id: u32| (id != NONE).then_some(EventId(id));
+        std::iter::successors(some(self.event(id).first_child), move |id| some(self.event(*id).next_sibling))
+    }
+
+    /// Executed extensions so far, cut-off events included.
+    pub fn executed(&self) -> u64 {
+        self.executed
+    }
+
+    /// Extensions that are not executed yet.
+    pub fn queued(&self) -> u64 {
+        self.queued
+    }
+
+    /// The size of the events made last.
+    pub fn size(&self) -> u32 {
+        self.size as u32
+    }
+
+    /// Whether some event was left out by the bound on depth.
+    pub fn depth_cut(&self) -> bool {
+        self.depth_cut
+    }
+
+    /// Whether some local event was left out by the bound on them.
+    pub fn local_events_cut(&self) -> bool {
+        self.local_events_cut
+    }
+
+    /// Bytes kept, roughly.
+    pub fn bytes(&self) -> u64 {
+        let candidates: usize = self.candidates.capacity() * size_of::<Vec<InstanceId>>();
+        let each = self.events.capacity() * size_of::<Event>()
+            + self.pasts.capacity() * size_of::<EventId>()
+            + self.instances.capacity() * size_of::<Instance>()
+            + candidates;
+        each as u64 + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
+    }
+
+    /// The worker that executes the handlers.
+    pub fn stepper(&mut self) -> &mut Stepper<'l> {
+        self.stepper
+    }
+
+    /// Whether `ancestor` is `event` or stands before it on its node.
+    pub fn is_ancestor(&self, ancestor: EventId, event: EventId) -> bool {
+        let len = self.event(ancestor).len;
+        let mut at = event;
+        while self.event(at).len > len {
+            let jump = self.event(at).jump;
+            at = if self.event(jump).len >= len { jump } else { self.event(at).prev };
+        }
+        at == ancestor
+    }
+
+    /// Whether two pasts do not exclude each other.
+    pub fn are_compatible(&self, one: &[EventId], other: &[EventId]) -> bool {
+        one.iter().zip(other).all(|(one, other)| {
+            one == other
+                || match self.event(*one).len.cmp(&self.event(*other).len) {
+                    Ordering::Less => self.is_ancestor(*one, *other),
+                    Ordering::Greater => self.is_ancestor(*other, *one),
+                    Ordering::Equal => false,
+                }
+        })
+    }
+
+    /// The later entries of two compatible pasts.
+    pub fn join(&self, one: &[EventId], other: &[EventId]) -> Box<[EventId]> {
+        let later = |(one, other): (&EventId, &EventId)| {
+            if self.event(*one).len >= self.event(*other).len { *one } else { *other }
+        };
+        one.iter().zip(other).map(later).collect()
+    }
+
+    /// Number of events in a configuration.
+    pub fn config_size(&self, config: &[EventId]) -> u32 {
+        config.iter().map(|last| self.event(*last).len).sum()
+    }
+
+    /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
+    /// Returns false when the unfolding is complete.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn grow(&mut self) -> Result<bool, MachineError> {
+        while self.queue.get(self.size).is_none_or(Vec::is_empty) {
+            if self.size >= self.queue.len() {
+                return Ok(false);
+            }
+            self.size += 1;
+        }
+        if self.limits.depth.is_some_and(|depth| self.size as u32 > depth) {
+            self.depth_cut = true;
+            return Ok(false);
+        }
+        let extensions = std::mem::take(&mut self.queue[self.size]);
+        self.queued -= extensions.len() as u64;
+        let staged = self.compete(extensions)?;
+        let first = self.events.len();
+        for staged in staged {
+            self.seen.insert(staged.fingerprint, 0);
+            self.add(staged);
+        }
+        // All events of this size inherit first: an offer must not meet an event that is only half there.
+        let added = (first..self.events.len()).map(|id| EventId(id as u32));
+        for id in added.clone() {
+            self.inherit(id);
+            self.schedule(id);
+        }
+        for id in added {
+            self.offer_sent(id);
+        }
+        self.size += 1;
+        Ok(true)
+    }
+
+    /// Executes extensions of one size; of those that reach the same global state only the least survives, and none
+    /// if a smaller one has reached it.
+    fn compete(&mut self, extensions: Vec<Extension>) -> Result<Vec<Staged>, MachineError> {
+        let mut survivors: Vec<Staged> = Vec::new();
+        let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
+        for extension in extensions {
+            let row = self.stepper.step(self.event(extension.prev).state, extension.trigger)?;
+            let past = self.past_of(extension);
+            let base = past.iter().fold(self.base, |sum, last| sum.wrapping_add(self.event(*last).chain));
+            for outcome in 0..self.stepper.outcomes(row).len() as u32 {
+                self.executed += 1;
+                let executed = &self.stepper.outcomes(row)[outcome as usize];
+                if !self.relevance.is_relevant(executed.next) {
+                    continue;
+                }
+                let mut fingerprint = base.wrapping_add(executed.delta);
+                if extension.consumed == NONE {
+                    fingerprint = fingerprint.wrapping_add(self.counter(self.event(extension.prev).node));
+                }
+                if self.seen.contains(fingerprint) {
+                    continue;
+                }
+                let staged = Staged { extension, outcome, fingerprint, past: past.clone() };
+                match by_state.entry(fingerprint) {
+                    std::collections::hash_map::Entry::Vacant(entry) => {
+                        entry.insert(survivors.len());
+                        survivors.push(staged);
+                    }
+                    std::collections::hash_map::Entry::Occupied(entry) => {
+                        let rival = &mut survivors[*entry.get()];
+                        if compare_words(&self.events, &staged, rival) == Ordering::Less {
+                            *rival = staged;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(survivors)
+    }
+
+    /// What a local event adds to the fingerprint: under a bound, states with different budgets are different.
+    fn counter(&self, node: u32) -> Fingerprint {
+        if self.limits.local_events.is_some() { self.counters[node as usize] } else { 0 }
+    }
+
+    /// The past of the event that an extension makes; on its own node the event before.
+    fn past_of(&self, extension: Extension) -> Box<[EventId]> {
+        let past = self.past(extension.prev);
+        match self.instances.get(extension.consumed as usize) {
+            Some(instance) => self.join(past, self.past(instance.sender)),
+            None => past.into(),
+        }
+    }
+
+    fn add(&mut self, staged: Staged) {
+        let Staged { extension, outcome, past, .. } = staged;
+        let id = EventId(self.events.len() as u32);
+        let prev = self.event(extension.prev).clone();
+        let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
+        let executed = self.stepper.outcomes(row)[outcome as usize].clone();
+        let is_local = extension.consumed == NONE;
+        let delta = executed.delta.wrapping_add(if is_local { self.counter(prev.node) } else { 0 });
+        // The jump pointers of a skew-binary list: twice as far when the two jumps before are equally long.
+        let jump_of_jump = self.event(prev.jump).jump;
+        let far = prev.len - self.event(prev.jump).len == self.event(prev.jump).len - self.event(jump_of_jump).len;
+        let class = self.stepper.state(executed.next).class;
+        let size = self.config_size(&past) + 1;
+        let first_sent = self.instances.len() as u32;
+        self.events.push(Event {
+            node: prev.node,
+            state: executed.next,
+            class,
+            len: prev.len + 1,
+            size,
+            classes_below: 0,
+            step: Step { node: prev.node, trigger: extension.trigger, outcome },
+            consumed: extension.consumed,
+            prev: extension.prev,
+            jump: if far { jump_of_jump } else { extension.prev },
+            first_child: NONE,
+            next_sibling: prev.first_child,
+            local_events: prev.local_events + u32::from(is_local),
+            sent: (first_sent, first_sent + executed.sent.len() as u32),
+            chain: prev.chain.wrapping_add(delta),
+        });
+        self.events[extension.prev.0 as usize].first_child = id.0;
+        self.pasts.extend(past);
+        let own = self.pasts.len() - self.nodes + prev.node as usize;
+        self.pasts[own] = id;
+        if class != prev.class {
+            self.note_class(id, class);
+        }
+        for message in &executed.sent {
+            let older = self.find_older(id, *message);
+            self.instances.push(Instance { message: *message, sender: id, older });
+        }
+        self.candidates.push(Vec::new());
+    }
+
+    /// Marks an event and all before it as leading to a class.
+    fn note_class(&mut self, event: EventId, class: ClassId) {
+        let bit = class_bit(class);
+        let mut at = event;
+        while self.event(at).classes_below & bit == 0 {
+            self.events[at.0 as usize].classes_below |= bit;
+            at = self.event(at).prev;
+        }
+    }
+
+    /// The last identical message that the sender sent before, in the same event or in an earlier one.
+    fn find_older(&self, sender: EventId, message: MessageId) -> u32 {
+        let mut at = sender;
+        loop {
+            let Event { sent: (first, last), prev, .. } = *self.event(at);
+            // The sender's last messages may not be there yet.
+            let last = last.min(self.instances.len() as u32);
+            if let Some(index) = (first..last).rev().find(|index| self.instances[*index as usize].message == message) {
+                return index;
+            }
+            if prev == at {
+                return NONE;
+            }
+            at = prev;
+        }
+    }
+
+    /// Gives a new event the candidates of the event before that do not exclude it.
+    fn inherit(&mut self, id: EventId) {
+        let Event { prev, consumed, .. } = *self.event(id);
+        let past = self.past(id);
+        let inherited: Vec<InstanceId> = (self.candidates[prev.0 as usize].iter())
+            .filter(|instance| instance.0 != consumed)
+            .filter(|instance| {
+                let sender = self.instances[instance.0 as usize].sender;
+                self.are_compatible(self.past(sender), past)
+            })
+            .copied()
+            .collect();
+        self.candidates[id.0 as usize] = inherited;
+    }
+
+    /// Offers the messages of a new event to all events that they can follow.
+    fn offer_sent(&mut self, id: EventId) {
+        let (first, last) = self.event(id).sent;
+        for instance in first..last {
+            let message = self.instances[instance as usize].message;
+            let to = self.stepper.message(message).to;
+            self.offer(InstanceId(instance), self.past(id)[to as usize]);
+        }
+    }
+
+    /// Makes an instance a candidate of every event at or below `top` that is compatible with its sender.
+    fn offer(&mut self, instance: InstanceId, top: EventId) {
+        let Instance { sender, older, .. } = self.instances[instance.0 as usize];
+        let mut stack = vec![top];
+        while let Some(at) = stack.pop() {
+            if !self.are_compatible(self.past(sender), self.past(at)) {
+                continue;
+            }
+            // While an older identical message is a candidate, that one goes first.
+            let blocked = older != NONE && self.candidates[at.0 as usize].contains(&InstanceId(older));
+            self.candidates[at.0 as usize].push(instance);
+            if !blocked {
+                self.schedule_instance(at, instance);
+            }
+            stack.extend(self.children(at));
+        }
+    }
+
+    /// Schedules everything that can follow an event by its candidates and its state.
+    fn schedule(&mut self, id: EventId) {
+        let Event { state, local_events, size, .. } = *self.event(id);
+        let local_state = self.stepper.state(state).clone();
+        if local_state.snapshot.is_none() {
+            // Nothing happens any more at a node that is stuck in a fault.
+            self.candidates[id.0 as usize].clear();
+            return;
+        }
+        for index in 0..self.candidates[id.0 as usize].len() {
+            let instance = self.candidates[id.0 as usize][index];
+            let older = self.instances[instance.0 as usize].older;
+            if older == NONE || !self.candidates[id.0 as usize].contains(&InstanceId(older)) {
+                self.schedule_instance(id, instance);
+            }
+        }
+        if self.limits.local_events.is_some_and(|max| local_events >= max) {
+            self.local_events_cut |= !local_state.local_events.is_empty();
+            return;
+        }
+        for event in &local_state.local_events {
+            let extension = Extension { prev: id, trigger: Trigger::local(*event), consumed: NONE };
+            self.enqueue(size as usize + 1, extension);
+        }
+    }
+
+    fn schedule_instance(&mut self, prev: EventId, instance: InstanceId) {
+        let Instance { message, sender, .. } = self.instances[instance.0 as usize];
+        if self.stepper.state(self.event(prev).state).snapshot.is_none() {
+            return;
+        }
+        let lens = self.past(prev).iter().zip(self.past(sender));
+        let size: u32 = lens.map(|(one, other)| self.event(*one).len.max(self.event(*other).len)).sum();
+        let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: instance.0 };
+        self.enqueue(size as usize + 1, extension);
+    }
+
+    fn enqueue(&mut self, size: usize, extension: Extension) {
+        if self.queue.len() <= size {
+            self.queue.resize_with(size + 1, Vec::new);
+        }
+        self.queue[size].push(extension);
+        self.queued += 1;
+    }
+
+    /// The events of a configuration in an order in which they can happen.
+    pub fn linearise(&self, config: &[EventId]) -> Vec<Step> {
+        let chains: Vec<Vec<EventId>> = config.iter().map(|last| self.chain(*last)).collect();
+        let mut done = vec![0; chains.len()];
+        let mut path = Vec::new();
+        loop {
+            let mut moved = false;
+            for (node, chain) in chains.iter().enumerate() {
+                while let Some(event) = chain.get(done[node]) {
+                    let event = self.event(*event);
+                    let is_sent = self.instances.get(event.consumed as usize).is_none_or(|instance| {
+                        let sender = self.event(instance.sender);
+                        sender.len as usize <= done[sender.node as usize]
+                    });
+                    if !is_sent {
+                        break;
+                    }
+                    path.push(event.step);
+                    done[node] += 1;
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        assert_eq!(path.len(), self.config_size(config) as usize, "a configuration can be executed");
+        path
+    }
+
+    /// The events of a node up to one, the root left out.
+    fn chain(&self, last: EventId) -> Vec<EventId> {
+        let mut chain: Vec<EventId> =
+            std::iter::successors(Some(last), |at| Some(self.prev(*at))).take(self.event(last).len as usize).collect();
+        chain.reverse();
+        chain
+    }
+}
+
+/// The bit of a class in [`Event::classes_below`].
+pub fn class_bit(class: ClassId) -> u64 {
+    1 << class.0.min(63)
+}
+
+/// Compares two staged events of one size by the local words of their pasts, node by node: by length, then label by
+/// label. A label is the local state before, what was consumed, and how the choices went.
+///
+/// This is a total order on what can compete; the completeness of the cut-offs depends on it.
+fn compare_words(events: &[Event], one: &Staged, other: &Staged) -> Ordering {
+    let node_of = |staged: &Staged| events[staged.extension.prev.0 as usize].node as usize;
+    (0..one.past.len())
+        .map(|node| {
+            let own = |staged: &Staged| u32::from(node_of(staged) == node);
+            let len = |staged: &Staged| events[staged.past[node].0 as usize].len + own(staged);
+            len(one).cmp(&len(other)).then_with(|| {
+                if own(one) == own(other) && own(one) == 0 && one.past[node] == other.past[node] {
+                    return Ordering::Equal;
+                }
+                word(events, one, node, own(one) == 1).cmp(&word(events, other, node, own(other) == 1))
+            })
+        })
+        .find(|ordering| ordering.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// The labels of a node's chain in the past of a staged event, from the first to the last.
+fn word(events: &[Event], staged: &Staged, node: usize, own: bool) -> Vec<(LocalStateId, Trigger, u32)> {
+    let mut labels = Vec::new();
+    if own {
+        let before = &events[staged.extension.prev.0 as usize];
+        labels.push((before.state, staged.extension.trigger, staged.outcome));
+    }
+    let mut at = &events[staged.past[node].0 as usize];
+    while at.len > 0 {
+        let before = &events[at.prev.0 as usize];
+        labels.push((before.state, at.step.trigger, at.step.outcome));
+        at = before;
+    }
+    labels.reverse();
+    labels
+}

@@ -1,0 +1,150 @@
+//! Every exact strategy reports the same reachable system states, on random small systems.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_model::lts::Lts;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::toy::{Toy, ToyState};
+use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
+use host_search::table::{STRATEGIES, Strategy};
+use host_search::{bdfs, lmc, unfold};
+use host_tests::reference::{self, Reached};
+
+/// Systems with more global states than this are left out: the reference is slow.
+const STATES_MAX: usize = 3_000;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+}
+
+type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
+
+/// Runs a strategy on a toy and says what it reached, with the system states by content.
+fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<ToyState>>) {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let starts = start::initial(&mut stepper).expect("a toy starts");
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
+    let report = strategy(&search).expect("a toy has no host faults");
+    let state = |id| *lts.state(id).snapshot.as_ref().unwrap().content::<(u32, ToyState)>().unwrap();
+    let states = report.system_states.iter().flatten();
+    let states = states.map(|locals| locals.iter().map(|id| state(*id).1).collect()).collect();
+    (report, states)
+}
+
+/// The toy without its property, so that searches do not end early.
+fn unconstrained(toy: &Toy) -> Toy {
+    Toy { forbidden: Vec::new(), ..toy.clone() }
+}
+
+/// Calls `check` with random systems of tractable size.
+fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
+    let mut tried = 0;
+    for seed in 0.. {
+        let toy = Toy::random(seed, 3);
+        if let Some(reached) = reference::search(&toy, limits.depth, limits.local_events, STATES_MAX)
+            && reached.global_states > 20
+        {
+            check(seed, &toy, &reached);
+            tried += 1;
+        }
+        if tried == systems() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn bdfs_reaches_what_the_reference_reaches() {
+    let limits = Limits::default();
+    for_random_systems(limits, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), limits, bdfs::run);
+        assert_eq!(report.counts.global_states, Some(reached.global_states), "seed {seed}");
+        assert_eq!(report.counts.transitions, Some(reached.transitions), "seed {seed}");
+        assert_eq!(report.counts.system_states, Some(reached.system_states.len() as u64), "seed {seed}");
+        assert_eq!(states, reached.system_states, "seed {seed}");
+        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+    });
+}
+
+#[test]
+fn unfold_reaches_what_the_reference_reaches() {
+    let limits = Limits::default();
+    for_random_systems(limits, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), limits, unfold::run);
+        assert_eq!(states, reached.system_states, "seed {seed}");
+        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+    });
+}
+
+/// The system states that the soundness verification accepts are exactly the reachable ones, so every reachable one is
+/// built, and with a property, a violation is reported exactly where there is one.
+#[test]
+fn lmc_accepts_what_the_reference_reaches() {
+    let limits = Limits::default();
+    for_random_systems(limits, |seed, toy, reached| {
+        for strategy in [lmc::run_general as Run, lmc::run_optimised] {
+            let (report, states) = run(&unconstrained(toy), limits, strategy);
+            assert_eq!(states, reached.system_states, "seed {seed}");
+            assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+        }
+    });
+}
+
+/// Under a bound on depth the strategies cut at the same paths.
+#[test]
+fn bounded_depth_agrees_with_the_reference() {
+    for depth in [3, 6] {
+        let limits = Limits { depth: Some(depth), ..Limits::default() };
+        for_random_systems(limits, |seed, toy, reached| {
+            for strategy in [bdfs::run as Run, unfold::run] {
+                let (_, states) = run(&unconstrained(toy), limits, strategy);
+                assert_eq!(states, reached.system_states, "seed {seed}");
+            }
+            let (report, _) = run(&unconstrained(toy), limits, bdfs::run);
+            assert_eq!(report.counts.transitions, Some(reached.transitions), "seed {seed}");
+        });
+    }
+}
+
+/// Under a bound on local events the strategies leave out the same events.
+#[test]
+fn bounded_local_events_agree_with_the_reference() {
+    let limits = Limits { local_events: Some(1), ..Limits::default() };
+    for_random_systems(limits, |seed, toy, reached| {
+        for strategy in [bdfs::run as Run, unfold::run] {
+            let (_, states) = run(&unconstrained(toy), limits, strategy);
+            assert_eq!(states, reached.system_states, "seed {seed}");
+        }
+    });
+}
+
+/// A violation is found exactly where there is one, and the counterexample is a shortest one.
+#[test]
+fn violations_agree_with_the_reference_and_are_shortest() {
+    let limits = Limits::default();
+    let mut violated = 0;
+    for_random_systems(limits, |seed, toy, reached| {
+        for Strategy { name, run: strategy, .. } in STRATEGIES {
+            let (report, _) = run(toy, limits, *strategy);
+            let found = report.violations.first().map(|found| (found.path.len() as u32, found.shortest));
+            let depth = reached.violation_depth;
+            assert_eq!(found.is_some(), depth.is_some(), "seed {seed}, {name}");
+            match found {
+                Some((length, true)) => assert_eq!(Some(length), depth, "seed {seed}, {name}"),
+                Some((length, false)) => {
+                    assert!(Some(length) >= depth && name.starts_with("lmc"), "seed {seed}, {name}");
+                }
+                None => {}
+            }
+            assert_eq!(report.end == End::Violation, found.is_some(), "seed {seed}, {name}");
+        }
+        violated += u32::from(reached.violation_depth.is_some());
+    });
+    assert!(violated > 100, "only {violated} systems have a reachable violation: the test says little");
+}
