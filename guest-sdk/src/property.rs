@@ -16,7 +16,8 @@ pub enum PropertyKind {
 /// What a property reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyScope {
-    /// One node; checked for each node by itself.
+    /// One node, asked about by itself: `always` and `eventually` claim something of every node,
+    /// `sometimes` of at least one.
     Node,
     /// All nodes together.
     System,
@@ -36,8 +37,9 @@ pub struct Property {
 /// The out-parameter of [`Protocol::properties`].
 ///
 /// One declaration is all there is to a property: name, kind, scope, view and check. A view is what the
-/// property reads of one node: `None` says that the node, as it is now, cannot matter. The fewer distinct views there
-/// are, the faster the search; a property that needs everything returns the state.
+/// property reads of one node: `None` says that the node, as it is now, cannot matter. Where no node has a view nothing is checked:
+/// an `always` property holds there, another does not. The fewer distinct views there are, the faster the
+/// search; a property that needs everything returns the state.
 ///
 /// ```
 /// # use guest_sdk::{Properties, Protocol};
@@ -68,7 +70,7 @@ enum Question<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Properties<'a, P> {
-    /// A property that holds in every reachable state. Where no node has a view it holds by definition.
+    /// A property that holds in every reachable state.
     pub fn always(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
         self.claim(name, PropertyKind::Always)
     }
@@ -110,18 +112,14 @@ impl<P: Protocol> Claim<'_, '_, P> {
         self.answer(PropertyScope::System, view, check);
     }
 
-    /// About each node by itself: `check` gets its view. A node without a view fulfils an `always` property
-    /// and no other.
+    /// About each node by itself: `check` gets its view.
     pub fn node<V: Canonical>(
         self,
         view: impl FnOnce(&P, &P::State) -> Option<V>,
         check: impl FnOnce(&V) -> Result<(), String>,
     ) {
-        let kind = self.kind;
         self.answer(PropertyScope::Node, view, |views: &[Option<V>]| match views {
             [Some(view)] => check(view),
-            [None] if kind == PropertyKind::Always => Ok(()),
-            [None] => Err("the node has no view of it".to_owned()),
             _ => panic!("a property of one node is asked about {}", views.len()),
         });
     }
@@ -136,6 +134,14 @@ impl<P: Protocol> Claim<'_, '_, P> {
             Question::List(list) => list.push(Property { name: self.name, kind: self.kind, scope }),
             Question::View { property, protocol, state, view: answer } if *property == self.index => {
                 *answer = view(protocol, state).map(|view| view.encode());
+            }
+            Question::Check { property, views, outcome }
+                if *property == self.index && views.iter().all(Option::is_none) =>
+            {
+                *outcome = match self.kind {
+                    PropertyKind::Always => Ok(()),
+                    PropertyKind::Sometimes | PropertyKind::Eventually => Err("no node has a view of it".to_owned()),
+                };
             }
             Question::Check { property, views, outcome } if *property == self.index => {
                 let read = |bytes: &Vec<u8>| {

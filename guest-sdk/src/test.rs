@@ -236,11 +236,17 @@ impl<P: Protocol> Cluster<P> {
             .zip(&self.states)
             .map(|(seat, state)| property::view(&seat.protocol, state, index))
             .collect();
-        match property.scope {
-            PropertyScope::System => property::check::<P>(index, &views),
-            PropertyScope::Node => views.chunks(1).enumerate().try_for_each(|(node, view)| {
-                property::check::<P>(index, view).map_err(|why| format!("node {node}: {why}"))
-            }),
+        let of_node = |(node, view): (usize, &[Option<Vec<u8>>])| {
+            property::check::<P>(index, view).map_err(|why| format!("node {node}: {why}"))
+        };
+        let mut of_nodes = views.chunks(1).enumerate().map(of_node);
+        match (property.scope, property.kind) {
+            (PropertyScope::System, _) => property::check::<P>(index, &views),
+            (PropertyScope::Node, PropertyKind::Always | PropertyKind::Eventually) => of_nodes.collect(),
+            (PropertyScope::Node, PropertyKind::Sometimes) => match of_nodes.any(|outcome| outcome.is_ok()) {
+                true => Ok(()),
+                false => Err("of no node".to_owned()),
+            },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::context::Environment;
 use crate::seat::{Seat, Sent};
 use crate::{Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, property};
 
-#[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, reason = "generated from wit/")]
+#[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
 #[rustfmt::skip]
 pub mod bindings;
 

@@ -204,7 +204,8 @@ pub mod host {
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum PropertyScope {
-                /// One node; checked for each node by itself.
+                /// One node, asked about by itself: `always` and `eventually` claim something of every node,
+                /// `sometimes` of at least one.
                 Node,
                 /// All nodes together.
                 System,
@@ -1667,8 +1668,8 @@ pub mod exports {
                     /// Whether a property holds on these views; the error says in words why not, naming nodes and values.
                     ///
                     /// Scope `system`: one view a node, in the order of the nodes. Scope `node`: exactly one view, of
-                    /// the node in question. An `always` property holds where every view is none, and the host does not ask then;
-                    /// about `sometimes` and `eventually` it always asks.
+                    /// the node in question. Where every view is none there is nothing to say, and the host does not ask: an `always`
+                    /// property holds there, a `sometimes` or `eventually` property does not.
                     ///
                     /// Pure: works before `init`, reads nothing but its arguments, and the order of questions does not matter.
                     #[allow(async_fn_in_trait)]
