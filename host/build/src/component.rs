@@ -94,3 +94,31 @@ fn contract(error: impl std::fmt::Debug) -> ComponentError {
         lines.take_while(|line| !line.starts_with("Stack backtrace")).collect::<Vec<_>>().join(" "),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use wit_component::{DecodedWasm, decode, dummy_module};
+    use wit_parser::{LiftLowerAbi, ManglingAndAbi};
+
+    use super::*;
+
+    /// The interfaces that a component made of a module with the exports of a world has.
+    fn exports(world: &str) -> Vec<String> {
+        let mut resolve = Resolve::default();
+        let package = resolve.push_str("protocol.wit", CONTRACT).expect("a well-formed contract");
+        let world = resolve.select_world(&[package], Some(world)).expect("a world of the contract");
+        let module = dummy_module(&resolve, world, ManglingAndAbi::Legacy(LiftLowerAbi::Sync));
+        let component = componentize(&module).expect("a module that fits");
+        let DecodedWasm::Component(resolve, world) = decode(&component).expect("a component") else {
+            panic!("a package in place of a component")
+        };
+        let keys = resolve.worlds[world].exports.keys();
+        keys.map(|key| resolve.name_world_key(key)).filter(|name| !name.contains("/types@")).collect()
+    }
+
+    #[test]
+    fn a_module_without_bindings_becomes_what_its_exports_say() {
+        assert_eq!(exports("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
+        assert_eq!(exports("full").len(), 5);
+    }
+}

@@ -1,7 +1,9 @@
 //! Builds real packages, as far as this machine has a toolchain, and refuses wrong folders.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use host_build::{BuildError, Built, Options, build, componentize};
 
@@ -52,6 +54,37 @@ fn folders_that_hold_no_package_are_refused() {
     let wanted =
         format!("{} has no Cargo.toml; a new plugin starts as a copy of plugins/template", empty.path().display());
     assert_eq!(message(empty.path()), wanted);
+}
+
+/// Runs in a process of its own with nothing on the path but a rustup without network.
+#[test]
+#[ignore = "needs the environment that the next test prepares"]
+fn child_without_tools() {
+    let mut steps = Vec::new();
+    let result = build(&plugin("tree"), &Options::default(), &mut |step| steps.push(step.to_owned()));
+    let message = result.expect_err("there is no compiler").to_string();
+    assert_eq!(steps, ["adding the target: rustup target add wasm32-unknown-unknown"]);
+    let tried = "no Rust toolchain for wasm32-unknown-unknown: there is no rustc on the path; rustup cannot add it (no network); ";
+    assert!(message.starts_with(tried), "{message}");
+    assert!(message.contains("there is no apt-get to install it"), "{message}");
+    let remedy = "; run `rustup target add wasm32-unknown-unknown`, or on Debian \
+                  `apt-get install rustc-web cargo-web rust-web-src lld-22`";
+    assert!(message.ends_with(remedy), "{message}");
+}
+
+#[test]
+fn without_a_toolchain_the_error_says_what_to_install() {
+    let tools = tempfile::tempdir().expect("a temporary folder");
+    let rustup = tools.path().join("rustup");
+    fs::write(&rustup, "#!/bin/sh\necho 'info: trying' >&2\necho 'error: no network' >&2\nexit 1\n")
+        .expect("a new file");
+    fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    let output = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "--ignored", "child_without_tools"])
+        .env("PATH", tools.path())
+        .output()
+        .expect("this test starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]
