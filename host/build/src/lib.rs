@@ -20,6 +20,7 @@ mod toolchain;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use component::{ComponentError, componentize};
@@ -118,7 +119,9 @@ fn update(core: &Path, wasm: &Path, name: &str) -> Result<bool, BuildError> {
 fn write(path: &Path, content: &[u8]) -> Result<(), BuildError> {
     let folder = path.parent().expect("an output file lies in a folder");
     fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(BuildError::io("write into", folder))?;
+    // A temporary file is private by default; a component is not.
+    let file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
+    let mut file = file.map_err(BuildError::io("write into", folder))?;
     file.write_all(content).map_err(BuildError::io("write", path))?;
     file.persist(path).map_err(|error| BuildError::io("write", path)(error.error))?;
     Ok(())
