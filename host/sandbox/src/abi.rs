@@ -77,6 +77,7 @@ pub(crate) struct LocalEventIn {
 #[derive(ComponentType, Lift, Clone, Copy)]
 #[component(enum)]
 #[repr(u8)]
+#[allow(dead_code, reason = "lifting makes the values")]
 pub(crate) enum PropertyKindOut {
     #[component(name = "always")]
     Always,
@@ -89,6 +90,7 @@ pub(crate) enum PropertyKindOut {
 #[derive(ComponentType, Lift, Clone, Copy)]
 #[component(enum)]
 #[repr(u8)]
+#[allow(dead_code, reason = "lifting makes the values")]
 pub(crate) enum PropertyScopeOut {
     #[component(name = "node")]
     Node,

@@ -17,8 +17,8 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// Explains the error of a call of `function`.
-pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: Evidence<'_>) -> Fault {
-    let (kind, mut message) = classify(error, function, &evidence);
+pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
+    let (kind, mut message) = classify(error, function, evidence);
     if let Some(frame) = innermost(error) {
         message.push_str(&format!(" in `{frame}`"));
     }

@@ -7,6 +7,7 @@ use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
 use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, Text};
+use crate::check::Interfaces;
 use crate::context::{Context, Phase};
 use crate::error::LoadError;
 use crate::fault::{Evidence, explain};
@@ -16,6 +17,9 @@ use crate::plugin::PluginParts;
 use crate::rewrite::MemoryRole;
 use crate::rewrite::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
 use crate::snapshot::{Cells, Data, Delta, Image, Memories};
+
+/// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
+const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
 pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
@@ -80,15 +84,15 @@ impl Live {
         let mut store = Store::new(&plugin.sandbox.engine, Context::new(limits.clone()));
         store.limiter(|context| context);
         store.set_hostcall_fuel(limits.output_bytes);
-        let budget = Arc::new(Budget::new(limits.memory_bytes));
+        let budget = Arc::new(Budget::new(limits.memory_bytes.min(MEMORY_BYTES_MAX)));
         refuel(&mut store, limits.fuel_per_call);
         let (instance, regions) = collect(&plugin.counted, &budget, || plugin.pre.instantiate(&mut store));
         let instance = instance.map_err(|error| {
-            let evidence =
+            let mut evidence =
                 Evidence { limits, memory_refused: budget.refused(), violation: None, context: store.data_mut() };
-            StartError::Fault(explain(&error, "instantiation", evidence))
+            StartError::Fault(explain(&error, "instantiation", &mut evidence))
         })?;
-        let functions = Arc::new(functions(&mut store, &instance, plugin)?);
+        let functions = Arc::new(functions(&mut store, &instance, &plugin.interfaces)?);
         let (data, cells, owners) = sort(plugin, &regions);
         let mut syncs = Vec::new();
         for &(core, shared) in &plugin.syncs {
@@ -127,13 +131,13 @@ impl Live {
         refuel(&mut self.store, limits.fuel_per_call);
         self.budget.forget_refusal();
         pick(&self.functions).call(&mut self.store, params).map_err(|error| {
-            let evidence = Evidence {
+            let mut evidence = Evidence {
                 limits,
                 memory_refused: self.budget.refused(),
                 violation: self.memories.violation(),
                 context: self.store.data_mut(),
             };
-            explain(&error, name, evidence)
+            explain(&error, name, &mut evidence)
         })
     }
 
@@ -256,8 +260,11 @@ fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>
     (data, cells, owners)
 }
 
-fn functions(store: &mut Store<Context>, instance: &Instance, plugin: &PluginParts) -> Result<Functions, StartError> {
-    let names = &plugin.interfaces;
+pub(crate) fn functions(
+    store: &mut Store<Context>,
+    instance: &Instance,
+    names: &Interfaces,
+) -> Result<Functions, StartError> {
     let node = Some(names.node.as_str());
     let specification = Some(names.specification.as_str());
     // Nothing calls it yet; a wrong type is an error all the same.

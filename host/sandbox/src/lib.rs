@@ -25,6 +25,9 @@ mod rewrite;
 mod sandbox;
 mod snapshot;
 
+#[cfg(feature = "fixtures")]
+#[doc(hidden)]
+pub mod bare;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 

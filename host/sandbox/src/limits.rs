@@ -7,7 +7,7 @@ pub struct Limits {
     /// Fuel of one call into the guest, about one unit an instruction. Default: 200 million, a few tenths
     /// of a second.
     pub fuel_per_call: u64,
-    /// Bytes of all linear memories of one instance together. Default: 256 MiB.
+    /// Bytes of all linear memories of one instance together; at most 4 GiB less 64 KiB. Default: 256 MiB.
     pub memory_bytes: usize,
     /// Elements of any one table. Default: 1 million.
     pub table_elements: usize,

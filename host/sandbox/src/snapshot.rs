@@ -1,20 +1,20 @@
 //! Local states as differences from the pristine image.
 //!
 //! The pristine image is what an instance holds right after instantiation, the same for every instance of a plugin.
-//! A snapshot keeps the lines of 64 bytes that differ from it. Marks say where to look.
+//! A snapshot keeps the lines of 32 bytes that differ from it. Marks say where to look.
 //!
-//! Invariant between calls: every granule that differs from the pristine image is marked, or is the first 15 bytes
-//! past a marked one (a store that straddles two granules marks only the first).
+//! Invariant between calls: every byte that differs from the pristine image lies in a marked granule, or is one of the
+//! first 64 past a marked one (see [`OVERHANG`]).
 #![allow(unsafe_code, reason = "reads and writes the memories of instances, which only their owner may do")]
 
 use std::sync::Arc;
 
 use crate::memory::Region;
-use crate::rewrite::{CELLS_START, GRANULE, SEALED_AT, VIOLATION_AT, VIOLATIONS};
+use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
 
-const LINE: usize = 64;
-/// Bytes past a marked granule that a store may have reached: the longest store has 16 bytes.
-const OVERHANG: usize = 16;
+/// Shorter lines make smaller snapshots; eight of them fit the mask of an entry.
+const LINE: usize = 32;
+const LINES: usize = GRANULE / LINE;
 
 /// The bytes of all memories right after instantiation.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct Delta {
     /// The cluster size given to `init`.
     pub nodes: u32,
     /// Bytes of each data memory.
-    sizes: Box<[usize]>,
+    sizes: Arc<[usize]>,
     /// Ascending by memory and granule.
     entries: Box<[Entry]>,
     lines: Box<[[u8; LINE]]>,
@@ -57,7 +57,7 @@ pub(crate) struct Delta {
 impl Delta {
     /// Bytes that the snapshot keeps.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.sizes) + size_of_val(&*self.entries) + size_of_val(&*self.lines)
+        size_of::<Self>() + size_of_val(&*self.entries) + size_of_val(&*self.lines)
     }
 
     /// Bytes of each data memory.
@@ -88,6 +88,7 @@ pub(crate) struct Memories {
     data: Vec<Data>,
     cells: Vec<Cells>,
     image: Arc<Image>,
+    last_sizes: Arc<[usize]>,
     /// Kept to spare allocations.
     dirty: Vec<u32>,
     entries: Vec<Entry>,
@@ -97,7 +98,15 @@ pub(crate) struct Memories {
 impl Memories {
     /// The memories of a fresh instance; `image` is empty for the first instance of a plugin.
     pub(crate) fn new(data: Vec<Data>, cells: Vec<Cells>, image: Arc<Image>) -> Self {
-        let mut memories = Self { data, cells, image, dirty: Vec::new(), entries: Vec::new(), lines: Vec::new() };
+        let mut memories = Self {
+            data,
+            cells,
+            image,
+            last_sizes: Arc::new([]),
+            dirty: Vec::new(),
+            entries: Vec::new(),
+            lines: Vec::new(),
+        };
         memories.clear_marks();
         for cells in &memories.cells {
             // SAFETY: see `Memories`; the slice does not outlive the statement.
@@ -124,6 +133,14 @@ impl Memories {
         // SAFETY: as above.
         let cells = self.cells.iter().map(|cells| unsafe { cells.bytes.bytes() }[..cells.end].into()).collect();
         Image { data, cells }
+    }
+
+    /// The sizes in a form that snapshots share: they seldom change.
+    fn shared_sizes(&mut self) -> Arc<[usize]> {
+        if !self.sizes().eq(self.last_sizes.iter().copied()) {
+            self.last_sizes = self.sizes().collect();
+        }
+        Arc::clone(&self.last_sizes)
     }
 
     /// Bytes of each data memory.
@@ -171,7 +188,7 @@ impl Memories {
         Delta {
             plugin,
             nodes,
-            sizes: self.sizes().collect(),
+            sizes: self.shared_sizes(),
             entries: self.entries.as_slice().into(),
             lines: self.lines.as_slice().into(),
         }
@@ -209,51 +226,57 @@ impl Memories {
 
     /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
     pub(crate) fn restore(&mut self, delta: Option<&Delta>, with_globals: bool) {
-        for (data, image) in self.data.iter().zip(&self.image.data) {
+        let (mut entries, mut lines) = match delta {
+            Some(delta) => (&*delta.entries, &*delta.lines),
+            None => (&[][..], &[][..]),
+        };
+        for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
             let (bytes, marks) = open(data);
             scan(marks, &mut self.dirty);
             for &granule in &self.dirty {
-                marks[granule as usize] = 0;
+                // Entries and dirty granules both ascend: write what comes before, so that no overhang undoes it.
+                while let Some((entry, rest)) = split_before(entries, index, granule) {
+                    marks[entry.granule as usize] = 1;
+                    lines = overlay(bytes, entry, lines);
+                    entries = rest;
+                }
                 let start = granule as usize * GRANULE;
-                reset(bytes, image, start, (start + GRANULE + OVERHANG).min(bytes.len()));
+                match entries.split_first() {
+                    Some((entry, rest)) if usize::from(entry.memory) == index && entry.granule == granule => {
+                        lines = replace(bytes, image, entry, lines);
+                        entries = rest;
+                    }
+                    _ => {
+                        marks[granule as usize] = 0;
+                        reset(bytes, image, start, start + GRANULE);
+                    }
+                }
+                let past = start + GRANULE;
+                reset(bytes, image, past.min(bytes.len()), (past + OVERHANG).min(bytes.len()));
+            }
+            while let Some((entry, rest)) = split_before(entries, index, u32::MAX) {
+                marks[entry.granule as usize] = 1;
+                lines = overlay(bytes, entry, lines);
+                entries = rest;
             }
         }
         if with_globals {
-            for (cells, image) in self.cells.iter().zip(&self.image.cells) {
-                // SAFETY: see `Memories`; the slice does not outlive the loop's body.
-                let bytes = unsafe { cells.bytes.bytes_mut() };
-                let range = CELLS_START as usize..cells.end;
-                bytes[range.clone()].copy_from_slice(&image[range]);
-            }
-        }
-        if let Some(delta) = delta {
-            self.overlay(delta, with_globals);
+            self.restore_cells(entries, lines);
         }
     }
 
-    /// Writes the lines of a snapshot over the pristine image.
-    fn overlay(&self, delta: &Delta, with_globals: bool) {
-        let mut lines = delta.lines.iter();
-        for entry in &delta.entries {
-            let memory = usize::from(entry.memory);
-            let bytes = if let Some(data) = self.data.get(memory) {
-                let (bytes, marks) = open(data);
-                marks[entry.granule as usize] = 1;
-                bytes
-            } else {
-                // SAFETY: see `Memories`; the slice does not outlive the loop's body.
-                unsafe { self.cells[memory - self.data.len()].bytes.bytes_mut() }
-            };
-            let skip = memory >= self.data.len() && !with_globals;
-            let start = entry.granule as usize * GRANULE;
-            for nth in 0..GRANULE / LINE {
-                if entry.mask & (1 << nth) != 0 {
-                    let line = lines.next().expect("one line for each bit");
-                    if !skip {
-                        bytes[start + nth * LINE..][..LINE].copy_from_slice(line);
-                    }
-                }
-            }
+    fn restore_cells(&self, entries: &[Entry], mut lines: &[[u8; LINE]]) {
+        for (cells, image) in self.cells.iter().zip(&self.image.cells) {
+            // SAFETY: see `Memories`; the slice does not outlive the loop's body.
+            let bytes = unsafe { cells.bytes.bytes_mut() };
+            let range = CELLS_START as usize..cells.end;
+            bytes[range.clone()].copy_from_slice(&image[range]);
+        }
+        for entry in entries {
+            let cells = &self.cells[usize::from(entry.memory) - self.data.len()];
+            // SAFETY: as above.
+            let bytes = unsafe { cells.bytes.bytes_mut() };
+            lines = overlay(bytes, entry, lines);
         }
     }
 
@@ -287,24 +310,71 @@ fn open(data: &Data) -> (&mut [u8], &mut [u8]) {
 /// Lists the indices of all marks that are set.
 fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
     dirty.clear();
-    // A page has 256 granules, so the marks divide evenly. Most chunks are zero; the inner loop becomes a few vector
+    // A page has 256 granules, so the marks divide evenly. Most chunks are zero; finding out takes a few vector
     // instructions.
-    let (chunks, rest) = marks.as_chunks::<LINE>();
+    const CHUNK: usize = 64;
+    let (chunks, rest) = marks.as_chunks::<CHUNK>();
     debug_assert!(rest.is_empty());
     for (nth, chunk) in chunks.iter().enumerate() {
         if chunk.iter().fold(0, |all, &mark| all | mark) == 0 {
             continue;
         }
-        for (i, &mark) in chunk.iter().enumerate() {
-            if mark != 0 {
-                dirty.push((nth * LINE + i) as u32);
+        let (words, _) = chunk.as_chunks::<8>();
+        for (i, word) in words.iter().enumerate() {
+            // Marks are 0 or 1, and the first mark is the lowest byte.
+            let mut word = u64::from_le_bytes(*word);
+            while word != 0 {
+                let mark = word.trailing_zeros() as usize / 8;
+                dirty.push((nth * CHUNK + i * 8 + mark) as u32);
+                word &= word - 1;
             }
         }
     }
 }
 
+/// The first entry, if it belongs to this memory and comes before the granule.
+fn split_before(entries: &[Entry], memory: usize, granule: u32) -> Option<(&Entry, &[Entry])> {
+    let (entry, rest) = entries.split_first()?;
+    (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, rest))
+}
+
+/// Writes the lines of an entry; returns the lines of the next.
+fn overlay<'l>(bytes: &mut [u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+    let (granules, _) = bytes.as_chunks_mut::<GRANULE>();
+    let (slots, _) = granules[entry.granule as usize].as_chunks_mut::<LINE>();
+    let mut mask = entry.mask;
+    let (mine, rest) = lines.split_at(mask.count_ones() as usize);
+    for line in mine {
+        slots[mask.trailing_zeros() as usize] = *line;
+        mask &= mask - 1;
+    }
+    rest
+}
+
+/// Makes a whole granule equal to the image but for the lines of its entry.
+fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+    if entry.mask != u8::MAX {
+        let start = entry.granule as usize * GRANULE;
+        reset(bytes, image, start, start + GRANULE);
+    }
+    overlay(bytes, entry, lines)
+}
+
 /// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
 fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
+    if end <= image.len() {
+        // The usual case; a whole granule becomes a few vector instructions.
+        if let (Some(to), Some(from)) =
+            (bytes[start..end].first_chunk_mut::<GRANULE>(), image[start..end].first_chunk::<GRANULE>())
+        {
+            *to = *from;
+        } else if let (Some(to), Some(from)) =
+            (bytes[start..end].first_chunk_mut::<OVERHANG>(), image[start..end].first_chunk::<OVERHANG>())
+        {
+            *to = *from;
+        }
+        return;
+    }
     let known = image.len().clamp(start, end);
     if start < known {
         bytes[start..known].copy_from_slice(&image[start..known]);
@@ -335,27 +405,38 @@ fn keep(
     image: &[u8],
 ) -> bool {
     let start = granule as usize * GRANULE;
-    let mut mask = 0;
-    for nth in 0..GRANULE / LINE {
-        let at = start + nth * LINE;
-        if at >= bytes.len() {
-            break;
+    let mut mask = 0_u8;
+    let mut compare = |now: &[u8; GRANULE], before: &[u8; GRANULE]| {
+        let (now, _) = now.as_chunks::<LINE>();
+        let (before, _) = before.as_chunks::<LINE>();
+        for nth in 0..LINES {
+            if now[nth] != before[nth] {
+                mask |= 1 << nth;
+                lines.push(now[nth]);
+            }
         }
-        // The last line of the cells may be a part of one.
-        let end = (at + LINE).min(bytes.len());
-        let mut now = [0; LINE];
-        now[..end - at].copy_from_slice(&bytes[at..end]);
-        let mut before = [0; LINE];
-        if let Some(image) = image.get(at..end) {
-            before[..end - at].copy_from_slice(image);
-        }
-        if now != before {
-            mask |= 1 << nth;
-            lines.push(now);
-        }
+    };
+    if let (Some(now), Some(before)) = (whole(bytes, start), whole(image, start)) {
+        compare(now, before);
+    } else {
+        // The end of the cells, or past the end of the image: zeros follow.
+        compare(&padded(bytes, start), &padded(image, start));
     }
     if mask != 0 {
         entries.push(Entry { granule, memory: memory as u16, mask });
     }
     mask != 0
+}
+
+fn whole(bytes: &[u8], start: usize) -> Option<&[u8; GRANULE]> {
+    bytes.get(start..)?.first_chunk()
+}
+
+fn padded(bytes: &[u8], start: usize) -> [u8; GRANULE] {
+    let mut granule = [0; GRANULE];
+    if let Some(rest) = bytes.get(start..) {
+        let length = rest.len().min(GRANULE);
+        granule[..length].copy_from_slice(&rest[..length]);
+    }
+    granule
 }

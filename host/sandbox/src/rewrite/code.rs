@@ -5,6 +5,7 @@ use wasm_encoder::{BlockType, Function, Instruction, MemArg, ValType};
 use wasmparser::{FunctionBody, Operator};
 
 use super::analysis::hidden_write;
+use super::known::Known;
 use super::module::ModuleRewriter;
 use super::{SEALED_AT, VIOLATION_AT, VIOLATIONS};
 
@@ -43,8 +44,8 @@ fn byte_at(memory: u32) -> MemArg {
 
 /// Marks the granule of the address on the stack; consumes it.
 ///
-/// Only the first byte's granule is marked. The host takes the first 15 bytes of the next granule for written, too,
-/// which covers the longest store.
+/// Only the first byte's granule is marked. The host takes the first [`OVERHANG`](super::OVERHANG) bytes of the next granule for written,
+/// too.
 fn mark(f: &mut Function, marks: u32) {
     f.instruction(&Instruction::I32Const(8));
     f.instruction(&Instruction::I32ShrU);
@@ -70,8 +71,12 @@ pub(super) fn body(
     locals.extend(Scratch::LOCALS);
     let scratch = Scratch::after(count);
     let mut f = Function::new(locals);
+    let mut known = Known::new(module.facts, count);
     for op in body.get_operators_reader()? {
-        operator(module, &mut f, &scratch, op?)?;
+        let op = op?;
+        let needs_mark = store(&op, &scratch).is_some_and(|store| !known.covers(&store.memarg, store.size));
+        known.step(&op);
+        operator(module, &mut f, &scratch, op, needs_mark)?;
     }
     Ok(f)
 }
@@ -81,10 +86,9 @@ fn operator(
     f: &mut Function,
     scratch: &Scratch,
     op: Operator<'_>,
+    needs_mark: bool,
 ) -> Result<(), Error<std::convert::Infallible>> {
-    if let Some((memarg, value)) = store(&op, scratch) {
-        let memory = memarg.memory;
-        let offset = memarg.offset;
+    if let Some(Store { memarg, value, .. }) = store(&op, scratch).filter(|_| needs_mark) {
         let instruction = module.instruction(op)?;
         f.instruction(&Instruction::LocalSet(value));
         f.instruction(&Instruction::LocalTee(scratch.address));
@@ -93,11 +97,11 @@ fn operator(
         // After the store: had the address been out of bounds, this would not be reached, so the sum cannot overflow
         // and the mark is in bounds.
         f.instruction(&Instruction::LocalGet(scratch.address));
-        if offset != 0 {
-            f.instruction(&Instruction::I32Const(offset as u32 as i32));
+        if memarg.offset != 0 {
+            f.instruction(&Instruction::I32Const(memarg.offset as u32 as i32));
             f.instruction(&Instruction::I32Add);
         }
-        mark(f, module.marks(memory));
+        mark(f, module.marks(memarg.memory));
         return Ok(());
     }
     if let Some(memory) = bulk(&op) {
@@ -170,27 +174,37 @@ fn guard(f: &mut Function, cells: u32, name: &str) {
     f.instruction(&Instruction::End);
 }
 
-/// The memory argument of a store, and the scratch local for its value.
+/// An instruction that writes few bytes.
+struct Store {
+    memarg: wasmparser::MemArg,
+    /// Bytes written.
+    size: u32,
+    /// The scratch local for the value.
+    value: u32,
+}
+
+/// Takes an instruction apart if it is a store.
 ///
 /// With threads left out of the engine's features these are all the instructions that write few bytes.
-fn store(op: &Operator<'_>, scratch: &Scratch) -> Option<(wasmparser::MemArg, u32)> {
-    Some(match *op {
-        Operator::I32Store { memarg } | Operator::I32Store8 { memarg } | Operator::I32Store16 { memarg } => {
-            (memarg, scratch.second)
-        }
-        Operator::I64Store { memarg }
-        | Operator::I64Store8 { memarg }
-        | Operator::I64Store16 { memarg }
-        | Operator::I64Store32 { memarg } => (memarg, scratch.i64),
-        Operator::F32Store { memarg } => (memarg, scratch.f32),
-        Operator::F64Store { memarg } => (memarg, scratch.f64),
-        Operator::V128Store { memarg }
-        | Operator::V128Store8Lane { memarg, .. }
-        | Operator::V128Store16Lane { memarg, .. }
-        | Operator::V128Store32Lane { memarg, .. }
-        | Operator::V128Store64Lane { memarg, .. } => (memarg, scratch.v128),
+fn store(op: &Operator<'_>, scratch: &Scratch) -> Option<Store> {
+    let (memarg, size, value) = match *op {
+        Operator::I32Store8 { memarg } => (memarg, 1, scratch.second),
+        Operator::I32Store16 { memarg } => (memarg, 2, scratch.second),
+        Operator::I32Store { memarg } => (memarg, 4, scratch.second),
+        Operator::I64Store8 { memarg } => (memarg, 1, scratch.i64),
+        Operator::I64Store16 { memarg } => (memarg, 2, scratch.i64),
+        Operator::I64Store32 { memarg } => (memarg, 4, scratch.i64),
+        Operator::I64Store { memarg } => (memarg, 8, scratch.i64),
+        Operator::F32Store { memarg } => (memarg, 4, scratch.f32),
+        Operator::F64Store { memarg } => (memarg, 8, scratch.f64),
+        Operator::V128Store { memarg } => (memarg, 16, scratch.v128),
+        Operator::V128Store8Lane { memarg, .. } => (memarg, 1, scratch.v128),
+        Operator::V128Store16Lane { memarg, .. } => (memarg, 2, scratch.v128),
+        Operator::V128Store32Lane { memarg, .. } => (memarg, 4, scratch.v128),
+        Operator::V128Store64Lane { memarg, .. } => (memarg, 8, scratch.v128),
         _ => return None,
-    })
+    };
+    Some(Store { memarg, size, value })
 }
 
 /// The memory that an instruction writes a range of: address, something, length are on the stack.

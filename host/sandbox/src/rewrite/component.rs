@@ -138,7 +138,7 @@ impl Structure {
             }
             Payload::ComponentAliasSection(section) => {
                 for alias in section {
-                    self.alias(alias?);
+                    self.alias(&alias?);
                 }
             }
             Payload::ComponentTypeSection(section) => self.component_types += section.count(),
@@ -165,8 +165,8 @@ impl Structure {
         Ok(())
     }
 
-    fn alias(&mut self, alias: ComponentAlias<'_>) {
-        match alias {
+    fn alias(&mut self, alias: &ComponentAlias<'_>) {
+        match *alias {
             ComponentAlias::InstanceExport { kind: ComponentExternalKind::Func, .. } => self.component_functions += 1,
             ComponentAlias::InstanceExport { kind: ComponentExternalKind::Type, .. }
             | ComponentAlias::Outer { kind: ComponentOuterAliasKind::Type, .. } => self.component_types += 1,
@@ -308,7 +308,7 @@ impl Structure {
             aliases.alias(Alias::CoreInstanceExport { instance: instance as u32, kind: ExportKind::Func, name });
             let core_function = (self.functions.len() + nth) as u32;
             canonical.lift(core_function, self.component_types, Vec::<CanonicalOption>::new());
-            exports.export(&sync_export(instance), ComponentExportKind::Func, function, None);
+            exports.export(sync_export(instance), ComponentExportKind::Func, function, None);
             // The exports take indices of their own, after all the lifted functions.
             function += 1;
         }

@@ -8,6 +8,7 @@
 mod analysis;
 mod code;
 mod component;
+mod known;
 mod module;
 
 pub(crate) use analysis::ModuleFacts;
@@ -16,6 +17,10 @@ pub(crate) use module::MemoryRole;
 
 /// Bytes of memory that one mark stands for.
 pub(crate) const GRANULE: usize = 256;
+
+/// Bytes past a marked granule that may have been written without a mark of their own: a store marks the granule of its
+/// first byte only, and a store close behind an earlier one marks nothing.
+pub(crate) const OVERHANG: usize = 64;
 
 /// What is appended to the name of an exported memory to name its marks.
 pub(crate) const MARKS_SUFFIX: &str = "\u{1}marks";

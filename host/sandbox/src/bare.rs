@@ -1,0 +1,84 @@
+//! The unmodified component without snapshots: the yardstick of the bench, and nothing else.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::Component;
+
+use crate::check;
+use crate::context::{Context, Phase};
+use crate::instance::{Functions, functions};
+use crate::memory::{Budget, collect};
+use crate::sandbox::Sandbox;
+
+/// An instance of a component as given.
+pub struct Bare {
+    store: Store<Context>,
+    functions: Functions,
+    payload: Arc<Vec<u8>>,
+}
+
+impl Bare {
+    /// Instantiates a component that [`Plugin::load`](crate::Plugin::load) accepts.
+    ///
+    /// # Panics
+    ///
+    /// Anything fails.
+    pub fn start(sandbox: &Sandbox, bytes: &[u8]) -> Self {
+        let shared = &sandbox.shared;
+        let (interfaces, _) = check::names(bytes).expect("a plugin");
+        let component = Component::from_binary(&shared.engine, bytes).expect("a component");
+        let mut store = Store::new(&shared.engine, Context::new(shared.config.limits.clone()));
+        store.set_fuel(u64::MAX).expect("the engine consumes fuel");
+        let budget = Arc::new(Budget::new(shared.config.limits.memory_bytes));
+        let (instance, _) = collect(&[], &budget, || shared.linker.instantiate(&mut store, &component));
+        let instance = instance.expect("an instance");
+        let Ok(functions) = functions(&mut store, &instance, &interfaces) else { panic!("the contract's functions") };
+        store.data_mut().begin(Phase::Handler, &[], false);
+        Self { store, functions, payload: Arc::default() }
+    }
+
+    /// Calls `init`.
+    ///
+    /// # Panics
+    ///
+    /// The call fails.
+    pub fn init(&mut self, node: u32, nodes: u32, config: &str) {
+        let params = (node, nodes, Arc::new(config.to_owned()), None);
+        let (result,) = self.functions.init.call(&mut self.store, params).expect("no fault");
+        result.map(drop).expect("a configuration that `init` takes");
+    }
+
+    /// Sets what `handle_message` passes.
+    pub fn set_message(&mut self, payload: &[u8]) {
+        self.payload = Arc::new(payload.to_vec());
+    }
+
+    /// Calls `handle-message`; returns how many messages were sent.
+    ///
+    /// # Panics
+    ///
+    /// The call fails.
+    pub fn handle_message(&mut self, src: u32) -> usize {
+        let params = (src, Arc::clone(&self.payload));
+        self.functions.handle_message.call(&mut self.store, params).expect("no fault").0.len()
+    }
+
+    /// Calls `local-events`; returns how many there are.
+    ///
+    /// # Panics
+    ///
+    /// The call fails.
+    pub fn local_events(&mut self) -> usize {
+        self.functions.local_events.call(&mut self.store, ()).expect("no fault").0.len()
+    }
+
+    /// Calls `serialize`.
+    ///
+    /// # Panics
+    ///
+    /// The call fails.
+    pub fn serialize(&mut self) -> Vec<u8> {
+        self.functions.serialize.call(&mut self.store, ()).expect("no fault").0
+    }
+}
