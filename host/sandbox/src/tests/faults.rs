@@ -86,7 +86,8 @@ fn an_endless_loop_in_any_function_ends() {
     let mut config = SandboxConfig::default();
     config.limits.fuel_per_call = 1_000_000;
     let sandbox = Sandbox::new(config, None).expect("an engine");
-    let calls: [(&str, fn(&mut dyn Machine) -> Result<(), Fault>); 8] = [
+    type Call = fn(&mut dyn Machine) -> Result<(), Fault>;
+    let calls: [(&str, Call); 8] = [
         ("init", |m| run(m, init(0)).map(drop)),
         ("handle-message", |m| run(m, Input::Message { src: 0, payload: b"x" }).map(drop)),
         ("local-events", |m| m.local_events().map(drop)),
