@@ -1,0 +1,243 @@
+//! The command line: what can be asked for, and the help that explains it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use host_model::scenario::Network;
+use host_search::table::{self, STRATEGIES, Strategy};
+
+use crate::exit;
+use crate::plugin_source::NODES_MAX;
+use crate::units;
+
+/// Checks distributed protocols that are compiled to WebAssembly components.
+///
+/// A protocol is a plugin: a component that handles messages and local events of one node. `host` runs its handlers in
+/// a sandbox, explores the states that a cluster of such nodes can reach, and reports a violated property with a trace
+/// that replays.
+#[derive(Debug, Parser)]
+#[command(name = "host", version, max_term_width = 110, after_help = OVERVIEW, after_long_help = long_overview())]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const OVERVIEW: &str = "Begin with: host run plugins/paxos";
+
+fn long_overview() -> String {
+    let examples = "Examples:\n  \
+        host run plugins/paxos                                   check Paxos by local model checking\n  \
+        host run plugins/paxos --set bug=last-response --set proposers=2\n                                                           \
+        find out why a proposer must not trust the last answer\n  \
+        host replay out/paxos-lmc-opt-1a2b3c4d/trace.json        see each step of what was found\n  \
+        host list                                                strategies, their guarantees, and the plugins here";
+    format!("{examples}\n\n{}", exit::help())
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Explore the states of a protocol and check its properties
+    #[command(after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
+    Run(RunArguments),
+    /// Build the plugin in a folder and print where it is
+    ///
+    /// Finds a Rust toolchain for WebAssembly or installs one, and says what it does. Does next to nothing if nothing
+    /// changed. The last line on standard output is the path of the component.
+    Build(BuildArguments),
+    /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
+    Inspect(InspectArguments),
+    /// Run a trace again and show each step: what was received, sent and logged, and what changed
+    ///
+    /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
+    #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
+    Replay(ReplayArguments),
+    /// List the strategies with their guarantees, and the plugins in ./plugins
+    List(ListArguments),
+}
+
+const RUN_EXAMPLES: &str = "Examples:\n  \
+    host run plugins/paxos --algo bdfs --set proposers=2 --depth 12 --time 60s\n  \
+    host run paxos.wasm --nodes 5 --json --require-complete\n  \
+    host run plugins/paxos --prefix live.json --out found";
+
+fn run_long_help() -> String {
+    format!("{RUN_EXAMPLES}\n\n{}", exit::help())
+}
+
+const REPLAY_EXAMPLES: &str = "Examples:\n  \
+    host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
+    host replay trace.json --plugin fixed.wasm --any-plugin";
+
+fn replay_long_help() -> String {
+    format!("{REPLAY_EXAMPLES}\n\n{}", exit::help())
+}
+
+/// How a plugin is found and loaded.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct SourceArguments {
+    /// Install no toolchain when a folder has to be built; say what is missing instead
+    #[arg(long)]
+    pub no_install: bool,
+    /// Keep standard error for errors: neither steps of the build nor progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `host run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A component, or the folder of a plugin, which is built first
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+
+    /// The strategy; `lmc` is short for lmc-opt
+    #[arg(long, value_name = "NAME", default_value = "lmc", value_parser = strategies(), help_heading = "What to explore")]
+    pub algo: &'static Strategy,
+    /// Number of nodes of the cluster [default: the plugin's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)), help_heading = "What to explore")]
+    pub nodes: Option<u32>,
+    /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
+    pub set: Vec<(String, String)>,
+    /// How messages travel: unordered, in any order or never [default: the plugin's]
+    #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
+    pub network: Option<Network>,
+    /// Begin in the state after this trace, in the cluster that it was recorded in
+    #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
+    pub prefix: Option<PathBuf>,
+    /// Accept a prefix that was recorded with another build of the plugin, or another plugin
+    #[arg(long, requires = "prefix", help_heading = "What to explore")]
+    pub any_plugin: bool,
+
+    /// Events on a path, counted from the start of the search [default: no bound]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub depth: Option<u32>,
+    /// Local events of each node on a path [default: no bound]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub local_events: Option<u32>,
+    /// States, or events of `unfold`, or system states of `lmc-gen` [default: no bound]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
+    pub states: Option<u64>,
+    /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
+    #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
+    pub time: Option<Duration>,
+    /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
+    pub memory: Option<u64>,
+    /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
+    #[arg(long, help_heading = "Bounds")]
+    pub require_complete: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Show progress, a line a second, also where standard error is no terminal
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub progress: bool,
+
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host build`.
+#[derive(Debug, Args)]
+pub struct BuildArguments {
+    /// The folder of a plugin
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// How it is built.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// A component, or the folder of a plugin, which is built first
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// A trace that `host run` wrote
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// The component or plugin folder to run it with [default: plugins/NAME, if the trace's plugin is there]
+    #[arg(long, value_name = "PLUGIN")]
+    pub plugin: Option<PathBuf>,
+    /// Try it with another build of the plugin, or another plugin, than it was recorded with
+    #[arg(long)]
+    pub any_plugin: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn strategies() -> impl TypedValueParser<Value = &'static Strategy> {
+    let value = |strategy: &Strategy| {
+        PossibleValue::new(strategy.name).aliases(strategy.aliases.iter().copied()).help(strategy.summary)
+    };
+    PossibleValuesParser::new(STRATEGIES.iter().map(value))
+        .map(|name| table::find(&name).expect("only names of strategies are possible values"))
+}
+
+fn networks() -> impl TypedValueParser<Value = Network> {
+    let unordered = PossibleValue::new("unordered").help("any message in flight can come next, or never");
+    PossibleValuesParser::new([unordered]).map(|_| Network::Unordered)
+}
+
+/// `key=value` into its parts.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !text.contains(['\n', '\r']) => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE on one line, such as proposers=2".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_assignment_has_a_key() {
+        assert_eq!(assignment("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert_eq!(assignment("a="), Ok(("a".to_owned(), String::new())));
+        for wrong in ["a", "=a", "a=b\nc=d"] {
+            assert!(assignment(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

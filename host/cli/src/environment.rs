@@ -1,0 +1,67 @@
+//! What a command touches outside of itself: streams, folders, the user's wish to stop.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::failure::Failure;
+use crate::text::without_controls;
+
+/// What a command touches outside of itself, so that tests can run commands in their own process.
+pub struct Environment<'a> {
+    /// Results.
+    pub stdout: &'a mut dyn Write,
+    /// Progress, steps of builds, errors.
+    pub stderr: &'a mut (dyn Write + Send),
+    /// Whether a person watches `stderr`: progress is shown then.
+    pub stderr_is_terminal: bool,
+    /// Where relative paths begin; empty for the working directory of the process.
+    pub directory: PathBuf,
+    /// Where compiled code and the standard library for guests are kept; none if there is no place.
+    pub cache: Option<PathBuf>,
+    /// Set from outside, by a signal for example, to end a search with what it has.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+impl Environment<'_> {
+    /// A path that the user gave.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// Writes a result. A reader that went away is no failure: it has seen what it wanted.
+    ///
+    /// # Errors
+    ///
+    /// Standard output cannot be written: the disk is full, say.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let result = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        match result {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::system(format_args!("cannot write to standard output: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a line for the user. There is nobody left to tell if that fails.
+    pub fn tell(&mut self, line: &str) {
+        let _ = writeln!(self.stderr, "{}", without_controls(line));
+    }
+
+    /// Says why a command cannot do what it was asked to do.
+    pub fn fail(&mut self, failure: &Failure) {
+        self.tell(&format!("error: {}", failure.message));
+        if let Some(help) = &failure.help {
+            self.tell(&format!("help: {help}"));
+        }
+    }
+}
+
+/// `host` in the user's folder for caches: `$XDG_CACHE_HOME`, or `.cache` at home.
+pub fn default_cache() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(caches.join("host"))
+}

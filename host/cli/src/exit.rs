@@ -1,0 +1,57 @@
+//! Exit codes: one for each way that a command can end. They follow TLC's table, as Apalache's do.
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// No violation, or an incomplete search that was not required to be complete.
+    Ok = 0,
+    /// The command line itself is wrong.
+    Usage = 2,
+    /// A state without a next event where the protocol should go on.
+    Deadlock = 11,
+    /// An `always` property is violated.
+    Safety = 12,
+    /// An `eventually` property is violated.
+    Liveness = 13,
+    /// The plugin traps, diverges, exceeds a limit or is not deterministic.
+    GuestFault = 14,
+    /// A property cannot be evaluated.
+    Evaluation = 75,
+    /// The plugin cannot be loaded or built.
+    Plugin = 150,
+    /// Options, scenario, prefix or trace do not fit.
+    Configuration = 151,
+    /// The search is incomplete and `--require-complete` was given.
+    TooLarge = 152,
+    /// This machine or its files got in the way.
+    System = 153,
+}
+
+/// Every exit code with its meaning, for `--help` and the documentation.
+pub const TABLE: &[(Exit, &str)] = &[
+    (Exit::Ok, "no violation (also when a bound ended the search, see --require-complete)"),
+    (Exit::Usage, "the command line is not understood"),
+    (Exit::Deadlock, "deadlock (no strategy of this version looks for one)"),
+    (Exit::Safety, "an `always` property is violated"),
+    (Exit::Liveness, "an `eventually` property is violated (no strategy of this version checks one)"),
+    (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
+    (Exit::Evaluation, "a property cannot be evaluated"),
+    (Exit::Plugin, "the plugin cannot be loaded or built"),
+    (Exit::Configuration, "an option, the scenario, the prefix or the trace does not fit"),
+    (Exit::TooLarge, "the search is incomplete and --require-complete was given"),
+    (Exit::System, "this machine or its files got in the way"),
+];
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The table as lines for `--help`.
+pub fn help() -> String {
+    let lines = TABLE.iter().map(|(exit, meaning)| format!("  {:>3}  {meaning}\n", exit.code()));
+    format!("Exit codes:\n{}", lines.collect::<String>())
+}

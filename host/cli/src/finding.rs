@@ -1,0 +1,104 @@
+//! From what a search found to what is confirmed, told and saved.
+
+use host_model::lts::Lts;
+use host_model::machine::{MachineError, NodeId, PropertyKind};
+use host_model::property::Judgement;
+use host_model::replay::{self, ReplayError};
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::trace::{Finding, TRACE_VERSION, Trace};
+use host_search::kernel::Found;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plugin_source::Loaded;
+
+/// A finding that was run again from the start, in fresh machines.
+pub struct Violation {
+    /// The way there, and what is there.
+    pub trace: Trace,
+    /// The node that it is about, if it is about one.
+    pub node: Option<NodeId>,
+    /// Whether no shorter path from the start of the search leads to a violation.
+    pub shortest: bool,
+    /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
+    pub nondeterminism: Option<String>,
+}
+
+impl Violation {
+    /// The exit code that stands for it.
+    pub fn exit(&self) -> Exit {
+        match (&self.nondeterminism, &self.trace.finding) {
+            (None, Some(finding)) => exit(finding),
+            _ => Exit::GuestFault,
+        }
+    }
+}
+
+/// The exit code for what a trace shows at its end.
+pub fn exit(finding: &Finding) -> Exit {
+    match finding {
+        Finding::Property { kind: PropertyKind::Always, .. } => Exit::Safety,
+        Finding::Property { kind: PropertyKind::Eventually, .. } => Exit::Liveness,
+        Finding::Property { kind: PropertyKind::Sometimes, .. } => Exit::Ok,
+        Finding::Broken { .. } => Exit::Evaluation,
+        Finding::Fault { .. } => Exit::GuestFault,
+    }
+}
+
+/// Runs what a search found once more, without its memo and its snapshots.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Violation, Failure> {
+    let host_error = |MachineError(error)| Failure::system(error);
+    let mut stepper = Stepper::new(lts).map_err(host_error)?;
+    let steps = start::record(&mut stepper, &found.initial, &found.path).map_err(host_error)?;
+    let finding = finding(lts, found);
+    let recorded = found.init_choices.iter().map(|choices| choices.to_vec());
+    let init_choices = match found.init_choices.iter().all(|choices| choices.is_empty()) {
+        true => Vec::new(),
+        false => recorded.collect(),
+    };
+    let mut trace = Trace {
+        trace_version: TRACE_VERSION,
+        plugin: loaded.reference.clone(),
+        scenario: lts.scenario().clone(),
+        init_choices,
+        finding: Some(finding.clone()),
+        steps,
+    };
+    let confirmed = replay::confirm(&loaded.plugin, &trace.scenario, &trace.init_choices, &trace.steps, &finding);
+    let nondeterminism = match confirmed {
+        Ok(steps) => {
+            trace.steps = steps;
+            None
+        }
+        Err(ReplayError::Machine(error)) => return Err(host_error(error)),
+        Err(differs) => Some(differs.to_string()),
+    };
+    Ok(Violation { trace, node: found.node, shortest: found.shortest, nondeterminism })
+}
+
+/// What was found, in the words of a trace.
+fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
+    let property = |index: u32| &lts.properties()[index as usize];
+    match &found.judgement {
+        Judgement::Violated { property: index, message } => {
+            let property = property(*index);
+            Finding::Property { name: property.name.clone(), kind: property.kind, message: message.clone() }
+        }
+        Judgement::Witnessed { property: index } => {
+            let property = property(*index);
+            Finding::Property { name: property.name.clone(), kind: property.kind, message: String::new() }
+        }
+        Judgement::Broken { property: index, fault } => {
+            Finding::Broken { property: property(*index).name.clone(), fault: fault.clone() }
+        }
+        Judgement::Fault(fault) => Finding::Fault {
+            node: found.node.expect("a fault is a judgement on the state of one node"),
+            fault: fault.clone(),
+        },
+    }
+}

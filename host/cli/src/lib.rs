@@ -1,0 +1,108 @@
+//! The command line of the model checker.
+//!
+//! [`run`] is the program without its process: tests call it with streams of their own. Clocks, files and signals live
+//! in this crate and nowhere below it, the sandbox and the build apart.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `args` | the options and their help |
+//! | `run_command`, `replay_command`, `inspect_command`, `list_command`, `build_command` | one command each |
+//! | `plugin_source` | from a path to a loaded plugin |
+//! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
+//! | `trace_file` | reading, checking and writing traces |
+//! | `monitor` | progress, and the bounds on time and memory |
+//! | `finding` | from what a search found to what is confirmed, told and saved |
+//! | `report` | the result of a run, as text and JSON |
+//! | `describe` | events and states for people |
+//! | `exit`, `failure`, `environment`, `units`, `text` | small things that all share |
+#![forbid(unsafe_code)]
+
+mod args;
+mod build_command;
+mod describe;
+mod environment;
+pub mod exit;
+mod failure;
+mod finding;
+mod inspect_command;
+mod list_command;
+mod monitor;
+mod plugin_source;
+mod replay_command;
+mod report;
+mod run_command;
+mod scenario_choice;
+mod text;
+mod trace_file;
+mod units;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use serde_json::json;
+
+pub use crate::environment::{Environment, default_cache};
+
+use crate::args::{Arguments, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Runs one command line, the name of the program first; returns the exit code. See [`exit::TABLE`].
+pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = arguments.first().map_or_else(|| "host".to_owned(), |name| name.to_string_lossy().into_owned());
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(message) => return explain(&message, environment).code(),
+    };
+    let wants_json = match &parsed.command {
+        Command::Run(arguments) => arguments.json,
+        Command::Inspect(arguments) => arguments.json,
+        Command::Replay(arguments) => arguments.json,
+        Command::List(arguments) => arguments.json,
+        Command::Build(_) => false,
+    };
+    let result = match &parsed.command {
+        Command::Run(arguments) => run_command::run(arguments, &program, environment),
+        Command::Build(arguments) => build_command::run(arguments, environment),
+        Command::Inspect(arguments) => inspect_command::run(arguments, environment),
+        Command::Replay(arguments) => replay_command::run(arguments, environment),
+        Command::List(arguments) => list_command::run(arguments, environment),
+    };
+    match result {
+        Ok(exit) => exit.code(),
+        Err(failure) => {
+            if wants_json {
+                // The error below says the same to people.
+                let _ = environment.print(&error_object(&failure));
+            }
+            environment.fail(&failure);
+            failure.exit.code()
+        }
+    }
+}
+
+/// Prints the help, the version or what is wrong with the command line.
+fn explain(message: &clap::Error, environment: &mut Environment<'_>) -> Exit {
+    let text = message.render().to_string();
+    if message.use_stderr() {
+        environment.tell(text.trim_end());
+        return Exit::Usage;
+    }
+    match environment.print(&text) {
+        Ok(()) => Exit::Ok,
+        Err(failure) => failure.exit,
+    }
+}
+
+/// What `--json` prints where there is no result.
+fn error_object(failure: &Failure) -> String {
+    let error = json!({ "message": failure.message, "help": failure.help });
+    json_text(&json!({ "result": "error", "exit_code": failure.exit.code(), "error": error }))
+}
+
+/// A value as it is printed: indented, with a line break at the end.
+pub(crate) fn json_text(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(value).expect("keys are strings, and nothing else can fail in memory");
+    text + "\n"
+}

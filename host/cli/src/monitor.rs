@@ -1,0 +1,149 @@
+//! Progress, and the bounds that need a clock, a process or a user.
+
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use host_search::kernel::{End, Monitor, Progress};
+
+use crate::text::{bytes, count, grouped};
+
+/// How often the memory of the process is read.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How often progress is shown.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Of the machine's memory, what a run may use unless told otherwise.
+const MEMORY_SHARE: f64 = 0.75;
+
+/// Ends a search on time, before memory runs out, or when the user says so; shows how far it is.
+pub struct Watch<'a> {
+    began: Instant,
+    time_max: Option<Duration>,
+    memory_max: Option<u64>,
+    interrupted: &'a AtomicBool,
+    state: Mutex<State<'a>>,
+}
+
+struct State<'a> {
+    /// Where progress goes; none if nobody wants it.
+    out: Option<&'a mut (dyn Write + Send)>,
+    next_progress: Duration,
+    next_memory: Duration,
+    process_bytes: u64,
+}
+
+impl<'a> Watch<'a> {
+    /// A watch that begins now. Progress goes to `out` if there is one.
+    pub fn new(
+        time_max: Option<Duration>,
+        memory_max: Option<u64>,
+        interrupted: &'a AtomicBool,
+        out: Option<&'a mut (dyn Write + Send)>,
+    ) -> Self {
+        let (next_progress, next_memory) = (PROGRESS_INTERVAL, Duration::ZERO);
+        let state = State { out, next_progress, next_memory, process_bytes: 0 };
+        let memory_max = memory_max.or_else(default_memory);
+        Self { began: Instant::now(), time_max, memory_max, interrupted, state: Mutex::new(state) }
+    }
+
+    /// Seconds since it began.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl Monitor for Watch<'_> {
+    fn check(&self, progress: &Progress) -> Option<End> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        let elapsed = self.began.elapsed();
+        if self.time_max.is_some_and(|max| elapsed >= max) {
+            return Some(End::TimeBound);
+        }
+        // A worker that finds another one here has nothing to add.
+        let Ok(mut state) = self.state.try_lock() else { return None };
+        if elapsed >= state.next_memory {
+            state.next_memory = elapsed + MEMORY_INTERVAL;
+            state.process_bytes = process_bytes("VmRSS:").unwrap_or(0);
+        }
+        if elapsed >= state.next_progress {
+            state.next_progress = elapsed + PROGRESS_INTERVAL;
+            let line = line(elapsed, progress, state.process_bytes);
+            if let Some(out) = &mut state.out {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        let used = progress.bytes.max(state.process_bytes);
+        self.memory_max.is_some_and(|max| used >= max).then_some(End::MemoryBound)
+    }
+}
+
+fn line(elapsed: Duration, progress: &Progress, process_bytes: u64) -> String {
+    let counts = &progress.counts;
+    let known = [
+        (counts.global_states, "global state"),
+        (counts.events, "event"),
+        (counts.transitions, "transition"),
+        (counts.local_states, "local state"),
+        (counts.system_states, "system state"),
+    ];
+    let mut parts: Vec<String> = known.iter().filter_map(|(number, noun)| Some(count((*number)?, noun))).collect();
+    parts.push(format!("{} waiting", grouped(progress.queue)));
+    parts.push(format!("depth {}", progress.depth));
+    parts.push(bytes(progress.bytes.max(process_bytes)));
+    format!("{:>4} s: {}", elapsed.as_secs(), parts.join(", "))
+}
+
+/// The most memory that this process ever had, in bytes; none where the system does not tell.
+pub fn peak_bytes() -> Option<u64> {
+    process_bytes("VmHWM:")
+}
+
+/// A line of Linux' account of this process, in bytes.
+fn process_bytes(key: &str) -> Option<u64> {
+    kibibytes(&std::fs::read_to_string("/proc/self/status").ok()?, key)
+}
+
+/// Part of the machine's memory, or of what its container may use.
+fn default_memory() -> Option<u64> {
+    let machine = kibibytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let container = container.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
+    Some((machine.min(container) as f64 * MEMORY_SHARE) as u64)
+}
+
+/// The number after a key in a list of `Key:   123 kB` lines, in bytes.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use host_search::kernel::Counts;
+
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_stop_counts() {
+        let (go_on, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+        let progress = Progress { bytes: 10, ..Progress::default() };
+        let end = |time, memory, interrupted| Watch::new(time, memory, interrupted, None).check(&progress);
+        assert_eq!(end(None, Some(u64::MAX), &go_on), None);
+        assert_eq!(end(None, Some(10), &go_on), Some(End::MemoryBound));
+        assert_eq!(end(Some(Duration::ZERO), Some(10), &go_on), Some(End::TimeBound));
+        assert_eq!(end(Some(Duration::ZERO), Some(10), &stop), Some(End::Interrupted));
+    }
+
+    #[test]
+    fn progress_names_the_counts_that_there_are() {
+        let counts = Counts { global_states: Some(1), transitions: Some(37_012), ..Counts::default() };
+        let progress = Progress { counts, depth: 25, queue: 3, bytes: 2048 };
+        let expected = "  12 s: 1 global state, 37,012 transitions, 3 waiting, depth 25, 2.0 KiB";
+        assert_eq!(line(Duration::from_secs(12), &progress, 0), expected);
+    }
+}

@@ -1,0 +1,120 @@
+//! From the path of a component or a plugin folder to a loaded plugin.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use host_build::{BuildError, Options};
+use host_model::machine::{MachineError, MachineFactory, Property};
+use host_model::trace::PluginRef;
+use host_sandbox::{AboutIdentity, Plugin, Sandbox, SandboxConfig};
+
+use crate::args::SourceArguments;
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
+pub const NODES_MAX: u32 = 1024;
+
+/// A plugin that is ready to run.
+pub struct Loaded {
+    /// Makes the machines.
+    pub plugin: Plugin,
+    /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
+    pub reference: PluginRef,
+    /// What it claims.
+    pub properties: Vec<Property>,
+    /// The path that the user gave.
+    pub given: PathBuf,
+    /// The component.
+    pub wasm: PathBuf,
+    /// Seconds from the bytes of the component to a plugin.
+    pub seconds: f64,
+}
+
+/// Loads the plugin at a path; builds it first if that is a folder.
+///
+/// # Errors
+///
+/// There is no plugin at the path, or it cannot be built or loaded.
+pub fn load(given: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<Loaded, Failure> {
+    let path = environment.path(given);
+    let wasm = match fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => build(given, source, environment)?,
+        Ok(_) => path,
+        Err(error) => {
+            let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
+            return Err(
+                failure.help("give a component (.wasm) or the folder of a plugin; `host list` shows those here")
+            );
+        }
+    };
+    let config = SandboxConfig::default();
+    let bytes = read(&wasm, given, config.limits.component_bytes)?;
+    let began = Instant::now();
+    let cache = environment.cache.as_ref().map(|cache| cache.join("compiled"));
+    let sandbox = Sandbox::new(config, cache).map_err(Failure::system)?;
+    let cannot_load =
+        |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
+    let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| cannot_load(&error))?;
+    let seconds = began.elapsed().as_secs_f64();
+    let mut machine = plugin.machine().map_err(|MachineError(error)| Failure::system(error))?;
+    let properties =
+        machine.properties().map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
+    check_names(&properties).map_err(|what| cannot_load(&what))?;
+    if plugin.about().is_some_and(|about| about.identity == AboutIdentity::Memory) {
+        return Err(cannot_load(&"it wants its memory as the identity of states, which this version does not offer"));
+    }
+    let file_name = given.file_stem().or(wasm.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+    let reference = PluginRef {
+        name: plugin.about().map(|about| about.name.clone()).or(file_name).unwrap_or_else(|| "plugin".to_owned()),
+        version: plugin.about().map(|about| about.version.clone()),
+        digest: Some(plugin.digest().to_owned()),
+    };
+    Ok(Loaded { plugin, reference, properties, given: given.to_owned(), wasm, seconds })
+}
+
+/// Builds the plugin in a folder and returns the component's path. The steps are told as they begin.
+///
+/// # Errors
+///
+/// See [`BuildError`].
+pub fn build(given: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<PathBuf, Failure> {
+    let options = Options { install: !source.no_install, toolchain: None, cache: environment.cache.clone() };
+    let folder = environment.path(given);
+    let mut report = |step: &str| {
+        if !source.quiet {
+            environment.tell(&format!("build: {step}"));
+        }
+    };
+    let built = host_build::build(&folder, &options, &mut report).map_err(|error| match error {
+        BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder {}", given.display())),
+        error => Failure::plugin(format_args!("cannot build {}: {error}", given.display())),
+    })?;
+    Ok(built.wasm)
+}
+
+fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+    let error =
+        |error: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
+    let metadata = fs::metadata(wasm).map_err(|cause| error(&cause))?;
+    if !metadata.is_file() {
+        return Err(error(&"it is neither a file nor a folder"));
+    }
+    if metadata.len() > bytes_max as u64 {
+        let what =
+            format_args!("the file has {} bytes, more than the limit of {bytes_max}", metadata.len()).to_string();
+        return Err(error(&what));
+    }
+    fs::read(wasm).map_err(|cause| error(&cause))
+}
+
+/// Reports and traces name properties, so the names must tell them apart.
+fn check_names(properties: &[Property]) -> Result<(), String> {
+    for (index, property) in properties.iter().enumerate() {
+        if properties[..index].iter().any(|other| other.name == property.name) {
+            return Err(format!("it has two properties named `{}`", property.name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,320 @@
+//! The result of a run: one structure, shown as text or as JSON.
+
+mod counts;
+mod text;
+
+use std::collections::BTreeMap;
+
+use host_model::lts::Lts;
+use host_model::machine::{NodeId, Property, PropertyKind};
+use host_model::scenario::{Network, Scenario};
+use host_model::trace::{Finding, PluginRef};
+use host_search::kernel::{End, Report};
+use serde::Serialize;
+
+use crate::args::RunArguments;
+use crate::describe::{self, Describer};
+use crate::exit::Exit;
+use crate::finding::Violation;
+use crate::json_text;
+use crate::monitor::peak_bytes;
+use crate::plugin_source::Loaded;
+use crate::report::counts::CountsReport;
+use crate::scenario_choice::effective_parameters;
+
+/// A run that is over.
+pub struct Run<'r> {
+    /// What was asked for.
+    pub arguments: &'r RunArguments,
+    /// The plugin.
+    pub loaded: &'r Loaded,
+    /// The cluster.
+    pub lts: &'r Lts<'r>,
+    /// What the strategy reports.
+    pub report: &'r Report,
+    /// How long the search took.
+    pub search_seconds: f64,
+    /// Events of the prefix; 0 without one.
+    pub prefix_steps: usize,
+}
+
+/// Where a trace was written.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The file, as the user would name it.
+    pub trace: String,
+    /// The command that replays it.
+    pub replay: String,
+}
+
+/// The result of a run. The order of the fields is that of the JSON object.
+#[derive(Debug, Serialize)]
+pub struct RunReport {
+    result: Verdict,
+    end: &'static str,
+    exit_code: u8,
+    algo: &'static str,
+    plugin: PluginReport,
+    scenario: Scenario,
+    assumed: Assumed,
+    counts: CountsReport,
+    depth: u32,
+    seconds: Seconds,
+    memory_peak_bytes: Option<u64>,
+    properties: Vec<PropertyReport>,
+    violations: Vec<ViolationReport>,
+    #[serde(skip)]
+    exit: Exit,
+    /// One phrase that says more than the verdict.
+    #[serde(skip)]
+    because: String,
+    /// What the strategy guarantees.
+    #[serde(skip)]
+    guarantees: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Violation,
+    Incomplete,
+    Error,
+}
+
+/// A plugin in JSON.
+#[derive(Debug, Serialize)]
+pub struct PluginReport {
+    name: String,
+    version: Option<String>,
+    digest: Option<String>,
+}
+
+impl From<&PluginRef> for PluginReport {
+    fn from(plugin: &PluginRef) -> Self {
+        Self { name: plugin.name.clone(), version: plugin.version.clone(), digest: plugin.digest.clone() }
+    }
+}
+
+/// What a verdict holds under.
+#[derive(Debug, Serialize)]
+struct Assumed {
+    nodes: u32,
+    /// All of them, those with default values too.
+    parameters: BTreeMap<String, String>,
+    network: Network,
+    /// What makes two local states the same.
+    identity: &'static str,
+    prefix: Option<Prefix>,
+    bounds: Bounds,
+}
+
+#[derive(Debug, Serialize)]
+struct Prefix {
+    trace: String,
+    steps: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Bounds {
+    depth: Option<u32>,
+    local_events: Option<u32>,
+    states: Option<u64>,
+    time_seconds: Option<f64>,
+    memory_bytes: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Seconds {
+    load: f64,
+    search: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct PropertyReport {
+    name: String,
+    kind: PropertyKind,
+    scope: String,
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct ViolationReport {
+    /// None for a fault.
+    property: Option<String>,
+    /// `always`, `broken`, `nondeterminism`, or the kind of fault.
+    kind: String,
+    message: String,
+    node: Option<NodeId>,
+    trace: Option<String>,
+    /// All events, those of the prefix included.
+    length: usize,
+    prefix_length: usize,
+    shortest: bool,
+    replay: Option<String>,
+    #[serde(skip)]
+    title: String,
+    /// One line an event.
+    #[serde(skip)]
+    steps: Vec<String>,
+}
+
+impl RunReport {
+    /// Puts together what is to be told.
+    pub fn new(run: &Run<'_>, violations: &[Violation], saved: Vec<Option<Saved>>) -> Self {
+        let result = verdict(run.report.end, violations);
+        let exit = match violations.first() {
+            Some(violation) => violation.exit(),
+            None if result == Verdict::Incomplete && run.arguments.require_complete => Exit::TooLarge,
+            None => Exit::Ok,
+        };
+        let mut describer = Describer::new(&run.loaded.plugin);
+        let reports: Vec<ViolationReport> = violations
+            .iter()
+            .zip(saved)
+            .map(|(violation, saved)| violation_report(run, violation, saved, &mut describer))
+            .collect();
+        let because = match reports.first() {
+            Some(violation) => violation.title.clone(),
+            None => because(run.report.end).to_owned(),
+        };
+        let strategy = run.arguments.algo;
+        Self {
+            result,
+            end: run.report.end.name(),
+            exit_code: exit.code(),
+            algo: strategy.name,
+            plugin: PluginReport::from(&run.loaded.reference),
+            scenario: run.lts.scenario().clone(),
+            assumed: assumed(run),
+            counts: CountsReport(run.report.counts),
+            depth: run.report.depth,
+            seconds: Seconds { load: rounded(run.loaded.seconds), search: rounded(run.search_seconds) },
+            memory_peak_bytes: peak_bytes(),
+            properties: properties(run, result, violations),
+            violations: reports,
+            exit,
+            because,
+            guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
+        }
+    }
+
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// One JSON object.
+    pub fn json(&self) -> String {
+        json_text(self)
+    }
+}
+
+fn verdict(end: End, violations: &[Violation]) -> Verdict {
+    match (violations.first(), end) {
+        (Some(violation), _) if violation.nondeterminism.is_some() => Verdict::Error,
+        (Some(violation), _) if violation.exit() == Exit::Evaluation => Verdict::Error,
+        (Some(_), _) => Verdict::Violation,
+        (None, End::SpaceExhausted) => Verdict::Ok,
+        (None, _) => Verdict::Incomplete,
+    }
+}
+
+/// Why there is no violation to tell of.
+fn because(end: End) -> &'static str {
+    match end {
+        End::SpaceExhausted => "everything that can happen was explored, and no property is violated",
+        End::DepthBound => "no violation found, but --depth cut off longer paths",
+        End::LocalEventBound => "no violation found, but --local-events left events out",
+        End::StateBound => "no violation found, but --states ended the search early",
+        End::TimeBound => "no violation found, but --time ended the search early",
+        End::MemoryBound => "no violation found, but the memory is used up (see --memory)",
+        End::Interrupted => "no violation found, but the search was interrupted",
+        End::Violation => unreachable!("a search that ends in a violation has one"),
+    }
+}
+
+fn assumed(run: &Run<'_>) -> Assumed {
+    let arguments = run.arguments;
+    let scenario = run.lts.scenario();
+    let prefix = arguments.prefix.as_ref();
+    Assumed {
+        nodes: scenario.nodes,
+        parameters: effective_parameters(run.loaded, scenario),
+        network: scenario.network,
+        identity: "serialized",
+        prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
+        bounds: Bounds {
+            depth: arguments.depth,
+            local_events: arguments.local_events,
+            states: arguments.states,
+            time_seconds: arguments.time.map(|time| time.as_secs_f64()),
+            memory_bytes: arguments.memory,
+        },
+    }
+}
+
+fn properties(run: &Run<'_>, result: Verdict, violations: &[Violation]) -> Vec<PropertyReport> {
+    let status = |property: &Property, witnessed: Option<bool>| {
+        let found = violations.iter().find_map(|violation| match &violation.trace.finding {
+            Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
+            Some(Finding::Broken { property: name, .. }) if *name == property.name => Some("broken"),
+            _ => None,
+        });
+        match (property.kind, found, witnessed) {
+            (PropertyKind::Eventually, ..) => "not-checked",
+            (_, Some(found), _) => found,
+            (PropertyKind::Sometimes, _, Some(true)) => "reached",
+            (PropertyKind::Sometimes, ..) if result == Verdict::Ok => "never-reached",
+            (PropertyKind::Always, ..) if result == Verdict::Ok => "holds",
+            _ => "unknown",
+        }
+    };
+    let witnessed = run.report.witnessed.iter();
+    let properties = run.loaded.properties.iter().zip(witnessed).map(|(property, witnessed)| PropertyReport {
+        name: property.name.clone(),
+        kind: property.kind,
+        scope: describe::name(property.scope),
+        status: status(property, *witnessed),
+    });
+    properties.collect()
+}
+
+fn violation_report(
+    run: &Run<'_>,
+    violation: &Violation,
+    saved: Option<Saved>,
+    describer: &mut Describer,
+) -> ViolationReport {
+    let trace = &violation.trace;
+    let finding = trace.finding.as_ref().expect("a violation is a finding");
+    let (property, mut kind, mut message) = match finding {
+        Finding::Property { name, kind, message } => (Some(name.clone()), describe::name(kind), message.clone()),
+        Finding::Broken { property, fault } => (Some(property.clone()), "broken".to_owned(), fault.to_string()),
+        Finding::Fault { fault, .. } => (None, describe::name(fault.kind), fault.to_string()),
+    };
+    let mut title = describe::finding(finding, violation.node.filter(|_| property.is_some()));
+    if let Some(differs) = &violation.nondeterminism {
+        kind = "nondeterminism".to_owned();
+        title = format!("the plugin is not deterministic; run again, what was found ({title}) is different: {differs}");
+        message = title.clone();
+    }
+    ViolationReport {
+        property,
+        kind,
+        message,
+        node: violation.node,
+        trace: saved.as_ref().map(|saved| saved.trace.clone()),
+        length: trace.steps.len(),
+        prefix_length: run.prefix_steps,
+        shortest: violation.shortest,
+        replay: saved.map(|saved| saved.replay),
+        title,
+        steps: trace.steps.iter().map(|step| describer.event(step)).collect(),
+    }
+}
+
+/// Seconds to the microsecond.
+pub fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}

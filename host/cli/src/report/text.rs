@@ -1,0 +1,135 @@
+//! The result of a run for people.
+
+use crate::describe;
+use crate::report::{RunReport, Verdict, ViolationReport};
+use crate::text::{bytes, count, grouped, on_one_line, table};
+use crate::trace_file::short_digest;
+
+impl RunReport {
+    /// The verdict first, the command that replays a violation last.
+    pub fn text(&self) -> String {
+        let mut sections = vec![format!("{}: {}\n", self.verdict(), self.because)];
+        sections.extend(self.violations.iter().enumerate().map(|(index, violation)| steps(index, violation)));
+        sections.push(table("explored", &self.explored()));
+        sections.push(table("assumed", &self.assumed_rows()));
+        sections.push(self.properties_text());
+        sections.push(format!("load {:.3} s, search {:.3} s{}\n", self.seconds.load, self.seconds.search, self.peak()));
+        sections.extend(self.violations.iter().filter_map(replay));
+        sections.join("\n")
+    }
+
+    fn verdict(&self) -> &'static str {
+        match self.result {
+            Verdict::Ok => "ok",
+            Verdict::Violation => "violation",
+            Verdict::Incomplete => "incomplete",
+            Verdict::Error => "error",
+        }
+    }
+
+    fn peak(&self) -> String {
+        self.memory_peak_bytes.map(|peak| format!(", memory at most {}", bytes(peak))).unwrap_or_default()
+    }
+
+    fn explored(&self) -> Vec<(String, String)> {
+        let mut rows: Vec<(String, String)> = (self.counts.rows().iter())
+            .filter_map(|(name, number)| Some((name.replace('_', " "), grouped((*number)?))))
+            .collect();
+        rows.push(("depth".to_owned(), grouped(self.depth.into())));
+        let width = rows.iter().map(|(_, number)| number.len()).max().unwrap_or(0);
+        for (_, number) in &mut rows {
+            *number = format!("{number:>width$}");
+        }
+        rows
+    }
+
+    fn assumed_rows(&self) -> Vec<(String, String)> {
+        let assumed = &self.assumed;
+        let version = self.plugin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let digest = short_digest(self.plugin.digest.as_deref().unwrap_or_default());
+        let plugin = format!("{}{version}, {digest}", self.plugin.name);
+        let parameters = assumed.parameters.iter().map(|(key, value)| match self.scenario.parameters.get(key) {
+            Some(_) => format!("{key}={value}"),
+            None => format!("{key}={value} (default)"),
+        });
+        let parameters = list(parameters.collect());
+        let start = match &assumed.prefix {
+            None => "after init".to_owned(),
+            Some(prefix) => format!("after {} of {}", count(prefix.steps as u64, "step"), prefix.trace),
+        };
+        let rows = [
+            ("plugin", plugin),
+            ("algorithm", format!("{}: {}", self.algo, self.guarantees)),
+            ("nodes", grouped(assumed.nodes.into())),
+            ("parameters", parameters),
+            ("network", format!("{}: any message in flight can come next, or never", assumed.network)),
+            ("faults", "none but lost messages".to_owned()),
+            ("start", start),
+            ("bounds", self.bounds()),
+        ];
+        rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).to_vec()
+    }
+
+    fn bounds(&self) -> String {
+        let bounds = &self.assumed.bounds;
+        let parts = [
+            bounds.depth.map(|depth| format!("depth {depth}")),
+            bounds.local_events.map(|events| format!("{} a node", count(events.into(), "local event"))),
+            bounds.states.map(|states| count(states, "state")),
+            bounds.time_seconds.map(|seconds| format!("{seconds} s")),
+            bounds.memory_bytes.map(bytes),
+        ];
+        list(parts.into_iter().flatten().collect())
+    }
+
+    fn properties_text(&self) -> String {
+        if self.properties.is_empty() {
+            return "properties\n  none; only faults are looked for\n".to_owned();
+        }
+        let width = self.properties.iter().map(|property| property.name.chars().count()).max().unwrap_or(0);
+        let rows: Vec<(String, String)> = (self.properties.iter())
+            .map(|property| {
+                let left = format!("{:width$}  {:10}", on_one_line(&property.name), describe::name(property.kind));
+                (left, status(property.status).to_owned())
+            })
+            .collect();
+        table("properties", &rows)
+    }
+}
+
+fn status(status: &str) -> &str {
+    match status {
+        "never-reached" => "never reached",
+        "not-checked" => "not checked by this strategy",
+        "unknown" => "not decided: the search did not explore everything",
+        other => other,
+    }
+}
+
+fn steps(index: usize, violation: &ViolationReport) -> String {
+    let after = violation.length - violation.prefix_length;
+    let mut length = count(violation.length as u64, "step");
+    if violation.prefix_length > 0 {
+        length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
+    }
+    let shortest = if violation.shortest { ", no shorter way exists" } else { "" };
+    let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
+    let width = violation.length.to_string().len();
+    let mut text = format!("{also}after {length}{shortest}\n");
+    for (index, step) in violation.steps.iter().enumerate() {
+        if index == violation.prefix_length && index > 0 {
+            text.push_str("  -- end of the prefix --\n");
+        }
+        text.push_str(&format!("  {:>width$}. {step}\n", index + 1));
+    }
+    text
+}
+
+fn replay(violation: &ViolationReport) -> Option<String> {
+    let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
+    Some(format!("trace in {trace}; replay it with\n{replay}\n"))
+}
+
+fn list(parts: Vec<String>) -> String {
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}

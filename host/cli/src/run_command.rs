@@ -1,0 +1,134 @@
+//! `host run`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use host_model::lts::Lts;
+use host_model::machine::MachineError;
+use host_model::start::{self, Start, StartError};
+use host_model::stepper::Stepper;
+use host_model::trace::Trace;
+use host_search::kernel::{Limits, Report, Search, SearchError};
+
+use crate::args::RunArguments;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::finding::{self, Violation};
+use crate::monitor::Watch;
+use crate::plugin_source::{self, Loaded};
+use crate::report::{Run, RunReport, Saved};
+use crate::text::shell_quoted;
+use crate::{scenario_choice, trace_file};
+
+/// Explores the states of a protocol and reports what was found.
+pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    // What can be refused without the plugin is refused before it is built.
+    let limits = scenario_choice::limits(arguments)?;
+    check_out(arguments, environment)?;
+    let prefix = arguments.prefix.as_deref().map(|path| trace_file::read(path, environment)).transpose()?;
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source, environment)?;
+    if let (Some(path), Some(trace)) = (&arguments.prefix, &prefix) {
+        trace_file::check_plugin(trace, path, &loaded, arguments.any_plugin)?;
+    }
+    let scenario = scenario_choice::scenario(arguments, &loaded, prefix.as_ref())?;
+    let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?;
+    let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
+    let (report, search_seconds) = search(arguments, limits, &lts, &starts, environment)?;
+    let violations: Vec<Violation> =
+        report.violations.iter().map(|found| finding::confirm(&lts, &loaded, found)).collect::<Result<_, _>>()?;
+    let saved = save(arguments, &loaded, &violations, program, environment);
+    let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
+    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, search_seconds, prefix_steps };
+    let result = RunReport::new(&run, &violations, saved);
+    environment.print(&if arguments.json { result.json() } else { result.text() })?;
+    Ok(result.exit())
+}
+
+/// Finds out now, not after hours of search, that there can be no folder for the trace.
+fn check_out(arguments: &RunArguments, environment: &Environment<'_>) -> Result<(), Failure> {
+    match &arguments.out {
+        Some(out) if environment.path(out).exists() && !environment.path(out).is_dir() => {
+            let failure = Failure::configuration(format_args!("`--out {}` is a file, not a folder", out.display()));
+            Err(failure.help("name a folder; it is made if it is not there"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The states to begin from: after `init`, or after the prefix.
+fn starts(lts: &Lts<'_>, loaded: &Loaded, prefix: Option<(&Path, &Trace)>) -> Result<Vec<Start>, Failure> {
+    let mut stepper = Stepper::new(lts).map_err(host_error)?;
+    let starts = match prefix {
+        None => start::initial(&mut stepper),
+        Some((_, trace)) => start::follow(&mut stepper, trace).map(|start| vec![start]),
+    };
+    starts.map_err(|error| match error {
+        StartError::Refused(why) => {
+            let failure = Failure::configuration(format_args!("{}: {why}", loaded.reference.name));
+            failure.help(format_args!("`host inspect {}` lists the parameters", loaded.given.display()))
+        }
+        StartError::Prefix { step, why } => {
+            let path = prefix.map_or_else(PathBuf::new, |(path, _)| path.to_owned());
+            let failure = Failure::configuration(format_args!(
+                "the prefix {} cannot be followed: at step {step}, {why}",
+                path.display()
+            ));
+            failure.help("record it again with this plugin and scenario")
+        }
+        StartError::Machine(error) => host_error(error),
+    })
+}
+
+/// Runs the strategy; returns its report and how many seconds it took.
+fn search(
+    arguments: &RunArguments,
+    limits: Limits,
+    lts: &Lts<'_>,
+    starts: &[Start],
+    environment: &mut Environment<'_>,
+) -> Result<(Report, f64), Failure> {
+    let interrupted = Arc::clone(&environment.interrupted);
+    let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
+    let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
+    let watch = Watch::new(arguments.time, arguments.memory, &interrupted, out);
+    let search = Search { lts, starts, limits, monitor: &watch, collect_system_states: false };
+    let report = (arguments.algo.run)(&search).map_err(|error| match error {
+        SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => host_error(error),
+        SearchError::Start(error) => Failure::configuration(error),
+    })?;
+    Ok((report, watch.seconds()))
+}
+
+/// Writes the traces. One that cannot be written is no reason to keep the violation back, so that is only told.
+fn save(
+    arguments: &RunArguments,
+    loaded: &Loaded,
+    violations: &[Violation],
+    program: &str,
+    environment: &mut Environment<'_>,
+) -> Vec<Option<Saved>> {
+    let Some(first) = violations.first() else { return Vec::new() };
+    let (plugin, algo) = (&loaded.reference.name, arguments.algo.name);
+    let default = || trace_file::default_folder(plugin, algo, &first.trace);
+    let folder = arguments.out.clone().unwrap_or_else(default);
+    let mut saved = Vec::new();
+    for (index, violation) in violations.iter().enumerate() {
+        let name = if index == 0 { "trace.json".to_owned() } else { format!("trace-{}.json", index + 1) };
+        let path = folder.join(name);
+        if let Err(failure) = trace_file::write(&path, &violation.trace, environment) {
+            environment.fail(&failure);
+            saved.push(None);
+            continue;
+        }
+        let trace = path.display().to_string();
+        let words = [program, "replay", &trace, "--plugin", &loaded.given.display().to_string()].map(shell_quoted);
+        saved.push(Some(Saved { replay: words.join(" "), trace }));
+    }
+    saved
+}
+
+fn host_error(MachineError(error): MachineError) -> Failure {
+    Failure::system(error)
+}

@@ -1,0 +1,137 @@
+//! The cluster and the bounds of a run: from the plugin's defaults, the options and the prefix.
+
+use std::collections::BTreeMap;
+
+use host_model::scenario::{Network, Scenario};
+use host_model::trace::Trace;
+use host_sandbox::AboutNetwork;
+use host_search::kernel::Limits;
+use host_search::table::{Bound, STRATEGIES};
+
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::plugin_source::{Loaded, NODES_MAX};
+
+/// The cluster that a run is about.
+///
+/// # Errors
+///
+/// An option does not fit the plugin or contradicts the prefix.
+pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Scenario, Failure> {
+    let nodes = nodes(arguments, loaded, prefix)?;
+    let network = network(arguments, loaded, prefix)?;
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value) in &arguments.set {
+        if given.insert(key.clone(), value.clone()).is_some() {
+            return Err(Failure::configuration(format_args!("`--set {key}` is given twice; keep one")));
+        }
+    }
+    check_keys(loaded, given.keys())?;
+    let mut parameters = given;
+    if let Some(trace) = prefix {
+        check_keys(loaded, trace.scenario.parameters.keys())?;
+        let recorded = effective_parameters(loaded, &trace.scenario);
+        if let Some((key, value)) = parameters.iter().find(|(key, value)| recorded.get(*key) != Some(*value)) {
+            let there = recorded.get(key).map_or("leaves it out".to_owned(), |there| format!("has {key}={there}"));
+            return Err(contradiction(&format!("--set {key}={value}"), &there));
+        }
+        parameters = trace.scenario.parameters.clone();
+    }
+    // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
+    parameters.retain(|key, value| default_value(loaded, key) != Some(value));
+    Ok(Scenario { nodes, parameters, network })
+}
+
+/// Every parameter with its value: those of the scenario, and the plugin's defaults for the others.
+pub fn effective_parameters(loaded: &Loaded, scenario: &Scenario) -> BTreeMap<String, String> {
+    let defaults = loaded.plugin.about().map_or(&[][..], |about| &about.parameters).iter();
+    let defaults = defaults.map(|parameter| (parameter.name.clone(), parameter.default_value.clone()));
+    defaults.chain(scenario.parameters.clone()).collect()
+}
+
+/// The bounds, all of which the strategy honours.
+///
+/// # Errors
+///
+/// A bound that the strategy does not know: it would be wrong to ignore it.
+pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
+    let limits = Limits { depth: arguments.depth, local_events: arguments.local_events, states: arguments.states };
+    for bound in Bound::ALL {
+        if !bound.is_set(&limits) || arguments.algo.honours.contains(&bound) {
+            continue;
+        }
+        let honour = STRATEGIES.iter().filter(|strategy| strategy.honours.contains(&bound));
+        let names: Vec<&str> = honour.map(|strategy| strategy.name).collect();
+        let (name, option) = (arguments.algo.name, bound.option());
+        let failure = Failure::configuration(format_args!("the strategy {name} has no bound `--{option}`"));
+        return Err(failure.help(format_args!("leave it out, or use one that has: {}", names.join(", "))));
+    }
+    Ok(limits)
+}
+
+fn nodes(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<u32, Failure> {
+    match (prefix, arguments.nodes, loaded.plugin.about()) {
+        (Some(trace), Some(nodes), _) if nodes != trace.scenario.nodes => {
+            Err(contradiction(&format!("--nodes {nodes}"), &format!("has {}", trace.scenario.nodes)))
+        }
+        (Some(trace), _, _) => Ok(trace.scenario.nodes),
+        (None, Some(nodes), _) => Ok(nodes),
+        (None, None, Some(about)) if (1..=NODES_MAX).contains(&about.nodes) => Ok(about.nodes),
+        (None, None, Some(about)) => Err(Failure::configuration(format_args!(
+            "{} wants {} nodes by default, which is not between 1 and {NODES_MAX}; give --nodes",
+            loaded.reference.name, about.nodes
+        ))),
+        (None, None, None) => {
+            let name = &loaded.reference.name;
+            Err(Failure::configuration(format_args!("{name} does not say how many nodes it wants; give --nodes")))
+        }
+    }
+}
+
+fn network(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Network, Failure> {
+    let by_default = match loaded.plugin.about().map(|about| about.network) {
+        None | Some(AboutNetwork::Unordered) => Ok(Network::Unordered),
+        Some(AboutNetwork::UnorderedDuplicating) => Err("unordered-duplicating"),
+        Some(AboutNetwork::Ordered) => Err("ordered"),
+    };
+    match (prefix, arguments.network, by_default) {
+        (Some(trace), Some(network), _) if network != trace.scenario.network => {
+            Err(contradiction(&format!("--network {network}"), &format!("has {}", trace.scenario.network)))
+        }
+        (Some(trace), _, _) => Ok(trace.scenario.network),
+        (None, Some(network), _) | (None, None, Ok(network)) => Ok(network),
+        (None, None, Err(wanted)) => {
+            let name = &loaded.reference.name;
+            let what = format_args!("{name} is made for the network {wanted}, which this version does not offer");
+            Err(Failure::configuration(what).help("`--network unordered` checks it without order and duplicates"))
+        }
+    }
+}
+
+/// Refuses keys that the plugin does not list. Without a list, its `init` decides.
+fn check_keys<'a>(loaded: &Loaded, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    let Some(about) = loaded.plugin.about() else { return Ok(()) };
+    for key in keys {
+        if about.parameters.iter().any(|parameter| parameter.name == *key) {
+            continue;
+        }
+        let name = &loaded.reference.name;
+        let failure = Failure::configuration(format_args!("{name} has no parameter `{key}`"));
+        let known: Vec<&str> = about.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        return Err(match known.is_empty() {
+            true => failure.help("it has no parameters at all"),
+            false => failure.help(format_args!("it has: {}", known.join(", "))),
+        });
+    }
+    Ok(())
+}
+
+fn default_value<'l>(loaded: &'l Loaded, key: &str) -> Option<&'l String> {
+    let parameters = &loaded.plugin.about()?.parameters;
+    parameters.iter().find(|parameter| parameter.name == key).map(|parameter| &parameter.default_value)
+}
+
+fn contradiction(option: &str, there: &str) -> Failure {
+    let failure = Failure::configuration(format_args!("`{option}` contradicts the prefix, which {there}"));
+    failure.help("a prefix brings its cluster along; leave the option out")
+}

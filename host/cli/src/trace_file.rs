@@ -1,0 +1,171 @@
+//! Traces on disk.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use host_model::trace::{TRACE_VERSION, Trace};
+use serde::Deserialize;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::json_text;
+use crate::plugin_source::{Loaded, NODES_MAX};
+
+/// Bytes of a trace file at most: a path of a million events fits.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// Digits of a content hash in the name of a folder.
+const HASH_DIGITS: usize = 8;
+
+/// Reads a trace.
+///
+/// # Errors
+///
+/// There is no such file, or it is no trace that this version understands. The sentence names file, line and column.
+pub fn read(given: &Path, environment: &Environment<'_>) -> Result<Trace, Failure> {
+    let name = given.display();
+    let cannot_read = |cause: &dyn std::fmt::Display| {
+        let failure = Failure::configuration(format_args!("cannot read the trace {name}: {cause}"));
+        failure.help("give a trace.json that `host run` wrote")
+    };
+    let path = environment.path(given);
+    let metadata = fs::metadata(&path).map_err(|error| cannot_read(&error))?;
+    if metadata.is_dir() {
+        return Err(cannot_read(&"it is a folder"));
+    }
+    if metadata.len() > BYTES_MAX {
+        return Err(cannot_read(&format_args!("it has {} bytes, more than {BYTES_MAX}", metadata.len())));
+    }
+    let bytes = fs::read(&path).map_err(|error| cannot_read(&error))?;
+    let malformed = |error: serde_json::Error| {
+        let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
+        let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
+        failure.help(format_args!(
+            "traces are written by `host run`; this version reads and writes format {TRACE_VERSION}"
+        ))
+    };
+    // The version first: a newer format may well have fields that are unknown here.
+    let Version { trace_version } = serde_json::from_slice(&bytes).map_err(malformed)?;
+    if trace_version != TRACE_VERSION {
+        let what = format_args!("{name} has trace format {trace_version}, this version understands {TRACE_VERSION}");
+        return Err(Failure::configuration(what).help("use the version of `host` that wrote it, or record it again"));
+    }
+    let trace: Trace = serde_json::from_slice(&bytes).map_err(malformed)?;
+    check(&trace).map_err(|what| Failure::configuration(format_args!("the trace {name} cannot be right: {what}")))?;
+    Ok(trace)
+}
+
+#[derive(Deserialize)]
+struct Version {
+    trace_version: u32,
+}
+
+/// Refuses what no run could have recorded.
+fn check(trace: &Trace) -> Result<(), String> {
+    let nodes = trace.scenario.nodes;
+    if !(1..=NODES_MAX).contains(&nodes) {
+        return Err(format!("its cluster has {nodes} nodes, which is not between 1 and {NODES_MAX}"));
+    }
+    for (key, value) in &trace.scenario.parameters {
+        if key.is_empty() || key.contains(['=', '\n', '\r']) || value.contains(['\n', '\r']) {
+            return Err(format!("its parameter {key:?} has no name or a line break"));
+        }
+    }
+    let recorded = trace.init_choices.len();
+    if recorded != 0 && recorded != nodes as usize {
+        return Err(format!("it has choices in `init` for {recorded} nodes of {nodes}"));
+    }
+    Ok(())
+}
+
+/// Refuses a trace that belongs to another plugin, unless told otherwise.
+///
+/// # Errors
+///
+/// The digest differs, or the name where the trace is meant for every build.
+pub fn check_plugin(trace: &Trace, given: &Path, loaded: &Loaded, any_plugin: bool) -> Result<(), Failure> {
+    let (theirs, ours) = (&trace.plugin, &loaded.reference);
+    let given = given.display();
+    let what = match &theirs.digest {
+        _ if any_plugin => return Ok(()),
+        Some(_) if theirs.digest == ours.digest => return Ok(()),
+        None if theirs.name == ours.name => return Ok(()),
+        Some(digest) if theirs.name == ours.name => format!(
+            "the trace {given} belongs to another build of {}: {}, this one is {}",
+            ours.name,
+            short_digest(digest),
+            short_digest(ours.digest.as_deref().unwrap_or_default()),
+        ),
+        _ => format!("the trace {given} belongs to the plugin {}, not to {}", theirs.name, ours.name),
+    };
+    Err(Failure::configuration(what)
+        .help("use the plugin that it was recorded with, or try this one with --any-plugin"))
+}
+
+/// The start of a digest, enough to tell builds apart.
+pub fn short_digest(digest: &str) -> String {
+    let digits = digest.find(':').map_or(0, |colon| colon + 1);
+    digest.chars().take(digits + 12).collect()
+}
+
+/// The folder for a trace unless the user names one: the same findings get the same name on every machine.
+pub fn default_folder(plugin: &str, algo: &str, trace: &Trace) -> PathBuf {
+    let hash = blake3::hash(json_text(trace).as_bytes()).to_hex();
+    Path::new("out").join(format!("{}-{algo}-{}", safe_name(plugin), &hash[..HASH_DIGITS]))
+}
+
+/// A plugin's name as part of a path: it must not lead anywhere else.
+pub fn safe_name(name: &str) -> String {
+    let is_safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let safe: String = name.chars().take(64).map(|letter| if is_safe(letter) { letter } else { '-' }).collect();
+    if safe.is_empty() { "plugin".to_owned() } else { safe }
+}
+
+/// Writes a trace so that nobody ever sees a part of it. Makes the folder if it is not there.
+///
+/// # Errors
+///
+/// The folder or the file cannot be written; nothing is left behind then.
+pub fn write(given: &Path, trace: &Trace, environment: &Environment<'_>) -> Result<(), Failure> {
+    let path = environment.path(given);
+    let folder = path.parent().expect("the path ends in a file name");
+    let written = fs::create_dir_all(folder).and_then(|()| {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(json_text(trace).as_bytes())?;
+        let_others_read(file.as_file())?;
+        file.persist(&path)?;
+        Ok(())
+    });
+    written.map_err(|error| Failure::system(format_args!("cannot write the trace {}: {error}", given.display())))
+}
+
+/// Temporary files are private; a trace is a file like any other.
+#[cfg(unix)]
+fn let_others_read(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn let_others_read(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_cannot_choose_another_folder() {
+        assert_eq!(safe_name("paxos_2-b"), "paxos_2-b");
+        assert_eq!(safe_name("../../etc"), "------etc");
+        assert_eq!(safe_name(""), "plugin");
+    }
+
+    #[test]
+    fn a_digest_is_shortened_behind_its_algorithm() {
+        assert_eq!(short_digest("blake3:0123456789abcdef"), "blake3:0123456789ab");
+        assert_eq!(short_digest("abc"), "abc");
+    }
+}

@@ -1,0 +1,74 @@
+//! Values of options that have a unit.
+
+use std::time::Duration;
+
+const TIMES: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+
+const SIZES: [(&str, f64); 10] = [
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
+
+/// A duration such as `500ms`, `60s`, `1.5m` or `2h`; more than zero, at most a year.
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = quantity(text, &TIMES).filter(|seconds| *seconds <= 366.0 * 24.0 * 3600.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "expected a time more than zero with a unit: 500ms, 60s, 1.5m or 2h".to_owned())
+}
+
+/// A number of bytes such as `512MiB` or `4GB`; at least 1.
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn size(text: &str) -> Result<u64, String> {
+    let bytes = quantity(text, &SIZES).filter(|bytes| (1.0..=9e18).contains(bytes));
+    bytes
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "expected a size more than zero with a unit: 800MB, 512MiB or 4GiB".to_owned())
+}
+
+fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2 h"), Ok(Duration::from_secs(7200)));
+        for wrong in ["", "60", "s", "0s", "-1s", "1e3s", "1d", "1..2s", "99999999999999999999h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("4GiB"), Ok(4 << 30));
+        assert_eq!(size("1.5kB"), Ok(1500));
+        for wrong in ["", "4", "4G", "0B", "-1B", "9999999999TiB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}
