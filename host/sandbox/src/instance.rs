@@ -16,7 +16,7 @@ use crate::memory::{Budget, Region, collect};
 use crate::plugin::PluginParts;
 use crate::rewrite::MemoryRole;
 use crate::rewrite::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
-use crate::snapshot::{Cells, Data, Delta, Image, Memories};
+use crate::snapshot::{Cells, Data, Delta, Images, Memories};
 
 /// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
 const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
@@ -79,7 +79,7 @@ impl From<StartError> for LoadError {
 
 impl Live {
     /// Instantiates the plugin in a new store.
-    pub(crate) fn start(plugin: &Arc<PluginParts>, image: Arc<Image>) -> Result<Self, StartError> {
+    pub(crate) fn start(plugin: &Arc<PluginParts>, images: Arc<Images>) -> Result<Self, StartError> {
         let limits = &plugin.sandbox.config.limits;
         let mut store = Store::new(&plugin.sandbox.engine, Context::new(limits.clone()));
         store.limiter(|context| context);
@@ -100,15 +100,15 @@ impl Live {
             let owned = owners.iter().enumerate().filter(|&(_, &owner)| owner == core).map(|(index, _)| index);
             syncs.push(Sync { function, shared: shared > 0, data: owned.collect() });
         }
-        let memories = Memories::new(data, cells, image);
+        let memories = Memories::new(data, cells, images);
         let mut live = Self { store, functions, syncs, memories, budget, plugin: Arc::clone(plugin), nodes: 0 };
         live.save_shared().map_err(|error| StartError::Fault(host_fault(&error)))?;
         Ok(live)
     }
 
-    /// Makes what the memories hold now the pristine image of the plugin.
-    pub(crate) fn take_image(&mut self) -> Arc<Image> {
-        self.memories.take_image()
+    /// Copies what the memories hold now, as the pristine image of the plugin.
+    pub(crate) fn take_images(&self) -> Arc<Images> {
+        self.memories.take_images()
     }
 
     /// Whether the memories hold the pristine image.

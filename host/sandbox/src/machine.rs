@@ -44,7 +44,7 @@ impl GuestMachine {
     }
 
     fn fresh(&self) -> Result<Live, MachineError> {
-        let live = Live::start(&self.plugin, Arc::clone(self.plugin.image())).map_err(|error| {
+        let live = Live::start(&self.plugin, Arc::clone(self.plugin.images())).map_err(|error| {
             let detail = match error {
                 StartError::Fault(fault) => fault.message,
                 StartError::WrongType { export, detail } => format!("`{export}`: {detail}"),

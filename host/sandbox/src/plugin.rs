@@ -17,7 +17,7 @@ use crate::instance::Live;
 use crate::machine::GuestMachine;
 use crate::rewrite::{MemoryPlan, MemoryRole, rewrite};
 use crate::sandbox::{Sandbox, SandboxParts};
-use crate::snapshot::Image;
+use crate::snapshot::Images;
 
 /// What loading a plugin took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,14 +61,14 @@ pub(crate) struct PluginParts {
     pub counted: Vec<bool>,
     /// The core instances with a synchronising export, and how many globals each shares.
     pub syncs: Vec<(usize, usize)>,
-    image: Arc<Image>,
+    images: Arc<Images>,
     pristine_sizes: Vec<usize>,
 }
 
 impl PluginParts {
-    /// The memories of every fresh instance.
-    pub(crate) fn image(&self) -> &Arc<Image> {
-        &self.image
+    /// What the memories of instances are compared with.
+    pub(crate) fn images(&self) -> &Arc<Images> {
+        &self.images
     }
 
     /// Bytes of each data memory of a fresh instance.
@@ -112,18 +112,19 @@ impl Plugin {
             plan: rewritten.memories.clone(),
             counted,
             syncs: rewritten.syncs.clone(),
-            image: Arc::default(),
+            images: Arc::default(),
             pristine_sizes: Vec::new(),
         });
         let mut first = Live::start(&parts, Arc::default())?;
-        let image = first.take_image();
+        let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
         let about = about(&mut first)?;
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
-        unshared.image = image;
+        unshared.images = images;
         unshared.pristine_sizes = pristine_sizes;
-        let inspection = Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.image.bytes());
+        let inspection =
+            Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.images.pristine_bytes());
         let start = began.elapsed();
         Ok(Self {
             parts,

@@ -1,13 +1,14 @@
-//! Local states as differences from the pristine image.
+//! Local states as differences from an image.
 //!
-//! The pristine image is what an instance holds right after instantiation, the same for every instance of a plugin.
-//! A snapshot keeps the lines of 32 bytes that differ from it. Marks say where to look.
+//! The pristine image is what an instance holds right after instantiation, the same for every instance of a plugin. The
+//! reference image is the first state captured after `init`: later states are closer to it, so snapshots are smaller.
+//! A snapshot keeps the lines of 32 bytes that differ from one of the two, its base. Marks say where to look.
 //!
-//! Invariant between calls: every byte that differs from the pristine image lies in a marked granule, or is one of the
-//! first 64 past a marked one (see [`OVERHANG`]).
+//! Invariant between calls: every byte that differs from the base lies in a marked granule, or is one of the first 64
+//! past a marked one (see [`OVERHANG`]).
 #![allow(unsafe_code, reason = "reads and writes the memories of instances, which only their owner may do")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::memory::Region;
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
@@ -16,7 +17,7 @@ use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VI
 const LINE: usize = 32;
 const LINES: usize = GRANULE / LINE;
 
-/// The bytes of all memories right after instantiation.
+/// The bytes of all memories in one state; zeros follow.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Image {
     data: Vec<Box<[u8]>>,
@@ -30,14 +31,58 @@ impl Image {
     }
 }
 
+/// What the instances of a plugin share.
+#[derive(Debug, Default)]
+pub(crate) struct Images {
+    pristine: Arc<Image>,
+    /// Set once by the first capture after `init`. Which state that is decides how large snapshots are, and nothing
+    /// else.
+    reference: OnceLock<Reference>,
+}
+
+impl Images {
+    /// Bytes that the pristine image keeps.
+    pub(crate) fn pristine_bytes(&self) -> usize {
+        self.pristine.bytes()
+    }
+}
+
+#[derive(Debug)]
+struct Reference {
+    image: Arc<Image>,
+    /// For each data memory, the granules in which the two images differ.
+    differs: Vec<Vec<u32>>,
+}
+
+impl Reference {
+    fn new(image: Image, pristine: &Image) -> Self {
+        let granules = |(image, pristine): (&Box<[u8]>, &Box<[u8]>)| {
+            let differs = |granule: &u32| {
+                let start = *granule as usize * GRANULE;
+                padded(image, start) != padded(pristine, start)
+            };
+            (0..(image.len() / GRANULE) as u32).filter(differs).collect()
+        };
+        let differs = image.data.iter().zip(&pristine.data).map(granules).collect();
+        Self { image: Arc::new(image), differs }
+    }
+}
+
+/// Which image a snapshot or an instance is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Pristine,
+    Reference,
+}
+
 /// Where the lines of an entry belong.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    granule: u32,
+pub(crate) struct Entry {
+    pub(crate) granule: u32,
     /// Counts the data memories, then the cells memories.
-    memory: u16,
+    pub(crate) memory: u16,
     /// Which of the granule's lines are kept.
-    mask: u8,
+    pub(crate) mask: u8,
 }
 
 /// A captured local state.
@@ -47,11 +92,12 @@ pub(crate) struct Delta {
     pub plugin: u64,
     /// The cluster size given to `init`.
     pub nodes: u32,
+    base: Base,
     /// Bytes of each data memory.
     sizes: Arc<[usize]>,
     /// Ascending by memory and granule.
-    entries: Box<[Entry]>,
-    lines: Box<[[u8; LINE]]>,
+    pub(crate) entries: Box<[Entry]>,
+    pub(crate) lines: Box<[[u8; LINE]]>,
 }
 
 impl Delta {
@@ -87,6 +133,9 @@ pub(crate) struct Cells {
 pub(crate) struct Memories {
     data: Vec<Data>,
     cells: Vec<Cells>,
+    images: Arc<Images>,
+    base: Base,
+    /// The image of the base.
     image: Arc<Image>,
     last_sizes: Arc<[usize]>,
     /// Kept to spare allocations.
@@ -96,12 +145,14 @@ pub(crate) struct Memories {
 }
 
 impl Memories {
-    /// The memories of a fresh instance; `image` is empty for the first instance of a plugin.
-    pub(crate) fn new(data: Vec<Data>, cells: Vec<Cells>, image: Arc<Image>) -> Self {
+    /// The memories of a fresh instance; `images` are empty for the first instance of a plugin.
+    pub(crate) fn new(data: Vec<Data>, cells: Vec<Cells>, images: Arc<Images>) -> Self {
         let mut memories = Self {
             data,
             cells,
-            image,
+            image: Arc::clone(&images.pristine),
+            images,
+            base: Base::Pristine,
             last_sizes: Arc::new([]),
             dirty: Vec::new(),
             entries: Vec::new(),
@@ -116,15 +167,45 @@ impl Memories {
         memories
     }
 
-    /// Copies what the memories hold now, as the image for all later instances.
-    pub(crate) fn take_image(&mut self) -> Arc<Image> {
-        self.image = Arc::new(self.current());
-        Arc::clone(&self.image)
+    /// Copies what the memories hold now, as the pristine image for all later instances.
+    pub(crate) fn take_images(&self) -> Arc<Images> {
+        Arc::new(Images { pristine: Arc::new(self.current()), reference: OnceLock::new() })
     }
 
     /// Whether the memories hold exactly the pristine image.
     pub(crate) fn is_pristine(&self) -> bool {
-        self.current() == *self.image
+        self.current() == *self.images.pristine
+    }
+
+    /// Compares with the reference image from now on, if the memories are large enough for it: it must not end up in
+    /// pages that the guest adds and expects to be zero.
+    fn prefer_reference(&mut self) {
+        let reference = match self.images.reference.get() {
+            Some(reference) => reference,
+            None => self.images.reference.get_or_init(|| Reference::new(self.current(), &self.images.pristine)),
+        };
+        if self.sizes().zip(&reference.image.data).all(|(size, image)| size >= image.len()) {
+            self.rebase(Base::Reference);
+        }
+    }
+
+    /// Changes the base. What differs from the new one differs from the old one, or the two differ there.
+    fn rebase(&mut self, base: Base) {
+        if base == self.base {
+            return;
+        }
+        let reference = self.images.reference.get().expect("no snapshot has a reference before there is one");
+        for (data, differs) in self.data.iter().zip(&reference.differs) {
+            let (_, marks) = open(data);
+            for &granule in differs {
+                marks[granule as usize] = 1;
+            }
+        }
+        self.base = base;
+        self.image = match base {
+            Base::Pristine => Arc::clone(&self.images.pristine),
+            Base::Reference => Arc::clone(&reference.image),
+        };
     }
 
     fn current(&self) -> Image {
@@ -150,7 +231,7 @@ impl Memories {
 
     /// Bytes of each data memory in the pristine image.
     pub(crate) fn pristine_sizes(&self) -> impl ExactSizeIterator<Item = usize> {
-        self.image.data.iter().map(|data| data.len())
+        self.images.pristine.data.iter().map(|data| data.len())
     }
 
     /// Which forbidden instruction the guest ran, if it did.
@@ -175,8 +256,11 @@ impl Memories {
         }
     }
 
-    /// The difference between what the memories hold now and the pristine image.
+    /// The difference between what the memories hold now and the base; `nodes` is 0 before `init`.
     pub(crate) fn capture(&mut self, plugin: u64, nodes: u32) -> Delta {
+        if nodes != 0 && self.base == Base::Pristine {
+            self.prefer_reference();
+        }
         self.entries.clear();
         self.lines.clear();
         for index in 0..self.data.len() {
@@ -188,6 +272,7 @@ impl Memories {
         Delta {
             plugin,
             nodes,
+            base: self.base,
             sizes: self.shared_sizes(),
             entries: self.entries.as_slice().into(),
             lines: self.lines.as_slice().into(),
@@ -226,6 +311,7 @@ impl Memories {
 
     /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
     pub(crate) fn restore(&mut self, delta: Option<&Delta>, with_globals: bool) {
+        self.rebase(delta.map_or(Base::Pristine, |delta| delta.base));
         let (mut entries, mut lines) = match delta {
             Some(delta) => (&*delta.entries, &*delta.lines),
             None => (&[][..], &[][..]),
@@ -280,7 +366,7 @@ impl Memories {
         }
     }
 
-    /// Panics if something differs from the pristine image without a mark: after `capture`, that is all that
+    /// Panics if something differs from the base without a mark: after `capture`, that is all that
     /// snapshots would miss.
     pub(crate) fn verify(&self) {
         for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
@@ -290,7 +376,7 @@ impl Memories {
                 let same = (0..chunk.len()).all(|i| chunk[i] == image.get(start + i).copied().unwrap_or(0));
                 assert!(
                     same || marks[granule] != 0,
-                    "memory {index} differs at {start:#x} from the pristine image without a mark",
+                    "memory {index} differs at {start:#x} from the base without a mark",
                 );
             }
         }
