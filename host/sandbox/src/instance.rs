@@ -11,12 +11,13 @@ use crate::check::Interfaces;
 use crate::context::{Context, Phase};
 use crate::error::LoadError;
 use crate::fault::{Evidence, explain};
+use crate::image::Images;
 use crate::limits::Sabotage;
 use crate::memory::{Budget, Region, collect};
 use crate::plugin::PluginParts;
 use crate::rewrite::MemoryRole;
 use crate::rewrite::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
-use crate::snapshot::{Cells, Data, Delta, Images, Memories};
+use crate::snapshot::{Cells, Data, Delta, Memories};
 
 /// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
 const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;

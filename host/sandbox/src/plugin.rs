@@ -12,12 +12,12 @@ use crate::cache;
 use crate::check::{self, Interfaces};
 use crate::context::{Context, Phase};
 use crate::error::LoadError;
+use crate::image::Images;
 use crate::inspect::Inspection;
 use crate::instance::Live;
 use crate::machine::GuestMachine;
 use crate::rewrite::{MemoryPlan, MemoryRole, rewrite};
 use crate::sandbox::{Sandbox, SandboxParts};
-use crate::snapshot::Images;
 
 /// What loading a plugin took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,81 +10,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::image::{Base, Image, Images, Reference};
+use crate::lines::{Entry, LINE, keep, overhang_differs, overlay, replace, reset, scan, split_before};
 use crate::memory::Region;
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
-
-/// Shorter lines make smaller snapshots; eight of them fit the mask of an entry.
-const LINE: usize = 32;
-const LINES: usize = GRANULE / LINE;
-
-/// The bytes of all memories in one state; zeros follow.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Image {
-    data: Vec<Box<[u8]>>,
-    cells: Vec<Box<[u8]>>,
-}
-
-impl Image {
-    /// Bytes that the image keeps.
-    pub(crate) fn bytes(&self) -> usize {
-        self.data.iter().chain(&self.cells).map(|bytes| bytes.len()).sum()
-    }
-}
-
-/// What the instances of a plugin share.
-#[derive(Debug, Default)]
-pub(crate) struct Images {
-    pristine: Arc<Image>,
-    /// Set once by the first capture after `init`. Which state that is decides how large snapshots are, and nothing
-    /// else.
-    reference: OnceLock<Reference>,
-}
-
-impl Images {
-    /// Bytes that the pristine image keeps.
-    pub(crate) fn pristine_bytes(&self) -> usize {
-        self.pristine.bytes()
-    }
-}
-
-#[derive(Debug)]
-struct Reference {
-    image: Arc<Image>,
-    /// For each data memory, the granules in which the two images differ.
-    differs: Vec<Vec<u32>>,
-}
-
-impl Reference {
-    fn new(image: Image, pristine: &Image) -> Self {
-        let granules = |(image, pristine): (&Box<[u8]>, &Box<[u8]>)| {
-            let differs = |granule: &u32| {
-                let start = *granule as usize * GRANULE;
-                padded(image, start) != padded(pristine, start)
-            };
-            (0..(image.len() / GRANULE) as u32).filter(differs).collect()
-        };
-        let differs = image.data.iter().zip(&pristine.data).map(granules).collect();
-        Self { image: Arc::new(image), differs }
-    }
-}
-
-/// Which image a snapshot or an instance is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
-    Pristine,
-    Reference,
-}
-
-/// Where the lines of an entry belong.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) granule: u32,
-    /// Counts the data memories, then the cells memories.
-    pub(crate) memory: u16,
-    /// Which of the granule's lines are kept.
-    pub(crate) mask: u8,
-}
-
 /// A captured local state.
 #[derive(Debug)]
 pub(crate) struct Delta {
@@ -96,8 +25,8 @@ pub(crate) struct Delta {
     /// Bytes of each data memory.
     sizes: Arc<[usize]>,
     /// Ascending by memory and granule.
-    pub(crate) entries: Box<[Entry]>,
-    pub(crate) lines: Box<[[u8; LINE]]>,
+    entries: Box<[Entry]>,
+    lines: Box<[[u8; LINE]]>,
 }
 
 impl Delta {
@@ -391,138 +320,4 @@ fn open(data: &Data) -> (&mut [u8], &mut [u8]) {
     let (bytes, marks) = unsafe { (data.bytes.bytes_mut(), data.marks.bytes_mut()) };
     let granules = bytes.len() / GRANULE;
     (bytes, &mut marks[..granules])
-}
-
-/// Lists the indices of all marks that are set.
-fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
-    dirty.clear();
-    // A page has 256 granules, so the marks divide evenly. Most chunks are zero; finding out takes a few vector
-    // instructions.
-    const CHUNK: usize = 64;
-    let (chunks, rest) = marks.as_chunks::<CHUNK>();
-    debug_assert!(rest.is_empty());
-    for (nth, chunk) in chunks.iter().enumerate() {
-        if chunk.iter().fold(0, |all, &mark| all | mark) == 0 {
-            continue;
-        }
-        let (words, _) = chunk.as_chunks::<8>();
-        for (i, word) in words.iter().enumerate() {
-            // Marks are 0 or 1, and the first mark is the lowest byte.
-            let mut word = u64::from_le_bytes(*word);
-            while word != 0 {
-                let mark = word.trailing_zeros() as usize / 8;
-                dirty.push((nth * CHUNK + i * 8 + mark) as u32);
-                word &= word - 1;
-            }
-        }
-    }
-}
-
-/// The first entry, if it belongs to this memory and comes before the granule.
-fn split_before(entries: &[Entry], memory: usize, granule: u32) -> Option<(&Entry, &[Entry])> {
-    let (entry, rest) = entries.split_first()?;
-    (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, rest))
-}
-
-/// Writes the lines of an entry; returns the lines of the next.
-fn overlay<'l>(bytes: &mut [u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
-    let (granules, _) = bytes.as_chunks_mut::<GRANULE>();
-    let (slots, _) = granules[entry.granule as usize].as_chunks_mut::<LINE>();
-    let mut mask = entry.mask;
-    let (mine, rest) = lines.split_at(mask.count_ones() as usize);
-    for line in mine {
-        slots[mask.trailing_zeros() as usize] = *line;
-        mask &= mask - 1;
-    }
-    rest
-}
-
-/// Makes a whole granule equal to the image but for the lines of its entry.
-fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
-    if entry.mask != u8::MAX {
-        let start = entry.granule as usize * GRANULE;
-        reset(bytes, image, start, start + GRANULE);
-    }
-    overlay(bytes, entry, lines)
-}
-
-/// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
-fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
-    if end <= image.len() {
-        // The usual case; a whole granule becomes a few vector instructions.
-        if let (Some(to), Some(from)) =
-            (bytes[start..end].first_chunk_mut::<GRANULE>(), image[start..end].first_chunk::<GRANULE>())
-        {
-            *to = *from;
-        } else if let (Some(to), Some(from)) =
-            (bytes[start..end].first_chunk_mut::<OVERHANG>(), image[start..end].first_chunk::<OVERHANG>())
-        {
-            *to = *from;
-        }
-        return;
-    }
-    let known = image.len().clamp(start, end);
-    if start < known {
-        bytes[start..known].copy_from_slice(&image[start..known]);
-    }
-    bytes[known..end].fill(0);
-}
-
-/// Whether the bytes that a store into the granule before can have reached differ from the image.
-fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bool {
-    let start = granule * GRANULE;
-    if start >= bytes.len() {
-        return false;
-    }
-    let now = &bytes[start..start + OVERHANG];
-    match image.get(start..start + OVERHANG) {
-        Some(before) => now != before,
-        None => now.iter().any(|&byte| byte != 0),
-    }
-}
-
-/// Keeps the lines of a granule that differ from the image; says whether there were any.
-fn keep(
-    entries: &mut Vec<Entry>,
-    lines: &mut Vec<[u8; LINE]>,
-    memory: usize,
-    granule: u32,
-    bytes: &[u8],
-    image: &[u8],
-) -> bool {
-    let start = granule as usize * GRANULE;
-    let mut mask = 0_u8;
-    let mut compare = |now: &[u8; GRANULE], before: &[u8; GRANULE]| {
-        let (now, _) = now.as_chunks::<LINE>();
-        let (before, _) = before.as_chunks::<LINE>();
-        for nth in 0..LINES {
-            if now[nth] != before[nth] {
-                mask |= 1 << nth;
-                lines.push(now[nth]);
-            }
-        }
-    };
-    if let (Some(now), Some(before)) = (whole(bytes, start), whole(image, start)) {
-        compare(now, before);
-    } else {
-        // The end of the cells, or past the end of the image: zeros follow.
-        compare(&padded(bytes, start), &padded(image, start));
-    }
-    if mask != 0 {
-        entries.push(Entry { granule, memory: memory as u16, mask });
-    }
-    mask != 0
-}
-
-fn whole(bytes: &[u8], start: usize) -> Option<&[u8; GRANULE]> {
-    bytes.get(start..)?.first_chunk()
-}
-
-fn padded(bytes: &[u8], start: usize) -> [u8; GRANULE] {
-    let mut granule = [0; GRANULE];
-    if let Some(rest) = bytes.get(start..) {
-        let length = rest.len().min(GRANULE);
-        granule[..length].copy_from_slice(&rest[..length]);
-    }
-    granule
 }

@@ -8,6 +8,8 @@
 mod analysis;
 mod code;
 mod component;
+mod emit;
+mod helpers;
 mod known;
 mod module;
 

@@ -2,6 +2,7 @@
 
 mod faults;
 mod load;
+
 mod snapshots;
 
 use host_model::machine::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};

@@ -95,7 +95,7 @@ fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
 
 #[test]
 fn random_walks_agree_with_replays() {
-    let guests: [(&str, Vec<u8>); 8] = [
+    let guests: [(&str, Vec<u8>); 9] = [
         ("ping-pong", fixtures::ping_pong()),
         ("global counter", fixtures::global_counter()),
         ("growing", fixtures::growing()),
@@ -104,6 +104,7 @@ fn random_walks_agree_with_replays() {
         ("shared globals", fixtures::shared_globals()),
         ("table at start", fixtures::table_at_start()),
         ("chooser", fixtures::chooser()),
+        ("keeps arguments", fixtures::keeps_arguments()),
     ];
     for (name, bytes) in guests {
         let plugin = audited(Sabotage::None, &bytes);

@@ -1,0 +1,64 @@
+//! Whole memories to compare with.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::lines::padded;
+use crate::rewrite::GRANULE;
+
+/// The bytes of all memories in one state; zeros follow.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub data: Vec<Box<[u8]>>,
+    pub cells: Vec<Box<[u8]>>,
+}
+
+impl Image {
+    /// Bytes that the image keeps.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.iter().chain(&self.cells).map(|bytes| bytes.len()).sum()
+    }
+}
+
+/// What the instances of a plugin share.
+#[derive(Debug, Default)]
+pub(crate) struct Images {
+    pub pristine: Arc<Image>,
+    /// Set once by the first capture after `init`. Which state that is decides how large snapshots are, and nothing
+    /// else.
+    pub reference: OnceLock<Reference>,
+}
+
+impl Images {
+    /// Bytes that the pristine image keeps.
+    pub(crate) fn pristine_bytes(&self) -> usize {
+        self.pristine.bytes()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub image: Arc<Image>,
+    /// For each data memory, the granules in which the two images differ.
+    pub differs: Vec<Vec<u32>>,
+}
+
+impl Reference {
+    pub(crate) fn new(image: Image, pristine: &Image) -> Self {
+        let granules = |(image, pristine): (&Box<[u8]>, &Box<[u8]>)| {
+            let differs = |granule: &u32| {
+                let start = *granule as usize * GRANULE;
+                padded(image, start) != padded(pristine, start)
+            };
+            (0..(image.len() / GRANULE) as u32).filter(differs).collect()
+        };
+        let differs = image.data.iter().zip(&pristine.data).map(granules).collect();
+        Self { image: Arc::new(image), differs }
+    }
+}
+
+/// Which image a snapshot or an instance is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    Pristine,
+    Reference,
+}

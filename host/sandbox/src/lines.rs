@@ -1,0 +1,149 @@
+//! Pieces of memory that differ from an image: finding, keeping and writing them. Safe code on slices.
+
+use crate::rewrite::{GRANULE, OVERHANG};
+
+/// Shorter lines make smaller snapshots; eight of them fit the mask of an entry.
+pub(crate) const LINE: usize = 32;
+const LINES: usize = GRANULE / LINE;
+/// Where the lines of an entry belong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub granule: u32,
+    /// Counts the data memories, then the cells memories.
+    pub memory: u16,
+    /// Which of the granule's lines are kept.
+    pub mask: u8,
+}
+/// Lists the indices of all marks that are set.
+pub(crate) fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
+    dirty.clear();
+    // A page has 256 granules, so the marks divide evenly. Most chunks are zero; finding out takes a few vector
+    // instructions.
+    const CHUNK: usize = 64;
+    let (chunks, rest) = marks.as_chunks::<CHUNK>();
+    debug_assert!(rest.is_empty());
+    for (nth, chunk) in chunks.iter().enumerate() {
+        if chunk.iter().fold(0, |all, &mark| all | mark) == 0 {
+            continue;
+        }
+        let (words, _) = chunk.as_chunks::<8>();
+        for (i, word) in words.iter().enumerate() {
+            // Marks are 0 or 1, and the first mark is the lowest byte.
+            let mut word = u64::from_le_bytes(*word);
+            while word != 0 {
+                let mark = word.trailing_zeros() as usize / 8;
+                dirty.push((nth * CHUNK + i * 8 + mark) as u32);
+                word &= word - 1;
+            }
+        }
+    }
+}
+
+/// The first entry, if it belongs to this memory and comes before the granule.
+pub(crate) fn split_before(entries: &[Entry], memory: usize, granule: u32) -> Option<(&Entry, &[Entry])> {
+    let (entry, rest) = entries.split_first()?;
+    (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, rest))
+}
+
+/// Writes the lines of an entry; returns the lines of the next.
+pub(crate) fn overlay<'l>(bytes: &mut [u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+    let (granules, _) = bytes.as_chunks_mut::<GRANULE>();
+    let (slots, _) = granules[entry.granule as usize].as_chunks_mut::<LINE>();
+    let mut mask = entry.mask;
+    let (mine, rest) = lines.split_at(mask.count_ones() as usize);
+    for line in mine {
+        slots[mask.trailing_zeros() as usize] = *line;
+        mask &= mask - 1;
+    }
+    rest
+}
+
+/// Makes a whole granule equal to the image but for the lines of its entry.
+pub(crate) fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+    if entry.mask != u8::MAX {
+        let start = entry.granule as usize * GRANULE;
+        reset(bytes, image, start, start + GRANULE);
+    }
+    overlay(bytes, entry, lines)
+}
+
+/// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
+pub(crate) fn reset(bytes: &mut [u8], image: &[u8], start: usize, end: usize) {
+    if end <= image.len() {
+        // The usual case; a whole granule becomes a few vector instructions.
+        if let (Some(to), Some(from)) =
+            (bytes[start..end].first_chunk_mut::<GRANULE>(), image[start..end].first_chunk::<GRANULE>())
+        {
+            *to = *from;
+        } else if let (Some(to), Some(from)) =
+            (bytes[start..end].first_chunk_mut::<OVERHANG>(), image[start..end].first_chunk::<OVERHANG>())
+        {
+            *to = *from;
+        }
+        return;
+    }
+    let known = image.len().clamp(start, end);
+    if start < known {
+        bytes[start..known].copy_from_slice(&image[start..known]);
+    }
+    bytes[known..end].fill(0);
+}
+
+/// Whether the bytes that a store into the granule before can have reached differ from the image.
+pub(crate) fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bool {
+    let start = granule * GRANULE;
+    if start >= bytes.len() {
+        return false;
+    }
+    let now = &bytes[start..start + OVERHANG];
+    match image.get(start..start + OVERHANG) {
+        Some(before) => now != before,
+        None => now.iter().any(|&byte| byte != 0),
+    }
+}
+
+/// Keeps the lines of a granule that differ from the image; says whether there were any.
+pub(crate) fn keep(
+    entries: &mut Vec<Entry>,
+    lines: &mut Vec<[u8; LINE]>,
+    memory: usize,
+    granule: u32,
+    bytes: &[u8],
+    image: &[u8],
+) -> bool {
+    let start = granule as usize * GRANULE;
+    let mut mask = 0_u8;
+    let mut compare = |now: &[u8; GRANULE], before: &[u8; GRANULE]| {
+        let (now, _) = now.as_chunks::<LINE>();
+        let (before, _) = before.as_chunks::<LINE>();
+        for nth in 0..LINES {
+            if now[nth] != before[nth] {
+                mask |= 1 << nth;
+                lines.push(now[nth]);
+            }
+        }
+    };
+    if let (Some(now), Some(before)) = (whole(bytes, start), whole(image, start)) {
+        compare(now, before);
+    } else {
+        // The end of the cells, or past the end of the image: zeros follow.
+        compare(&padded(bytes, start), &padded(image, start));
+    }
+    if mask != 0 {
+        entries.push(Entry { granule, memory: memory as u16, mask });
+    }
+    mask != 0
+}
+
+fn whole(bytes: &[u8], start: usize) -> Option<&[u8; GRANULE]> {
+    bytes.get(start..)?.first_chunk()
+}
+
+pub(crate) fn padded(bytes: &[u8], start: usize) -> [u8; GRANULE] {
+    let mut granule = [0; GRANULE];
+    if let Some(rest) = bytes.get(start..) {
+        let length = rest.len().min(GRANULE);
+        granule[..length].copy_from_slice(&rest[..length]);
+    }
+    granule
+}
