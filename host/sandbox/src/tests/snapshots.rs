@@ -95,7 +95,7 @@ fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
 
 #[test]
 fn random_walks_agree_with_replays() {
-    let guests: [(&str, Vec<u8>); 9] = [
+    let guests: [(&str, Vec<u8>); 10] = [
         ("ping-pong", fixtures::ping_pong()),
         ("global counter", fixtures::global_counter()),
         ("growing", fixtures::growing()),
@@ -104,6 +104,7 @@ fn random_walks_agree_with_replays() {
         ("shared globals", fixtures::shared_globals()),
         ("table at start", fixtures::table_at_start()),
         ("chooser", fixtures::chooser()),
+        ("close stores", fixtures::close_stores()),
         ("keeps arguments", fixtures::keeps_arguments()),
     ];
     for (name, bytes) in guests {
