@@ -28,6 +28,11 @@ impl Describer {
         self.described(payload).map_or_else(|| hex(payload), |json| compact(&json))
     }
 
+    /// A message as the plugin describes it, for JSON output.
+    pub fn message_json(&mut self, payload: &[u8]) -> Option<Value> {
+        self.described(payload).map(|json| parsed(&json))
+    }
+
     fn described(&mut self, payload: &[u8]) -> Option<String> {
         let machine = self.machine.as_mut()?;
         let described = match machine.restore(None) {
@@ -84,6 +89,11 @@ pub fn compact(json: &str) -> String {
         Err(_) => json.to_owned(),
     };
     on_one_line(&text)
+}
+
+/// A description as JSON; one that is not JSON is a string of it.
+pub fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
 }
 
 fn value_text(value: &Value) -> String {

@@ -109,7 +109,11 @@ fn network(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) ->
 }
 
 /// Refuses keys that the plugin does not list. Without a list, its `init` decides.
-fn check_keys<'a>(loaded: &Loaded, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+///
+/// # Errors
+///
+/// The first such key.
+pub fn check_keys<'a>(loaded: &Loaded, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
     let Some(about) = loaded.plugin.about() else { return Ok(()) };
     for key in keys {
         if about.parameters.iter().any(|parameter| parameter.name == *key) {
