@@ -76,7 +76,8 @@ pub struct Replay {
     views: Vec<Vec<Option<Vec<u8>>>>,
     in_flight: Vec<InFlight>,
     steps: usize,
-    fault: Option<(NodeId, Fault)>,
+    /// The nodes that are stuck; more than one only if several fail in `init`.
+    faults: Vec<(NodeId, Fault)>,
 }
 
 impl Replay {
@@ -95,7 +96,7 @@ impl Replay {
             judge.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let views = vec![Vec::new(); scenario.nodes as usize];
         let mut replay =
-            Self { machines: Vec::new(), judge, properties, views, in_flight: Vec::new(), steps: 0, fault: None };
+            Self { machines: Vec::new(), judge, properties, views, in_flight: Vec::new(), steps: 0, faults: Vec::new() };
         let config = scenario.config();
         let mut reports = Vec::new();
         for node in 0..scenario.nodes {
@@ -117,7 +118,7 @@ impl Replay {
     pub fn step(&mut self, step: &TraceStep) -> Result<StepReport, ReplayError> {
         self.steps += 1;
         let not_enabled = |why: String| ReplayError::NotEnabled { step: self.steps, why };
-        if let Some((node, fault)) = &self.fault {
+        if let Some((node, fault)) = self.faults.first() {
             return Err(not_enabled(format!("node {node} is stuck in a fault: {fault}")));
         }
         let node = step.node;
@@ -156,12 +157,17 @@ impl Replay {
             machine.local_events()?;
             self.views[node as usize] =
                 (0u32..).zip(&self.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
-            report.description = machine.describe_state()?;
             Ok(())
         });
-        if let Err(fault) = result {
-            self.fault = Some((node, fault.clone()));
-            report.fault = Some(fault);
+        match result {
+            Ok(()) => report.description = describe_state(&mut **machine)?,
+            Err(fault) => {
+                // As in a search, a node that is stuck matters to no property.
+                self.views[node as usize] = vec![None; self.properties.len()];
+                self.faults.push((node, fault.clone()));
+                report.fault = Some(fault);
+                report.state = None;
+            }
         }
         // A trace without choices means the first alternative of each.
         if !choices.is_empty() && report.effects.choices != choices {
@@ -201,10 +207,8 @@ impl Replay {
     ///
     /// The host cannot provide an instance, or a property cannot be evaluated.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
-        if let Some((node, fault)) = &self.fault {
-            return Ok(vec![Finding::Fault { node: *node, fault: fault.clone() }]);
-        }
-        let mut findings = Vec::new();
+        let fault = |(node, fault): &(NodeId, Fault)| Finding::Fault { node: *node, fault: fault.clone() };
+        let mut findings: Vec<Finding> = self.faults.iter().map(fault).collect();
         for (index, property) in (0u32..).zip(&self.properties) {
             let broken = |fault| ReplayError::Broken { property: property.name.clone(), fault };
             let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
@@ -228,6 +232,15 @@ impl Replay {
     /// The messages in flight: sender, destination and content, in the order of sending.
     pub fn in_flight(&self) -> impl Iterator<Item = (NodeId, NodeId, &[u8])> {
         self.in_flight.iter().map(|(from, to, payload)| (*from, *to, payload.as_slice()))
+    }
+}
+
+/// A description is for people only: after a machine that fails to give one, things go on as if it had none.
+fn describe_state(machine: &mut dyn Machine) -> Result<Option<String>, MachineError> {
+    let before = machine.capture();
+    match machine.describe_state() {
+        Ok(description) => Ok(description),
+        Err(_) => machine.restore(Some(&before)).map(|()| None),
     }
 }
 
