@@ -29,12 +29,12 @@ pub fn system_states(unfolding: &Unfolding<'_, '_>, size_max: u32, mut go_on: im
             break;
         }
         let locals: Box<[LocalStateId]> = config.iter().map(|last| unfolding.event(*last).state).collect();
-        let size = unfolding.config_size(&config);
+        let size = unfolding.chains().config_size(&config);
         match states.entry(locals) {
             Entry::Vacant(entry) => {
                 entry.insert(config.clone());
             }
-            Entry::Occupied(mut entry) if unfolding.config_size(entry.get()) > size => {
+            Entry::Occupied(mut entry) if unfolding.chains().config_size(entry.get()) > size => {
                 entry.insert(config.clone());
             }
             Entry::Occupied(_) => {}
@@ -52,8 +52,8 @@ fn push_successors(unfolding: &Unfolding<'_, '_>, config: &[EventId], stack: &mu
     for (node, last) in config.iter().enumerate() {
         for next in unfolding.children(*last) {
             let past = unfolding.past(next);
-            let is_enabled =
-                (0..config.len()).all(|other| other == node || unfolding.is_ancestor(past[other], config[other]));
+            let is_enabled = (0..config.len())
+                .all(|other| other == node || unfolding.chains().is_ancestor(past[other], config[other]));
             if is_enabled {
                 let mut longer: Box<[EventId]> = config.into();
                 longer[node] = next;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bdfs;
+pub mod chains;
 pub mod cuts;
 pub mod kernel;
 pub mod lmc;

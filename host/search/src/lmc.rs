@@ -24,8 +24,10 @@ enum Variant {
     Optimised,
 }
 
-/// How often local states are found before preliminary violations are verified for the first time.
-const FIRST_VERIFICATION: usize = 4_096;
+/// How many local states there are when preliminary violations are verified for the first time, and how many times as
+/// many the next time. A verification costs up to a full unfolding, and refutations must mostly be repeated.
+const FIRST_VERIFICATION: usize = 1_024;
+const VERIFICATION_GROWTH: usize = 8;
 
 /// Local model checking, general (LMC-GEN).
 ///
@@ -188,7 +190,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             let is_over = is_complete || self.end.is_some();
             // A rejected tuple may become reachable by a predecessor found later, so it is verified again.
             if is_over || self.space.states().len() >= next_verification {
-                next_verification = self.space.states().len() * 2;
+                next_verification = self.space.states().len() * VERIFICATION_GROWTH;
                 self.verify(stepper)?;
             }
             if is_over || self.end.is_some() {

@@ -3,10 +3,13 @@
 //! A tuple of classes, one a node, is reachable exactly when there are events `y`, one a node, each the first on its
 //! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
 //! last events of a configuration have such first events before them, and the join of these lies in between. So only
-//! the events where a class begins need be combined, and only for the tuples that have something to say. The tree of a
-//! node is descended as long as its events are compatible and lead to the class wanted.
+//! the events where a class begins need be combined, and only for the tuples that have something to say.
+//!
+//! Most of these tuples are refuted by two of their nodes alone. Whether class `c` at one node and class `d` at another
+//! go together is decided by descending both trees at once: on the way down the first tree, the events of the second
+//! that are compatible and lead to `d` only become fewer, and when none is left, nothing below need be looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::machine::{MachineError, NodeId};
@@ -34,6 +37,9 @@ pub struct Hit {
 /// A tuple of classes with what there is to say about it.
 type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
 
+/// A class at a node and a class at a later node.
+type Pair = ((usize, ClassId), (usize, ClassId));
+
 /// The tuples of classes that have something to say, and where each class begins.
 pub struct Targets {
     /// For each node and class the events where it begins, in the order of the events.
@@ -46,6 +52,8 @@ pub struct Targets {
     /// Events before this one were noted, and those before `searched` were combined.
     noted: u32,
     searched: u32,
+    /// Pairs of nodes and classes that are known to go together.
+    feasible: BTreeSet<Pair>,
     /// Whether there are too many classes for this way.
     pub overflown: bool,
 }
@@ -60,6 +68,7 @@ impl Targets {
             evaluated: 0,
             noted: 0,
             searched: 0,
+            feasible: BTreeSet::new(),
             overflown: false,
         }
     }
@@ -76,9 +85,9 @@ impl Targets {
             let id = EventId(self.noted);
             self.noted += 1;
             let event = unfolding.event(id);
-            let (node, state, class, size, is_root) =
-                (event.node, event.state, event.class, event.size, event.len == 0);
-            let begins = is_root || class != unfolding.event(unfolding.prev(id)).class;
+            let (node, state, class, size) = (event.node, event.state, event.class, event.size);
+            let is_root = size == 0;
+            let begins = unfolding.begins(id, class);
             let config: Box<[EventId]> = unfolding.past(id).into();
             let local: Vec<Judgement> = unfolding.stepper().state(state).judgements.to_vec();
             let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
@@ -133,9 +142,26 @@ impl Targets {
         is_wanted: &dyn Fn(&Judgement) -> bool,
     ) -> Vec<Hit> {
         let mut hits = Vec::new();
+        let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
             if wanted.is_empty() {
+                continue;
+            }
+            let mut pairs = pairs_of(tuple);
+            let is_refuted = pairs.any(|pair| {
+                if infeasible.contains(&pair) {
+                    return true;
+                }
+                let is_feasible = self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair);
+                if is_feasible {
+                    self.feasible.insert(pair)
+                } else {
+                    infeasible.insert(pair)
+                };
+                !is_feasible
+            });
+            if is_refuted {
                 continue;
             }
             let mut query = Query { unfolding, tuple, best: size_max, found: None };
@@ -161,6 +187,101 @@ impl Targets {
     }
 }
 
+/// The pairs of a tuple that can refute it, those of two neutral nodes last.
+fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
+    let pairs = move |neutral: usize| {
+        (0..tuple.len()).flat_map(move |one| (one + 1..tuple.len()).map(move |other| (one, other))).filter(
+            move |(one, other)| {
+                let is_neutral = |node: &usize| usize::from(tuple[*node] == ClassId::NEUTRAL);
+                is_neutral(one) + is_neutral(other) == neutral
+            },
+        )
+    };
+    (0..=2).flat_map(pairs).map(|(one, other)| ((one, tuple[one]), (other, tuple[other])))
+}
+
+/// Whether some configuration has seen both classes of a pair begin.
+fn go_together(
+    unfolding: &Unfolding<'_, '_>,
+    begins: &[BTreeMap<ClassId, Vec<EventId>>],
+    ((one, one_class), (other, other_class)): Pair,
+) -> bool {
+    let root = EventId(one as u32);
+    let mut candidates = Vec::new();
+    leading_to(unfolding, EventId(other as u32), other_class, &mut candidates);
+    if candidates.is_empty() || !begins[one].contains_key(&one_class) {
+        return false;
+    }
+    // The events of the first tree that are still to be descended from, each with what is left of the second tree.
+    let mut stack = vec![(root, candidates)];
+    while let Some((at, candidates)) = stack.pop() {
+        if unfolding.begins(at, one_class) {
+            return true;
+        }
+        for child in unfolding.children(at) {
+            if unfolding.event(child).classes_below & class_bit(one_class) == 0 {
+                continue;
+            }
+            let left = compatible_with(unfolding, child, &candidates, other_class);
+            if !left.is_empty() {
+                stack.push((child, left));
+            }
+        }
+    }
+    false
+}
+
+/// The events below `top` that lead to a beginning of `class`, in preorder.
+fn leading_to(unfolding: &Unfolding<'_, '_>, top: EventId, class: ClassId, found: &mut Vec<EventId>) {
+    let mut stack = vec![top];
+    while let Some(at) = stack.pop() {
+        if unfolding.event(at).classes_below & class_bit(class) != 0 {
+            found.push(at);
+            stack.extend(unfolding.children(at));
+        }
+    }
+    prune(unfolding, found, class);
+}
+
+/// Those of `candidates`, which are in preorder, that are compatible with an event and lead to a compatible beginning.
+fn compatible_with(
+    unfolding: &Unfolding<'_, '_>,
+    event: EventId,
+    candidates: &[EventId],
+    class: ClassId,
+) -> Vec<EventId> {
+    let past = unfolding.past(event);
+    let mut left = Vec::with_capacity(candidates.len());
+    let mut index = 0;
+    while let Some(candidate) = candidates.get(index) {
+        index += 1;
+        if unfolding.chains().are_compatible(past, unfolding.past(*candidate)) {
+            left.push(*candidate);
+        } else {
+            // What excludes an event excludes all below it, which in preorder come right after it.
+            let len = unfolding.chains().len(*candidate);
+            index += candidates[index..].iter().take_while(|below| unfolding.chains().len(**below) > len).count();
+        }
+    }
+    prune(unfolding, &mut left, class);
+    left
+}
+
+/// Takes out the events, given in preorder, below which no beginning of `class` is left.
+fn prune(unfolding: &Unfolding<'_, '_>, events: &mut Vec<EventId>, class: ClassId) {
+    let mut below = 0;
+    let mut kept = events.len();
+    for index in (0..events.len()).rev() {
+        let len = unfolding.chains().len(events[index]);
+        if below > len || unfolding.begins(events[index], class) {
+            below = len;
+            kept -= 1;
+            events[kept] = events[index];
+        }
+    }
+    events.drain(..kept);
+}
+
 /// The search for one tuple.
 struct Query<'q, 'u, 'l> {
     unfolding: &'q Unfolding<'u, 'l>,
@@ -173,14 +294,14 @@ struct Query<'q, 'u, 'l> {
 impl Query<'_, '_, '_> {
     /// Joins `config`, which has an event of `fixed` already, with events of `node` and the nodes after it.
     fn combine(&mut self, config: &[EventId], node: usize, fixed: usize) {
-        if self.unfolding.config_size(config) >= self.best {
+        if self.unfolding.chains().config_size(config) >= self.best {
             return;
         }
         if node == self.tuple.len() {
             let is_wanted =
                 config.iter().zip(self.tuple).all(|(last, class)| self.unfolding.event(*last).class == *class);
             if is_wanted {
-                self.best = self.unfolding.config_size(config);
+                self.best = self.unfolding.chains().config_size(config);
                 self.found = Some(config.into());
             }
             return;
@@ -193,14 +314,12 @@ impl Query<'_, '_, '_> {
         while let Some(at) = stack.pop() {
             let event = self.unfolding.event(at);
             if event.classes_below & class_bit(wanted) == 0
-                || !self.unfolding.are_compatible(config, self.unfolding.past(at))
+                || !self.unfolding.chains().are_compatible(config, self.unfolding.past(at))
             {
                 continue;
             }
-            if event.class == wanted
-                && (event.len == 0 || self.unfolding.event(self.unfolding.prev(at)).class != wanted)
-            {
-                let joined = self.unfolding.join(config, self.unfolding.past(at));
+            if self.unfolding.begins(at, wanted) {
+                let joined = self.unfolding.chains().join(config, self.unfolding.past(at));
                 self.combine(&joined, node + 1, fixed);
             }
             stack.extend(self.unfolding.children(at));

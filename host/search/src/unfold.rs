@@ -12,8 +12,10 @@ use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, j
 use crate::targets::{Hit, Targets};
 use crate::unfolding::{Everything, Relevance, Unfolding};
 
-/// The first number of events at which tuples of classes are combined; later ones are twice the one before.
+/// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
+/// Most violations show right after an event, so this is for the few that need two events side by side.
 const FIRST_SEARCH: usize = 64;
+const SEARCH_GROWTH: usize = 8;
 
 /// Causal unfolding with cut-offs.
 ///
@@ -75,7 +77,7 @@ impl Run<'_, '_> {
             let hits = targets.note(&mut unfolding)?;
             self.take(&mut best, hits);
             if unfolding.events().len() >= next_search {
-                next_search = unfolding.events().len() * 2;
+                next_search = unfolding.events().len() * SEARCH_GROWTH;
                 self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
             }
             if let Some(end) = self.stop(&unfolding, best.as_ref()) {
@@ -176,7 +178,7 @@ impl Run<'_, '_> {
             self.report.end = self.report.end.max(end);
         }
         for (locals, config) in found {
-            let size = unfolding.config_size(&config);
+            let size = unfolding.chains().config_size(&config);
             let hits = judge_system_state(unfolding.stepper(), &locals)?.into_iter();
             let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
             self.take(best, hits);

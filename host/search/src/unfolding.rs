@@ -17,6 +17,7 @@
 //! of Petri nets, and a past is a vector, since each node's events form a tree.
 
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
 
 use host_model::fingerprint::{self, Fingerprint};
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -26,12 +27,11 @@ use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::FxHashMap;
 
+pub use crate::chains::EventId;
+
+use crate::chains::Chains;
 use crate::kernel::Limits;
 use crate::visited::Visited;
-
-/// An event, or the root of a node's tree: the roots are the first ids, in the order of the nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId(pub u32);
 
 /// A message that a certain event sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,8 +48,6 @@ pub struct Event {
     pub state: LocalStateId,
     /// The class of that state.
     pub class: ClassId,
-    /// Number of events on the node's chain up to here; 0 for a root.
-    pub len: u32,
     /// Number of events in the past, this one included.
     pub size: u32,
     /// Classes that this event or one below it begins, a bit each; the last bit stands for all further classes.
@@ -58,10 +56,6 @@ pub struct Event {
     step: Step,
     /// The instance consumed; `NONE` for a local event.
     consumed: u32,
-    /// The event before on the node; itself for a root.
-    prev: EventId,
-    /// An ancestor further up, so that ancestors are found in logarithmic time.
-    jump: EventId,
     first_child: u32,
     next_sibling: u32,
     /// Local events on the chain.
@@ -118,6 +112,7 @@ pub struct Unfolding<'u, 'l> {
     nodes: usize,
     base: Fingerprint,
     counters: Vec<Fingerprint>,
+    chains: Chains,
     events: Vec<Event>,
     /// The pasts, a vector of `nodes` entries for each event; its own entry is the event itself.
     pasts: Vec<EventId>,
@@ -156,6 +151,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             nodes,
             base: 0,
             counters: (0..nodes as u32).map(|node| fingerprint::of_counter(b"local events", node)).collect(),
+            chains: Chains::default(),
             events: Vec::new(),
             pasts: Vec::new(),
             instances: Vec::new(),
@@ -174,7 +170,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     /// Makes the roots and the messages that are in flight at the start, which the roots have sent.
     fn plant(&mut self, start: &Start) {
-        let roots: Vec<EventId> = (0..self.nodes as u32).map(EventId).collect();
+        let roots: Vec<EventId> = (0..self.nodes).map(|_| self.chains.push_root()).collect();
         for (root, state) in roots.iter().zip(&start.locals) {
             let (class, fingerprint) = {
                 let state = self.stepper.state(*state);
@@ -185,13 +181,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
                 node: root.0,
                 state: *state,
                 class,
-                len: 0,
                 size: 0,
                 classes_below: class_bit(class),
                 step: Step { node: root.0, trigger: Trigger::deliver(MessageId(0)), outcome: 0 },
                 consumed: NONE,
-                prev: *root,
-                jump: *root,
                 first_child: NONE,
                 next_sibling: NONE,
                 local_events: 0,
@@ -237,9 +230,16 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         &self.pasts[first..first + self.nodes]
     }
 
-    /// The event before on the same node; itself for a root.
-    pub fn prev(&self, id: EventId) -> EventId {
-        self.event(id).prev
+    /// The chains of the nodes.
+    pub fn chains(&self) -> &Chains {
+        &self.chains
+    }
+
+    /// Whether an event is the first on its chain in a class.
+    pub fn begins(&self, id: EventId, class: ClassId) -> bool {
+        let event = self.event(id);
+        let prev = self.chains.prev(id);
+        event.class == class && (prev == id || self.event(prev).class != class)
     }
 
     /// The events right after an event on the same node.
@@ -280,48 +280,12 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             + self.pasts.capacity() * size_of::<EventId>()
             + self.instances.capacity() * size_of::<Instance>()
             + candidates;
-        each as u64 + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
+        each as u64 + self.chains.bytes() + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
     }
 
     /// The worker that executes the handlers.
     pub fn stepper(&mut self) -> &mut Stepper<'l> {
         self.stepper
-    }
-
-    /// Whether `ancestor` is `event` or stands before it on its node.
-    pub fn is_ancestor(&self, ancestor: EventId, event: EventId) -> bool {
-        let len = self.event(ancestor).len;
-        let mut at = event;
-        while self.event(at).len > len {
-            let jump = self.event(at).jump;
-            at = if self.event(jump).len >= len { jump } else { self.event(at).prev };
-        }
-        at == ancestor
-    }
-
-    /// Whether two pasts do not exclude each other.
-    pub fn are_compatible(&self, one: &[EventId], other: &[EventId]) -> bool {
-        one.iter().zip(other).all(|(one, other)| {
-            one == other
-                || match self.event(*one).len.cmp(&self.event(*other).len) {
-                    Ordering::Less => self.is_ancestor(*one, *other),
-                    Ordering::Greater => self.is_ancestor(*other, *one),
-                    Ordering::Equal => false,
-                }
-        })
-    }
-
-    /// The later entries of two compatible pasts.
-    pub fn join(&self, one: &[EventId], other: &[EventId]) -> Box<[EventId]> {
-        let later = |(one, other): (&EventId, &EventId)| {
-            if self.event(*one).len >= self.event(*other).len { *one } else { *other }
-        };
-        one.iter().zip(other).map(later).collect()
-    }
-
-    /// Number of events in a configuration.
-    pub fn config_size(&self, config: &[EventId]) -> u32 {
-        config.iter().map(|last| self.event(*last).len).sum()
     }
 
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
@@ -367,33 +331,32 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     fn compete(&mut self, extensions: Vec<Extension>) -> Result<Vec<Staged>, MachineError> {
         let mut survivors: Vec<Staged> = Vec::new();
         let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
+        let mut past = Vec::with_capacity(self.nodes);
         for extension in extensions {
-            let row = self.stepper.step(self.event(extension.prev).state, extension.trigger)?;
-            let past = self.past_of(extension);
+            let prev = self.event(extension.prev);
+            let (state, node) = (prev.state, prev.node);
+            let row = self.stepper.step(state, extension.trigger)?;
+            self.past_of(extension, &mut past);
             let base = past.iter().fold(self.base, |sum, last| sum.wrapping_add(self.event(*last).chain));
-            for outcome in 0..self.stepper.outcomes(row).len() as u32 {
+            let counter = if extension.consumed == NONE { self.counter(node) } else { 0 };
+            for (outcome, executed) in (0_u32..).zip(self.stepper.outcomes(row)) {
                 self.executed += 1;
-                let executed = &self.stepper.outcomes(row)[outcome as usize];
-                if !self.relevance.is_relevant(executed.next) {
+                let fingerprint = base.wrapping_add(executed.delta).wrapping_add(counter);
+                if !self.relevance.is_relevant(executed.next) || self.seen.contains(fingerprint) {
                     continue;
                 }
-                let mut fingerprint = base.wrapping_add(executed.delta);
-                if extension.consumed == NONE {
-                    fingerprint = fingerprint.wrapping_add(self.counter(self.event(extension.prev).node));
-                }
-                if self.seen.contains(fingerprint) {
-                    continue;
-                }
-                let staged = Staged { extension, outcome, fingerprint, past: past.clone() };
+                let staged = || Staged { extension, outcome, fingerprint, past: past.as_slice().into() };
                 match by_state.entry(fingerprint) {
-                    std::collections::hash_map::Entry::Vacant(entry) => {
+                    Entry::Vacant(entry) => {
                         entry.insert(survivors.len());
-                        survivors.push(staged);
+                        survivors.push(staged());
                     }
-                    std::collections::hash_map::Entry::Occupied(entry) => {
+                    Entry::Occupied(entry) => {
                         let rival = &mut survivors[*entry.get()];
-                        if compare_words(&self.events, &staged, rival) == Ordering::Less {
-                            *rival = staged;
+                        let one = Words { extension, outcome, past: &past };
+                        let other = Words { extension: rival.extension, outcome: rival.outcome, past: &rival.past };
+                        if one.compare(&other, &self.chains, &self.events) == Ordering::Less {
+                            *rival = staged();
                         }
                     }
                 }
@@ -408,39 +371,35 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// The past of the event that an extension makes; on its own node the event before.
-    fn past_of(&self, extension: Extension) -> Box<[EventId]> {
-        let past = self.past(extension.prev);
-        match self.instances.get(extension.consumed as usize) {
-            Some(instance) => self.join(past, self.past(instance.sender)),
-            None => past.into(),
+    fn past_of(&self, extension: Extension, past: &mut Vec<EventId>) {
+        past.clear();
+        past.extend(self.past(extension.prev));
+        if let Some(instance) = self.instances.get(extension.consumed as usize) {
+            for (entry, other) in past.iter_mut().zip(self.past(instance.sender)) {
+                *entry = self.chains.later(*entry, *other);
+            }
         }
     }
 
     fn add(&mut self, staged: Staged) {
         let Staged { extension, outcome, past, .. } = staged;
-        let id = EventId(self.events.len() as u32);
+        let id = self.chains.push(extension.prev);
         let prev = self.event(extension.prev).clone();
         let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
         let executed = self.stepper.outcomes(row)[outcome as usize].clone();
         let is_local = extension.consumed == NONE;
         let delta = executed.delta.wrapping_add(if is_local { self.counter(prev.node) } else { 0 });
-        // The jump pointers of a skew-binary list: twice as far when the two jumps before are equally long.
-        let jump_of_jump = self.event(prev.jump).jump;
-        let far = prev.len - self.event(prev.jump).len == self.event(prev.jump).len - self.event(jump_of_jump).len;
         let class = self.stepper.state(executed.next).class;
-        let size = self.config_size(&past) + 1;
+        let size = self.chains.config_size(&past) + 1;
         let first_sent = self.instances.len() as u32;
         self.events.push(Event {
             node: prev.node,
             state: executed.next,
             class,
-            len: prev.len + 1,
             size,
             classes_below: 0,
             step: Step { node: prev.node, trigger: extension.trigger, outcome },
             consumed: extension.consumed,
-            prev: extension.prev,
-            jump: if far { jump_of_jump } else { extension.prev },
             first_child: NONE,
             next_sibling: prev.first_child,
             local_events: prev.local_events + u32::from(is_local),
@@ -467,7 +426,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let mut at = event;
         while self.event(at).classes_below & bit == 0 {
             self.events[at.0 as usize].classes_below |= bit;
-            at = self.event(at).prev;
+            at = self.chains.prev(at);
         }
     }
 
@@ -475,7 +434,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     fn find_older(&self, sender: EventId, message: MessageId) -> u32 {
         let mut at = sender;
         loop {
-            let Event { sent: (first, last), prev, .. } = *self.event(at);
+            let (first, last) = self.event(at).sent;
+            let prev = self.chains.prev(at);
             // The sender's last messages may not be there yet.
             let last = last.min(self.instances.len() as u32);
             if let Some(index) = (first..last).rev().find(|index| self.instances[*index as usize].message == message) {
@@ -490,13 +450,13 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     /// Gives a new event the candidates of the event before that do not exclude it.
     fn inherit(&mut self, id: EventId) {
-        let Event { prev, consumed, .. } = *self.event(id);
+        let (prev, consumed) = (self.chains.prev(id), self.event(id).consumed);
         let past = self.past(id);
         let inherited: Vec<InstanceId> = (self.candidates[prev.0 as usize].iter())
             .filter(|instance| instance.0 != consumed)
             .filter(|instance| {
                 let sender = self.instances[instance.0 as usize].sender;
-                self.are_compatible(self.past(sender), past)
+                self.chains.are_compatible(self.past(sender), past)
             })
             .copied()
             .collect();
@@ -518,7 +478,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let Instance { sender, older, .. } = self.instances[instance.0 as usize];
         let mut stack = vec![top];
         while let Some(at) = stack.pop() {
-            if !self.are_compatible(self.past(sender), self.past(at)) {
+            if !self.chains.are_compatible(self.past(sender), self.past(at)) {
                 continue;
             }
             // While an older identical message is a candidate, that one goes first.
@@ -562,8 +522,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         if self.stepper.state(self.event(prev).state).snapshot.is_none() {
             return;
         }
-        let lens = self.past(prev).iter().zip(self.past(sender));
-        let size: u32 = lens.map(|(one, other)| self.event(*one).len.max(self.event(*other).len)).sum();
+        let entries = self.past(prev).iter().zip(self.past(sender));
+        let size: u32 = entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum();
         let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: instance.0 };
         self.enqueue(size as usize + 1, extension);
     }
@@ -578,7 +538,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     /// The events of a configuration in an order in which they can happen.
     pub fn linearise(&self, config: &[EventId]) -> Vec<Step> {
-        let chains: Vec<Vec<EventId>> = config.iter().map(|last| self.chain(*last)).collect();
+        let chains: Vec<Vec<EventId>> = config.iter().map(|last| self.chains.chain(*last)).collect();
         let mut done = vec![0; chains.len()];
         let mut path = Vec::new();
         loop {
@@ -587,8 +547,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
                 while let Some(event) = chain.get(done[node]) {
                     let event = self.event(*event);
                     let is_sent = self.instances.get(event.consumed as usize).is_none_or(|instance| {
-                        let sender = self.event(instance.sender);
-                        sender.len as usize <= done[sender.node as usize]
+                        let node = self.event(instance.sender).node as usize;
+                        self.chains.len(instance.sender) as usize <= done[node]
                     });
                     if !is_sent {
                         break;
@@ -602,16 +562,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
                 break;
             }
         }
-        assert_eq!(path.len(), self.config_size(config) as usize, "a configuration can be executed");
+        assert_eq!(path.len(), self.chains.config_size(config) as usize, "a configuration can be executed");
         path
-    }
-
-    /// The events of a node up to one, the root left out.
-    fn chain(&self, last: EventId) -> Vec<EventId> {
-        let mut chain: Vec<EventId> =
-            std::iter::successors(Some(last), |at| Some(self.prev(*at))).take(self.event(last).len as usize).collect();
-        chain.reverse();
-        chain
     }
 }
 
@@ -620,40 +572,61 @@ pub fn class_bit(class: ClassId) -> u64 {
     1 << class.0.min(63)
 }
 
-/// Compares two staged events of one size by the local words of their pasts, node by node: by length, then label by
-/// label. A label is the local state before, what was consumed, and how the choices went.
-///
-/// This is a total order on what can compete; the completeness of the cut-offs depends on it.
-fn compare_words(events: &[Event], one: &Staged, other: &Staged) -> Ordering {
-    let node_of = |staged: &Staged| events[staged.extension.prev.0 as usize].node as usize;
-    (0..one.past.len())
-        .map(|node| {
-            let own = |staged: &Staged| u32::from(node_of(staged) == node);
-            let len = |staged: &Staged| events[staged.past[node].0 as usize].len + own(staged);
-            len(one).cmp(&len(other)).then_with(|| {
-                if own(one) == own(other) && own(one) == 0 && one.past[node] == other.past[node] {
-                    return Ordering::Equal;
-                }
-                word(events, one, node, own(one) == 1).cmp(&word(events, other, node, own(other) == 1))
-            })
-        })
-        .find(|ordering| ordering.is_ne())
-        .unwrap_or(Ordering::Equal)
+/// The local words of the past of an event that competes: for each node the labels of its chain.
+struct Words<'p> {
+    extension: Extension,
+    outcome: u32,
+    past: &'p [EventId],
 }
 
-/// The labels of a node's chain in the past of a staged event, from the first to the last.
-fn word(events: &[Event], staged: &Staged, node: usize, own: bool) -> Vec<(LocalStateId, Trigger, u32)> {
-    let mut labels = Vec::new();
-    if own {
-        let before = &events[staged.extension.prev.0 as usize];
-        labels.push((before.state, staged.extension.trigger, staged.outcome));
+/// The local state before, what was consumed, and how the choices went.
+type Label = (LocalStateId, Trigger, u32);
+
+impl Words<'_> {
+    /// Compares node by node: by length, then label by label from the first.
+    ///
+    /// This is a total order on what can compete; the completeness of the cut-offs depends on it.
+    fn compare(&self, other: &Self, chains: &Chains, events: &[Event]) -> Ordering {
+        let own = events[self.extension.prev.0 as usize].node as usize;
+        let own_of_other = events[other.extension.prev.0 as usize].node as usize;
+        for node in 0..self.past.len() {
+            let (mut one, mut two) = (self.past[node], other.past[node]);
+            let (is_own, is_own_of_other) = (node == own, node == own_of_other);
+            let len = |last, is_own| chains.len(last) + u32::from(is_own);
+            let by_length = len(one, is_own).cmp(&len(two, is_own_of_other));
+            if by_length.is_ne() {
+                return by_length;
+            }
+            // From the last labels to the first: the difference found last stands first. Chains that meet are equal
+            // from there on.
+            let mut ordering = Ordering::Equal;
+            if is_own || is_own_of_other {
+                let last = |words: &Self, at: &mut EventId, is_own| {
+                    if is_own { words.own_label(events) } else { label(chains, events, at) }
+                };
+                let (of_one, of_two) = (last(self, &mut one, is_own), last(other, &mut two, is_own_of_other));
+                ordering = of_one.cmp(&of_two);
+            }
+            while one != two {
+                let labels = label(chains, events, &mut one).cmp(&label(chains, events, &mut two));
+                ordering = labels.then(ordering);
+            }
+            if ordering.is_ne() {
+                return ordering;
+            }
+        }
+        Ordering::Equal
     }
-    let mut at = &events[staged.past[node].0 as usize];
-    while at.len > 0 {
-        let before = &events[at.prev.0 as usize];
-        labels.push((before.state, at.step.trigger, at.step.outcome));
-        at = before;
+
+    /// The label of the event itself.
+    fn own_label(&self, events: &[Event]) -> Label {
+        (events[self.extension.prev.0 as usize].state, self.extension.trigger, self.outcome)
     }
-    labels.reverse();
-    labels
+}
+
+/// The label of an event; moves on to the event before.
+fn label(chains: &Chains, events: &[Event], at: &mut EventId) -> Label {
+    let step = events[at.0 as usize].step;
+    *at = chains.prev(*at);
+    (events[at.0 as usize].state, step.trigger, step.outcome)
 }
