@@ -1,5 +1,6 @@
 //! Local model checking: local states instead of global ones, and soundness verified afterwards.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use host_model::lts::LocalStateId;
@@ -120,7 +121,7 @@ fn explore_from(
             violating_locals: Vec::new(),
             wanted: FxHashSet::default(),
             preliminary: 0,
-            verified: 0,
+            refuted: None,
             soundness_checks: 0,
             is_inconclusive: false,
             end: None,
@@ -169,8 +170,8 @@ struct Round<'r, 's, 'l> {
     /// Tuples of classes, and local states, that reach a property of kind `sometimes`.
     wanted: FxHashSet<Box<[ClassId]>>,
     preliminary: u64,
-    /// Preliminary violations and witnesses that were verified last time, with the local states that there were.
-    verified: usize,
+    /// The last verification, if it has refuted everything.
+    refuted: Option<Refutation>,
     soundness_checks: u64,
     /// Whether the last verification left local events out.
     is_inconclusive: bool,
@@ -271,11 +272,14 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     /// Asks the unfolding whether what was found on over-approximated states is reachable.
     fn verify(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
         let targets = self.violating.len() + self.violating_locals.len() + self.wanted.len();
-        if targets == 0 || self.verified == self.space.states().len() {
+        if targets == 0 {
             return Ok(());
         }
-        self.verified = self.space.states().len();
         let relevant = self.relevant(stepper);
+        let limits = self.verification().limits;
+        if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, limits)) {
+            return Ok(());
+        }
         let is_complete = self.end.is_none();
         let search = self.verification();
         let end_before = self.report.end;
@@ -295,8 +299,8 @@ impl<'s, 'l> Round<'_, 's, 'l> {
                 }
             }
             // The verification itself ran out of time or memory: its silence proves nothing.
-            End::TimeBound | End::MemoryBound | End::Interrupted if is_complete => self.end = Some(end),
-            _ => {}
+            End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
+            _ => self.refuted = Some(Refutation { left_out: relevant.left_out.into_inner(), limits }),
         }
         Ok(())
     }
@@ -313,7 +317,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     fn relevant(&self, stepper: &mut Stepper<'l>) -> Relevant {
         if !self.violating_locals.is_empty() {
             // The messages on the way to a single local state may come from anywhere.
-            return Relevant(None);
+            return Relevant { states: None, left_out: RefCell::default() };
         }
         let is_target =
             |class: ClassId, node: usize| self.violating.union(&self.wanted).any(|tuple| tuple[node] == class);
@@ -323,7 +327,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
                 targets.push(Index(index));
             }
         }
-        Relevant(Some(self.space.ancestors(targets.into_iter())))
+        Relevant { states: Some(self.space.ancestors(targets.into_iter())), left_out: RefCell::default() }
     }
 
     /// The built system states that the soundness verification accepts.
@@ -360,10 +364,33 @@ impl<'s, 'l> Round<'_, 's, 'l> {
 }
 
 /// The ancestors of what is verified; all states if anything may matter.
-struct Relevant(Option<FxHashSet<LocalStateId>>);
+struct Relevant {
+    states: Option<FxHashSet<LocalStateId>>,
+    /// The states that an event would have reached and that are not relevant.
+    left_out: RefCell<FxHashSet<LocalStateId>>,
+}
 
 impl Relevance for Relevant {
     fn is_relevant(&self, state: LocalStateId) -> bool {
-        self.0.as_ref().is_none_or(|states| states.contains(&state))
+        let is_relevant = self.states.as_ref().is_none_or(|states| states.contains(&state));
+        if !is_relevant {
+            self.left_out.borrow_mut().insert(state);
+        }
+        is_relevant
+    }
+}
+
+/// A verification that found nothing bad reachable.
+struct Refutation {
+    left_out: FxHashSet<LocalStateId>,
+    limits: Limits,
+}
+
+impl Refutation {
+    /// Whether a new verification would do just the same: nothing that was left out is relevant now. So although
+    /// predecessors arrive all the time, only those that matter cost anything.
+    fn still_holds(&self, relevant: &Relevant, limits: Limits) -> bool {
+        let is_relevant = |states: &FxHashSet<LocalStateId>| !states.is_disjoint(&self.left_out);
+        self.limits == limits && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)
     }
 }
