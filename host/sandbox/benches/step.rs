@@ -45,13 +45,15 @@ fn main() {
     machine.serialize().expect("no fault");
     let state = machine.capture();
 
-    let mut bare = Bare::start(&sandbox, &bytes);
-    bare.init(node, nodes, &config);
-    bare.set_message(&payload);
-    bare.handle_message(src);
-    assert_eq!(bare.serialize(), machine.serialize().expect("no fault"));
-    machine.restore(Some(&state)).expect("an instance");
-    report(&mut *machine, &mut bare, &state, src, &payload);
+    let mut bares = [Bare::start(&sandbox, &bytes), Bare::start_rewritten(&sandbox, &bytes)];
+    let expected = machine.serialize().expect("no fault");
+    for bare in &mut bares {
+        bare.init(node, nodes, &config);
+        bare.set_message(&payload);
+        bare.handle_message(src);
+        assert_eq!(bare.serialize(), expected);
+    }
+    report(&mut *machine, &mut bares, &state, src, &payload);
 }
 
 fn loading(bytes: &[u8], plugin: &Plugin) {
@@ -108,16 +110,20 @@ fn first_message(machine: &mut dyn Machine, nodes: u32, config: &str) -> (u32, u
     panic!("no node sends a message after `init` or at its first local event");
 }
 
-fn report(machine: &mut dyn Machine, bare: &mut Bare, state: &Snapshot, src: u32, payload: &[u8]) {
+fn report(machine: &mut dyn Machine, bares: &mut [Bare; 2], state: &Snapshot, src: u32, payload: &[u8]) {
     let input = Input::Message { src, payload };
     let mut effects = Effects::default();
     let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
     for _ in 0..BATCHES {
-        batch(&mut rows, "bare: message, local-events, serialize", || {
-            black_box(bare.handle_message(src));
-            black_box(bare.local_events());
-            black_box(bare.serialize());
-        });
+        for (bare, name) in
+            bares.iter_mut().zip(["bare: message, local-events, serialize", "bare, rewritten component"])
+        {
+            batch(&mut rows, name, || {
+                black_box(bare.handle_message(src));
+                black_box(bare.local_events());
+                black_box(bare.serialize());
+            });
+        }
         batch(&mut rows, "step: restore, the same, capture", || {
             machine.restore(Some(state)).expect("an instance");
             machine.handle(input, &[], &mut effects).expect("no fault");

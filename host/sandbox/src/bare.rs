@@ -6,7 +6,7 @@ use wasmtime::Store;
 use wasmtime::component::Component;
 
 use crate::check;
-use crate::context::{Context, Phase};
+use crate::context::Context;
 use crate::instance::{Functions, functions};
 use crate::memory::{Budget, collect};
 use crate::sandbox::Sandbox;
@@ -25,6 +25,19 @@ impl Bare {
     ///
     /// Anything fails.
     pub fn start(sandbox: &Sandbox, bytes: &[u8]) -> Self {
+        Self::instantiate(sandbox, bytes)
+    }
+
+    /// Instantiates the component as rewritten for snapshots, to tell what the rewriting alone costs.
+    ///
+    /// # Panics
+    ///
+    /// Anything fails.
+    pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
+        Self::instantiate(sandbox, &crate::rewrite::rewrite(bytes).expect("a plugin").bytes)
+    }
+
+    fn instantiate(sandbox: &Sandbox, bytes: &[u8]) -> Self {
         let shared = &sandbox.shared;
         let (interfaces, _) = check::names(bytes).expect("a plugin");
         let component = Component::from_binary(&shared.engine, bytes).expect("a component");
@@ -34,7 +47,7 @@ impl Bare {
         let (instance, _) = collect(&[], &budget, || shared.linker.instantiate(&mut store, &component));
         let instance = instance.expect("an instance");
         let Ok(functions) = functions(&mut store, &instance, &interfaces) else { panic!("the contract's functions") };
-        store.data_mut().begin(Phase::Handler, &[], false);
+        store.data_mut().begin_handler(&[], false);
         Self { store, functions, payload: Arc::default() }
     }
 

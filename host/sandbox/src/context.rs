@@ -55,9 +55,17 @@ impl Context {
         }
     }
 
-    /// Forgets the call before.
-    pub(crate) fn begin(&mut self, phase: Phase, script: &[u32], keep_log: bool) {
-        self.phase = phase;
+    /// Prepares for a function that only reads: it may not choose, and its log is dropped.
+    pub(crate) fn begin_reading(&mut self, function: &'static str) {
+        self.phase = Phase::Reading(function);
+        self.keep_log = false;
+        self.panic_line = None;
+        self.table_refused = false;
+    }
+
+    /// Prepares for a handler, and forgets the one before.
+    pub(crate) fn begin_handler(&mut self, script: &[u32], keep_log: bool) {
+        self.phase = Phase::Handler;
         self.script.clear();
         self.script.extend_from_slice(script);
         self.choices.clear();

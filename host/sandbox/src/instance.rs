@@ -8,11 +8,11 @@ use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
 use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, Text};
 use crate::check::Interfaces;
-use crate::context::{Context, Phase};
+use crate::context::Context;
 use crate::error::LoadError;
 use crate::fault::{Evidence, explain};
 use crate::image::Images;
-use crate::limits::Sabotage;
+use crate::limits::{Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
 use crate::plugin::PluginParts;
 use crate::rewrite::MemoryRole;
@@ -131,6 +131,7 @@ impl Live {
         let limits = &self.plugin.sandbox.config.limits;
         refuel(&mut self.store, limits.fuel_per_call);
         self.budget.forget_refusal();
+        self.memories.touch();
         pick(&self.functions).call(&mut self.store, params).map_err(|error| {
             let mut evidence = Evidence {
                 limits,
@@ -142,12 +143,7 @@ impl Live {
         })
     }
 
-    /// Prepares for a call; what the call before left is forgotten.
-    pub(crate) fn begin(&mut self, phase: Phase, script: &[u32], keep_log: bool) {
-        self.store.data_mut().begin(phase, script, keep_log);
-    }
-
-    /// What the last call did beside its result.
+    /// What the next call may do, and what the last one did beside its result.
     pub(crate) fn context(&mut self) -> &mut Context {
         self.store.data_mut()
     }
@@ -175,9 +171,9 @@ impl Live {
 
     /// Goes to a captured state; the sizes of the memories must [fit](Self::fits).
     pub(crate) fn restore(&mut self, delta: Option<&Delta>) -> Result<(), MachineError> {
-        let config = &self.plugin.sandbox.config;
-        let with_globals = config.sabotage != Sabotage::SkipGlobals;
-        if config.sabotage != Sabotage::SkipSizes {
+        let SandboxConfig { sabotage, verify_capture, .. } = self.plugin.sandbox.config;
+        let with_globals = sabotage != Sabotage::SkipGlobals;
+        if sabotage != Sabotage::SkipSizes {
             match delta {
                 Some(delta) => self.grow(delta.sizes())?,
                 None => {
@@ -187,6 +183,9 @@ impl Live {
             }
         }
         self.memories.restore(delta, with_globals);
+        if verify_capture {
+            self.memories.verify();
+        }
         self.nodes = delta.map_or(0, |delta| delta.nodes);
         if with_globals {
             self.sync_shared(SYNC_LOAD).map_err(|error| machine_error(&error))?;
@@ -195,6 +194,10 @@ impl Live {
     }
 
     fn grow(&mut self, sizes: &[usize]) -> Result<(), MachineError> {
+        if self.sizes().eq(sizes.iter().copied()) {
+            return Ok(());
+        }
+        self.memories.touch();
         for (memory, &wanted) in sizes.iter().enumerate() {
             let have = self.memories.sizes().nth(memory).expect("as many sizes as memories");
             if have == wanted {
@@ -222,6 +225,7 @@ impl Live {
 
     fn sync_shared(&mut self, what: u32) -> wasmtime::Result<()> {
         for sync in self.syncs.iter().filter(|sync| sync.shared) {
+            self.memories.touch();
             refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
             sync.function.call(&mut self.store, (what, 0))?;
         }

@@ -40,26 +40,53 @@ pub(crate) fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
 }
 
 /// The first entry, if it belongs to this memory and comes before the granule.
-pub(crate) fn split_before(entries: &[Entry], memory: usize, granule: u32) -> Option<(&Entry, &[Entry])> {
-    let (entry, rest) = entries.split_first()?;
+pub(crate) fn split_before(entries: &[u64], memory: usize, granule: u32) -> Option<(Entry, &[u64])> {
+    let (&entry, rest) = entries.split_first()?;
+    let entry = Entry::unpack(entry);
     (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, rest))
 }
 
+impl Entry {
+    /// As one word, for a snapshot.
+    pub(crate) fn pack(self) -> u64 {
+        u64::from(self.memory) << 48 | u64::from(self.granule) << 16 | u64::from(self.mask)
+    }
+
+    pub(crate) fn unpack(word: u64) -> Self {
+        Self { memory: (word >> 48) as u16, granule: (word >> 16) as u32, mask: word as u8 }
+    }
+}
+
+/// The bytes of a line, as a snapshot keeps them.
+pub(crate) type Line = [u64; LINE / 8];
+
+fn line_of(bytes: &[u8; LINE]) -> Line {
+    let (words, _) = bytes.as_chunks::<8>();
+    std::array::from_fn(|i| u64::from_ne_bytes(words[i]))
+}
+
+fn write_line(slot: &mut [u8; LINE], line: &Line) {
+    let (words, _) = slot.as_chunks_mut::<8>();
+    for (to, from) in words.iter_mut().zip(line) {
+        *to = from.to_ne_bytes();
+    }
+}
+
 /// Writes the lines of an entry; returns the lines of the next.
-pub(crate) fn overlay<'l>(bytes: &mut [u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+pub(crate) fn overlay<'l>(bytes: &mut [u8], entry: Entry, lines: &'l [Line]) -> &'l [Line] {
     let (granules, _) = bytes.as_chunks_mut::<GRANULE>();
     let (slots, _) = granules[entry.granule as usize].as_chunks_mut::<LINE>();
     let mut mask = entry.mask;
     let (mine, rest) = lines.split_at(mask.count_ones() as usize);
     for line in mine {
-        slots[mask.trailing_zeros() as usize] = *line;
+        write_line(&mut slots[mask.trailing_zeros() as usize], line);
         mask &= mask - 1;
     }
     rest
 }
 
 /// Makes a whole granule equal to the image but for the lines of its entry.
-pub(crate) fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: &Entry, lines: &'l [[u8; LINE]]) -> &'l [[u8; LINE]] {
+pub(crate) fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: Entry, lines: &'l [Line]) -> &'l [Line] {
     if entry.mask != u8::MAX {
         let start = entry.granule as usize * GRANULE;
         reset(bytes, image, start, start + GRANULE);
@@ -104,8 +131,8 @@ pub(crate) fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bo
 
 /// Keeps the lines of a granule that differ from the image; says whether there were any.
 pub(crate) fn keep(
-    entries: &mut Vec<Entry>,
-    lines: &mut Vec<[u8; LINE]>,
+    entries: &mut Vec<u64>,
+    lines: &mut Vec<Line>,
     memory: usize,
     granule: u32,
     bytes: &[u8],
@@ -119,7 +146,7 @@ pub(crate) fn keep(
         for nth in 0..LINES {
             if now[nth] != before[nth] {
                 mask |= 1 << nth;
-                lines.push(now[nth]);
+                lines.push(line_of(&now[nth]));
             }
         }
     };
@@ -130,7 +157,7 @@ pub(crate) fn keep(
         compare(&padded(bytes, start), &padded(image, start));
     }
     if mask != 0 {
-        entries.push(Entry { granule, memory: memory as u16, mask });
+        entries.push(Entry { granule, memory: memory as u16, mask }.pack());
     }
     mask != 0
 }

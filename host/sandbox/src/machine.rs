@@ -7,7 +7,6 @@ use host_model::machine::{
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, Text};
-use crate::context::Phase;
 use crate::instance::{Live, StartError};
 use crate::limits::Sabotage;
 use crate::plugin::PluginParts;
@@ -98,7 +97,7 @@ impl GuestMachine {
     /// Prepares for a call that only reads the state.
     fn read(&mut self, function: &'static str) -> &mut Live {
         let live = self.live();
-        live.begin(Phase::Reading(function), &[], false);
+        live.context().begin_reading(function);
         live
     }
 
@@ -186,7 +185,7 @@ impl Machine for GuestMachine {
         effects.choices.clear();
         effects.log.clear();
         let keep_log = self.keep_log;
-        self.live().begin(Phase::Handler, script, keep_log);
+        self.live().context().begin_handler(script, keep_log);
         let result = self.run(input);
         let context = self.live().context();
         std::mem::swap(&mut effects.choices, &mut context.choices);

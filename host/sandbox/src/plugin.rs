@@ -10,7 +10,7 @@ use wasmtime::component::InstancePre;
 use crate::abi::About;
 use crate::cache;
 use crate::check::{self, Interfaces};
-use crate::context::{Context, Phase};
+use crate::context::Context;
 use crate::error::LoadError;
 use crate::image::Images;
 use crate::inspect::Inspection;
@@ -160,7 +160,7 @@ fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
     if live.functions.about.is_none() {
         return Ok(None);
     }
-    live.begin(Phase::Reading("about"), &[], false);
+    live.context().begin_reading("about");
     let result = live.call("about", |f| f.about.as_ref().expect("checked above"), ());
     result.map(|(about,)| Some(about)).map_err(|fault| LoadError::Start { fault })
 }

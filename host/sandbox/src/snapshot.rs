@@ -11,7 +11,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::image::{Base, Image, Images, Reference};
-use crate::lines::{Entry, LINE, keep, overhang_differs, overlay, replace, reset, scan, split_before};
+use crate::lines::{Entry, Line, keep, overhang_differs, overlay, padded, replace, reset, scan, split_before};
 use crate::memory::Region;
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
 /// A captured local state.
@@ -25,14 +25,15 @@ pub(crate) struct Delta {
     /// Bytes of each data memory.
     sizes: Arc<[usize]>,
     /// Ascending by memory and granule.
-    entries: Box<[Entry]>,
-    lines: Box<[[u8; LINE]]>,
+    entries: usize,
+    /// The packed entries, then their lines: one allocation.
+    content: Box<[u64]>,
 }
 
 impl Delta {
     /// Bytes that the snapshot keeps.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.entries) + size_of_val(&*self.lines)
+        size_of::<Self>() + size_of_val(&*self.content)
     }
 
     /// Bytes of each data memory.
@@ -67,23 +68,26 @@ pub(crate) struct Memories {
     /// The image of the base.
     image: Arc<Image>,
     last_sizes: Arc<[usize]>,
+    /// For each data memory, the granules that are marked; up to date while `scanned`.
+    dirty: Vec<Vec<u32>>,
+    scanned: bool,
     /// Kept to spare allocations.
-    dirty: Vec<u32>,
-    entries: Vec<Entry>,
-    lines: Vec<[u8; LINE]>,
+    entries: Vec<u64>,
+    lines: Vec<Line>,
 }
 
 impl Memories {
     /// The memories of a fresh instance; `images` are empty for the first instance of a plugin.
     pub(crate) fn new(data: Vec<Data>, cells: Vec<Cells>, images: Arc<Images>) -> Self {
         let mut memories = Self {
+            dirty: vec![Vec::new(); data.len()],
+            scanned: false,
             data,
             cells,
             image: Arc::clone(&images.pristine),
             images,
             base: Base::Pristine,
             last_sizes: Arc::new([]),
-            dirty: Vec::new(),
             entries: Vec::new(),
             lines: Vec::new(),
         };
@@ -130,6 +134,7 @@ impl Memories {
                 marks[granule as usize] = 1;
             }
         }
+        self.scanned = false;
         self.base = base;
         self.image = match base {
             Base::Pristine => Arc::clone(&self.images.pristine),
@@ -174,14 +179,28 @@ impl Memories {
     }
 
     fn clear_marks(&mut self) {
-        for data in &self.data {
+        self.scan();
+        for (data, dirty) in self.data.iter().zip(&self.dirty) {
             let (_, marks) = open(data);
-            let mut dirty = std::mem::take(&mut self.dirty);
-            scan(marks, &mut dirty);
-            for &granule in &dirty {
+            for &granule in dirty {
                 marks[granule as usize] = 0;
             }
-            self.dirty = dirty;
+        }
+        self.touch();
+    }
+
+    /// Says that Wasm is going to run, or that marks change otherwise.
+    pub(crate) fn touch(&mut self) {
+        self.scanned = false;
+    }
+
+    /// Brings the lists of marked granules up to date.
+    fn scan(&mut self) {
+        if !self.scanned {
+            for (data, dirty) in self.data.iter().zip(&mut self.dirty) {
+                scan(open(data).1, dirty);
+            }
+            self.scanned = true;
         }
     }
 
@@ -190,6 +209,7 @@ impl Memories {
         if nodes != 0 && self.base == Base::Pristine {
             self.prefer_reference();
         }
+        self.scan();
         self.entries.clear();
         self.lines.clear();
         for index in 0..self.data.len() {
@@ -203,26 +223,32 @@ impl Memories {
             nodes,
             base: self.base,
             sizes: self.shared_sizes(),
-            entries: self.entries.as_slice().into(),
-            lines: self.lines.as_slice().into(),
+            entries: self.entries.len(),
+            content: self.content(),
         }
+    }
+
+    fn content(&self) -> Box<[u64]> {
+        let mut content = Vec::with_capacity(self.entries.len() + self.lines.as_flattened().len());
+        content.extend_from_slice(&self.entries);
+        content.extend_from_slice(self.lines.as_flattened());
+        content.into_boxed_slice()
     }
 
     fn capture_data(&mut self, index: usize) {
         let (bytes, marks) = open(&self.data[index]);
         let image = &self.image.data[index];
-        scan(marks, &mut self.dirty);
+        let dirty = &mut self.dirty[index];
         let mut at = 0;
-        while let Some(&granule) = self.dirty.get(at) {
+        while let Some(&granule) = dirty.get(at) {
             at += 1;
-            let differs = keep(&mut self.entries, &mut self.lines, index, granule, bytes, image);
-            if !differs {
-                marks[granule as usize] = 0;
-            }
+            // A mark without a difference stays: it costs less than to forget it.
+            keep(&mut self.entries, &mut self.lines, index, granule, bytes, image);
             let next = granule as usize + 1;
-            if self.dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
+            if dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
+                // Listed next, it is kept next.
                 marks[next] = 1;
-                keep(&mut self.entries, &mut self.lines, index, next as u32, bytes, image);
+                dirty.insert(at, next as u32);
             }
         }
     }
@@ -241,14 +267,12 @@ impl Memories {
     /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
     pub(crate) fn restore(&mut self, delta: Option<&Delta>, with_globals: bool) {
         self.rebase(delta.map_or(Base::Pristine, |delta| delta.base));
-        let (mut entries, mut lines) = match delta {
-            Some(delta) => (&*delta.entries, &*delta.lines),
-            None => (&[][..], &[][..]),
-        };
+        let (mut entries, words) = delta.map_or((&[][..], &[][..]), |delta| delta.content.split_at(delta.entries));
+        let (mut lines, _) = words.as_chunks();
+        self.scan();
         for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
             let (bytes, marks) = open(data);
-            scan(marks, &mut self.dirty);
-            for &granule in &self.dirty {
+            for &granule in &self.dirty[index] {
                 // Entries and dirty granules both ascend: write what comes before, so that no overhang undoes it.
                 while let Some((entry, rest)) = split_before(entries, index, granule) {
                     marks[entry.granule as usize] = 1;
@@ -256,8 +280,8 @@ impl Memories {
                     entries = rest;
                 }
                 let start = granule as usize * GRANULE;
-                match entries.split_first() {
-                    Some((entry, rest)) if usize::from(entry.memory) == index && entry.granule == granule => {
+                match split_before(entries, index, granule + 1) {
+                    Some((entry, rest)) => {
                         lines = replace(bytes, image, entry, lines);
                         entries = rest;
                     }
@@ -278,16 +302,18 @@ impl Memories {
         if with_globals {
             self.restore_cells(entries, lines);
         }
+        self.touch();
     }
 
-    fn restore_cells(&self, entries: &[Entry], mut lines: &[[u8; LINE]]) {
+    fn restore_cells(&self, entries: &[u64], mut lines: &[Line]) {
         for (cells, image) in self.cells.iter().zip(&self.image.cells) {
             // SAFETY: see `Memories`; the slice does not outlive the loop's body.
             let bytes = unsafe { cells.bytes.bytes_mut() };
             let range = CELLS_START as usize..cells.end;
             bytes[range.clone()].copy_from_slice(&image[range]);
         }
-        for entry in entries {
+        for &entry in entries {
+            let entry = Entry::unpack(entry);
             let cells = &self.cells[usize::from(entry.memory) - self.data.len()];
             // SAFETY: as above.
             let bytes = unsafe { cells.bytes.bytes_mut() };
@@ -302,7 +328,10 @@ impl Memories {
             let (bytes, marks) = open(data);
             for (granule, chunk) in bytes.chunks(GRANULE).enumerate() {
                 let start = granule * GRANULE;
-                let same = (0..chunk.len()).all(|i| chunk[i] == image.get(start + i).copied().unwrap_or(0));
+                let same = match image.get(start..start + GRANULE) {
+                    Some(image) => chunk == image,
+                    None => *chunk == padded(image, start),
+                };
                 assert!(
                     same || marks[granule] != 0,
                     "memory {index} differs at {start:#x} from the base without a mark",
