@@ -3,5 +3,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
+//! | `cli` | the command line: results, exit codes, bad input |
+//! | `structure` | what the documents promise about the tree itself |
 
 mod agreement;
+mod cli;
+mod structure;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use host_model::machine::FaultKind;
 use host_model::replay::{Replay, ReplayError, StepReport};
-use host_model::trace::{Finding, Trace, TraceEvent, TraceStep};
+use host_model::trace::{Finding, Hex, Trace, TraceEvent, TraceStep};
 use serde_json::{Value, json};
 
 use crate::args::ReplayArguments;
@@ -158,7 +158,7 @@ impl Shown {
             }
             self.text.push_str(&format!("  node {node}{}\n", describe::choices(&report.effects.choices)));
             self.describe(node, &report, "    ");
-            let value = self.to_json(node, &report, json!({ "node": node }));
+            let value = self.with_effects(node, &report, json!({ "node": node }));
             self.init.push(value);
             self.states[node] = report.state;
         }
@@ -179,11 +179,11 @@ impl Shown {
         let node = step.node as usize;
         self.describe(node, &report, &" ".repeat(width + 2));
         let message = match &step.event {
-            TraceEvent::Deliver { payload, .. } => Some(self.describer.message(&payload.0)),
+            TraceEvent::Deliver { payload, .. } => self.describer.message_json(&payload.0),
             TraceEvent::Local { .. } => None,
         };
         let head = json!({ "step": number, "node": node, "text": event, "event": step.event, "message": message });
-        let value = self.to_json(node, &report, head);
+        let value = self.with_effects(node, &report, head);
         self.steps.push(value);
         self.states[node] = report.state;
     }
@@ -210,24 +210,20 @@ impl Shown {
     }
 
     /// Adds what a handler did to an object.
-    fn to_json(&mut self, node: usize, report: &StepReport, mut head: Value) -> Value {
+    fn with_effects(&mut self, node: usize, report: &StepReport, mut head: Value) -> Value {
         let mut sent = Vec::new();
         for envelope in &report.effects.sent {
-            let message = self.describer.message(&envelope.payload);
-            let payload = host_model::trace::Hex(envelope.payload.clone());
+            let message = self.describer.message_json(&envelope.payload);
+            let payload = Hex(envelope.payload.clone());
             sent.push(json!({ "to": envelope.to, "message": message, "payload": payload }));
         }
-        let description = report
-            .description
-            .as_ref()
-            .map(|text| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::String(text.clone())));
         head["choices"] = json!(report.effects.choices);
         head["sent"] = json!(sent);
         head["log"] = json!(report.effects.log);
         head["fault"] = json!(report.fault);
         head["changed"] = json!(report.state.is_some() && self.states[node] != report.state);
-        head["state"] = json!(report.state.clone().map(host_model::trace::Hex));
-        head["description"] = json!(description);
+        head["state"] = json!(report.state.clone().map(Hex));
+        head["description"] = json!(report.description.as_deref().map(describe::parsed));
         head
     }
 

@@ -52,7 +52,7 @@ impl RunReport {
             Some(_) => format!("{key}={value}"),
             None => format!("{key}={value} (default)"),
         });
-        let parameters = list(parameters.collect());
+        let parameters = list(&parameters.collect::<Vec<_>>());
         let start = match &assumed.prefix {
             None => "after init".to_owned(),
             Some(prefix) => format!("after {} of {}", count(prefix.steps as u64, "step"), prefix.trace),
@@ -79,7 +79,7 @@ impl RunReport {
             bounds.time_seconds.map(|seconds| format!("{seconds} s")),
             bounds.memory_bytes.map(bytes),
         ];
-        list(parts.into_iter().flatten().collect())
+        list(&parts.into_iter().flatten().collect::<Vec<_>>())
     }
 
     fn properties_text(&self) -> String {
@@ -130,6 +130,6 @@ fn replay(violation: &ViolationReport) -> Option<String> {
     Some(format!("trace in {trace}; replay it with\n{replay}\n"))
 }
 
-fn list(parts: Vec<String>) -> String {
+fn list(parts: &[String]) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }

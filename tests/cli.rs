@@ -1,0 +1,134 @@
+//! The command line, run in this process with streams and a folder of its own.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `results` | verdicts and counts on the bundled plugins |
+//! | `faults` | guests that misbehave |
+//! | `traces` | from a violation to its replay, and searches that begin after a trace |
+//! | `bad_input` | every wrong file, option and trace: exit code and sentence |
+
+mod bad_input;
+mod faults;
+mod results;
+mod traces;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use host::Environment;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a command did.
+#[derive(Debug)]
+struct Ran {
+    code: u8,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    /// The one JSON object on standard output.
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// Asserts the exit code; returns itself for more.
+    #[track_caller]
+    fn exits(self, code: u8) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    /// Asserts that standard error is one sentence with these words, and at most one line of help.
+    #[track_caller]
+    fn says(self, words: &[&str]) -> Self {
+        let lines: Vec<&str> = self.err.lines().collect();
+        assert!(lines.first().is_some_and(|line| line.starts_with("error: ")), "{self:?}");
+        assert!(lines.iter().skip(1).all(|line| line.starts_with("help: ")) && lines.len() <= 2, "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "no {word:?} in {self:?}");
+        }
+        self
+    }
+}
+
+/// A folder to run commands in, empty at first.
+struct Place {
+    folder: TempDir,
+    interrupted: bool,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: TempDir::new().expect("a temporary folder"), interrupted: false }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Puts a file there.
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.path(name), content).expect("a temporary folder can be written");
+        self
+    }
+
+    /// Runs one command line without the name of the program.
+    fn host<S: AsRef<str>>(&self, arguments: &[S]) -> Ran {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut environment = Environment {
+            stdout: &mut out,
+            stderr: &mut err,
+            stderr_is_terminal: false,
+            directory: self.folder.path().to_owned(),
+            cache: host::default_cache(),
+            interrupted: Arc::new(AtomicBool::new(self.interrupted)),
+        };
+        let words = std::iter::once("host").chain(arguments.iter().map(AsRef::as_ref));
+        let code = host::run(words.map(OsString::from), &mut environment);
+        let text = |bytes| String::from_utf8(bytes).expect("output is text");
+        Ran { code, out: text(out), err: text(err) }
+    }
+
+    /// `host run` of a bundled plugin with `--json`.
+    #[track_caller]
+    fn run_json(&self, plugin: &str, options: &[&str]) -> Value {
+        let ran = self.host(&[&["run", bundled(plugin), "--json"], options].concat());
+        let json = ran.json();
+        assert_eq!(json["exit_code"], ran.code, "{ran:?}");
+        json
+    }
+
+    /// The names of what is there.
+    fn list(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("the folder is there");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The folder of a bundled plugin.
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
+}
+
+/// The component of a bundled plugin; all are built when the first is asked for.
+fn bundled(name: &str) -> &'static str {
+    static BUILT: OnceLock<BTreeMap<&'static str, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let build = |name| {
+            let built = host_build::build(&folder(name), &host_build::Options::default(), &mut |_| {});
+            let wasm = built.unwrap_or_else(|error| panic!("cannot build {name}: {error}")).wasm;
+            (name, wasm.to_str().expect("the path of this repository is text").to_owned())
+        };
+        ["fanout", "paxos", "query", "tree"].map(build).into()
+    });
+    &built[name]
+}

@@ -1,0 +1,195 @@
+//! Every wrong file, option and trace: the exit code, and one sentence that names the thing.
+
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+
+use super::{Place, bundled};
+
+#[test]
+fn a_wrong_file_is_named_with_what_is_wrong() {
+    let cases: [(&str, Vec<u8>, &str); 17] = [
+        ("empty.wasm", fixtures::empty_file(), "empty"),
+        ("text.wasm", fixtures::text_file(), "text"),
+        ("elf.wasm", fixtures::not_wasm(), "not webassembly"),
+        ("truncated.wasm", fixtures::truncated(), "cut off"),
+        ("core.wasm", fixtures::core_module(), "core module"),
+        ("bare.wasm", fixtures::no_exports(), "does not export"),
+        ("wasi.wasm", fixtures::imports_wasi(), "wasi:clocks/monotonic-clock@0.2.0"),
+        ("import.wasm", fixtures::imports_unknown(), "acme:tools/dice@1.0.0"),
+        ("version.wasm", fixtures::wrong_version(), "@0.2.0"),
+        ("type.wasm", fixtures::wrong_type(), "serialize"),
+        ("function.wasm", fixtures::missing_function(), "serialize"),
+        ("loop.wasm", fixtures::loops_at_start(), "starts"),
+        ("trap.wasm", fixtures::traps_at_start(), "starts"),
+        ("memory.wasm", fixtures::huge_memory(), "memory"),
+        ("table.wasm", fixtures::huge_table(), "table"),
+        ("memory64.wasm", fixtures::memory64(), "64-bit"),
+        ("bomb.wasm", fixtures::memory_bomb_at_start(), "memory"),
+    ];
+    let place = Place::new();
+    for (name, bytes, words) in cases {
+        place.put(name, bytes);
+        for command in [&["run", name, "--nodes", "2"][..], &["inspect", name]] {
+            let ran = place.host(command).exits(150);
+            assert_eq!(ran.out, "");
+            ran.says(&[&format!("cannot load {name}"), words]);
+        }
+        std::fs::remove_file(place.path(name)).expect("writable");
+    }
+    assert_eq!(place.list(), [""; 0]);
+}
+
+#[test]
+fn a_path_that_leads_to_no_plugin_is_named() {
+    let place = Place::new();
+    place.put("a file", "x");
+    std::fs::create_dir(place.path("folder")).expect("writable");
+    place.host(&["run", "none.wasm"]).exits(150).says(&["none.wasm"]);
+    place.host(&["inspect", "none"]).exits(150).says(&["none"]);
+    place.host(&["run", "folder"]).exits(150).says(&["folder", "Cargo.toml"]);
+    place.host(&["build", "none"]).exits(150).says(&["there is no folder none"]);
+    place.host(&["build", "a file"]).exits(150).says(&["there is no folder a file"]);
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_ends_with_2() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 16] = [
+        (&["run"], "<PLUGIN>"),
+        (&["fly"], "fly"),
+        (&["run", "x", "--algo", "magic"], "magic"),
+        (&["run", "x", "--nodes", "0"], "--nodes"),
+        (&["run", "x", "--nodes", "5000000000"], "--nodes"),
+        (&["run", "x", "--nodes", "three"], "three"),
+        (&["run", "x", "--set", "proposers"], "KEY=VALUE"),
+        (&["run", "x", "--set", "=2"], "KEY=VALUE"),
+        (&["run", "x", "--set", "a=1\nb=2"], "KEY=VALUE"),
+        (&["run", "x", "--network", "telegraph"], "telegraph"),
+        (&["run", "x", "--depth", "-1"], "-1"),
+        (&["run", "x", "--states", "0"], "--states"),
+        (&["run", "x", "--time", "60"], "with a unit"),
+        (&["run", "x", "--memory", "0GiB"], "more than zero"),
+        (&["run", "x", "--resets", "1"], "--resets"),
+        (&["run", "x", "--any-plugin"], "--prefix"),
+    ];
+    for (arguments, words) in cases {
+        let ran = place.host(arguments).exits(2);
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(words), "no {words:?} in {ran:?}");
+        assert_eq!(ran.out, "");
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_end_with_151() {
+    let place = Place::new();
+    place.put("a file", "x").put("refuses.wasm", fixtures::refuses_config()).put("guest.wasm", fixtures::ping_pong());
+    let run = |options: &[&str]| place.host(&[&["run", bundled("paxos")], options].concat()).exits(151);
+    run(&["--depth", "3"]).says(&["lmc-opt has no bound `--depth`", "bdfs, unfold"]);
+    run(&["--algo", "lmc", "--states", "3"]).says(&["--states"]);
+    run(&["--set", "colour=red"]).says(&["paxos has no parameter `colour`", "proposers, init, bug"]);
+    run(&["--set", "bug=none", "--set", "bug=none"]).says(&["`--set bug` is given twice"]);
+    run(&["--set", "proposers=many"]).says(&["paxos", "proposers"]);
+    run(&["--set", "proposers=4"]).says(&["proposers", "3 nodes"]);
+    run(&["--set", "bug="]).says(&["bug"]);
+    run(&["--out", "a file"]).says(&["`--out a file` is a file"]);
+    place.host(&["run", "guest.wasm"]).exits(151).says(&["guest does not say how many nodes it wants", "--nodes"]);
+    place.host(&["run", "refuses.wasm", "--nodes", "2"]).exits(151).says(&["refuses"]);
+    place.host(&["run", bundled("tree"), "--set", "x=1"]).exits(151).says(&["it has no parameters at all"]);
+}
+
+#[test]
+fn an_error_is_an_object_too_where_json_is_asked_for() {
+    let ran = Place::new().host(&["run", "none.wasm", "--json"]).exits(150);
+    assert_eq!((&ran.json()["result"], &ran.json()["exit_code"]), (&json!("error"), &json!(150)));
+    assert!(ran.json()["error"]["message"].as_str().is_some_and(|message| message.contains("none.wasm")));
+    ran.says(&["none.wasm"]);
+}
+
+/// A trace of ping-pong: node 0 goes, node 1 receives.
+fn trace() -> Value {
+    json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest" },
+        "scenario": { "nodes": 2, "parameters": {}, "network": "unordered" },
+        "steps": [
+            { "node": 0, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" } },
+            { "node": 1, "event": { "kind": "deliver", "from": 0, "payload": "01" } },
+        ],
+    })
+}
+
+#[test]
+fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
+    let place = Place::new();
+    let check = |content: &str, words: &[&str]| {
+        place.put("guest.wasm", fixtures::ping_pong()).put("t.json", content);
+        let words = [&["t.json"], words].concat();
+        place.host(&["replay", "t.json", "--plugin", "guest.wasm"]).exits(151).says(&words);
+        place.host(&["run", "guest.wasm", "--prefix", "t.json"]).exits(151).says(&words);
+    };
+    check("", &["is not JSON", "line 1 column 0"]);
+    check("{\n  \"trace_version\": 1,", &["is not JSON", "line 2"]);
+    check("\u{0}\u{1}", &["is not JSON"]);
+    check("[]", &["line 1"]);
+    check("{}", &["trace_version"]);
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut trace = trace();
+        change(&mut trace);
+        trace.to_string()
+    };
+    check(&changed(&|trace| trace["trace_version"] = json!(2)), &["trace format 2", "understands 1"]);
+    check(&changed(&|trace| trace["trace_version"] = json!("1")), &["line 1 column"]);
+    check(&changed(&|trace| trace["extra"] = json!(1)), &["unknown field `extra`", "line 1 column"]);
+    check(&changed(&|trace| trace["steps"][0]["event"]["kind"] = json!("fly")), &["fly", "line 1 column"]);
+    check(&changed(&|trace| trace["steps"][1]["event"]["payload"] = json!("0g")), &["0g"]);
+    check(&changed(&|trace| trace["scenario"]["network"] = json!("telegraph")), &["telegraph"]);
+    check(&changed(&|trace| trace["scenario"]["nodes"] = json!(0)), &["0 nodes"]);
+    check(&changed(&|trace| trace["scenario"]["nodes"] = json!(4_000_000_000_u32)), &["4000000000 nodes"]);
+    check(&changed(&|trace| trace["scenario"]["parameters"]["a\nb"] = json!("1")), &["line break"]);
+    check(&changed(&|trace| trace["init_choices"] = json!([[]])), &["choices in `init` for 1 nodes of 2"]);
+    place.host(&["replay", "none.json", "--plugin", "guest.wasm"]).exits(151).says(&["none.json"]);
+    place.host(&["replay", ".", "--plugin", "guest.wasm"]).exits(151).says(&["it is a folder"]);
+}
+
+#[test]
+fn a_trace_that_cannot_happen_is_named_with_its_step() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let check = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        let mut trace = trace();
+        change(&mut trace);
+        place.put("t.json", trace.to_string());
+        let words = [&["t.json"], words].concat();
+        place.host(&["replay", "t.json", "--plugin", "guest.wasm"]).exits(151).says(&words);
+        place.host(&["run", "guest.wasm", "--algo", "bdfs", "--prefix", "t.json"]).exits(151).says(&words);
+    };
+    check(&|trace| trace["steps"][1]["event"]["payload"] = json!("02"), &["step 2", "in flight"]);
+    check(&|trace| trace["steps"][0]["event"]["name"] = json!("stop"), &["step 1", "`stop`"]);
+    check(&|trace| trace["steps"][1]["node"] = json!(7), &["step 2", "node 7"]);
+    check(&|trace| trace["steps"][0]["choices"] = json!([{ "picked": 5, "alternatives": 2 }]), &["step 1", "choices"]);
+    check(&|trace| trace["steps"][0]["sent"] = json!([]), &["step 1"]);
+}
+
+#[test]
+fn a_trace_whose_finding_is_not_there_does_not_replay() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let mut trace = trace();
+    trace["finding"] = json!({ "what": "property", "name": "bounded", "kind": "always", "message": "too large" });
+    place.put("t.json", trace.to_string());
+    let ran = place.host(&["replay", "t.json", "--plugin", "guest.wasm"]).exits(151);
+    ran.says(&["every property holds, but the trace says that bounded is violated: too large"]);
+    let mut trace = self::trace();
+    trace["steps"][1]["state"] = json!("ffff");
+    place.put("t.json", trace.to_string());
+    place.host(&["replay", "t.json", "--plugin", "guest.wasm"]).exits(151).says(&["step 2 differs"]);
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_told_beside_the_violation() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps()).put("a file", "x");
+    let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "a file/below"]).exits(14);
+    assert!(ran.out.starts_with("violation: trap of node 0"), "{ran:?}");
+    ran.says(&["cannot write the trace a file/below/trace.json"]);
+}

@@ -1,0 +1,117 @@
+//! Guests that misbehave: findings with a trace that replays, and the host lives on.
+
+use host_sandbox::fixtures::{self, Guest};
+use serde_json::json;
+
+use super::Place;
+
+/// Checks a guest with two nodes under every strategy: each finds a fault of this kind, and its trace replays.
+#[track_caller]
+fn finds(component: &[u8], kind: &str, words: &str) {
+    let place = Place::new();
+    place.put("guest.wasm", component);
+    for algo in ["bdfs", "lmc", "unfold"] {
+        let run = ["run", "guest.wasm", "--nodes", "2", "--algo", algo, "--out", algo, "--json"];
+        let result = place.host(&run).exits(14).json();
+        let violation = &result["violations"][0];
+        assert_eq!((&result["result"], &violation["kind"]), (&json!("violation"), &json!(kind)), "{result:#}");
+        assert!(violation["message"].as_str().is_some_and(|message| message.contains(words)), "{result:#}");
+        let trace = violation["trace"].as_str().expect("a trace is written");
+        let ran = place.host(&["replay", trace, "--plugin", "guest.wasm"]).exits(14);
+        assert!(ran.out.contains("replayed: ") && ran.out.contains(words), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_in_a_handler_is_a_finding() {
+    finds(&fixtures::traps(), "trap", "unreachable");
+    finds(&fixtures::panics(), "trap", "panic");
+    finds(&fixtures::loops(), "divergence", "fuel");
+    finds(&fixtures::memory_bomb(), "memory-limit", "memory");
+    finds(&fixtures::amplified_output(), "output-limit", "bytes");
+    finds(&fixtures::many_messages(), "output-limit", "messages");
+    finds(&fixtures::wrong_node(), "malformed", "node 7");
+    finds(&fixtures::chooses_for_ever(), "choose", "choose");
+    finds(&fixtures::writes_table(), "trap", "table");
+}
+
+#[test]
+fn what_goes_wrong_in_any_other_function_is_a_finding() {
+    for function in ["init", "serialize", "local-events", "view"] {
+        finds(&looping(function), "divergence", function);
+    }
+    finds(&fixtures::malformed_string(), "malformed", "local-events");
+    finds(&fixtures::huge_output(), "output-limit", "serialize");
+}
+
+#[test]
+fn a_property_that_cannot_be_evaluated_is_an_error_of_its_own() {
+    let place = Place::new();
+    place.put("guest.wasm", looping("invariant"));
+    for algo in ["bdfs", "lmc", "unfold"] {
+        let run = ["run", "guest.wasm", "--nodes", "2", "--algo", algo, "--out", algo];
+        let result = place.host(&[&run[..], &["--json"]].concat()).exits(75).json();
+        assert_eq!((&result["result"], &result["violations"][0]["kind"]), (&json!("error"), &json!("broken")));
+        assert_eq!(result["properties"][0]["status"], "broken");
+        let ran = place.host(&run).exits(75);
+        assert!(ran.out.starts_with("error: claim cannot be evaluated"), "{ran:?}");
+        let ran = place.host(&["replay", &format!("{algo}/trace.json"), "--plugin", "guest.wasm"]).exits(75);
+        assert!(ran.out.contains("replayed: claim cannot be evaluated"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_plugin_that_cannot_list_its_properties_is_not_loaded() {
+    let place = Place::new();
+    place.put("guest.wasm", looping("properties"));
+    place.host(&["run", "guest.wasm", "--nodes", "2"]).exits(150).says(&["guest.wasm", "properties"]);
+}
+
+#[test]
+fn every_answer_of_choose_is_an_event_that_replays() {
+    let place = Place::new();
+    let choosing = "(drop (call $choose (i32.const 3))) (if (call $choose (i32.const 2)) (then unreachable)) \
+         (call $list (i32.const 0) (i32.const 0))";
+    place.put("guest.wasm", Guest { local: choosing.into(), ..Guest::default() }.component());
+    let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--out", "found"]).exits(14);
+    assert!(ran.out.contains("node 0: go (internal), choosing 0 of 3, 1 of 2\n"), "{ran:?}");
+    let ran = place.host(&["replay", "found/trace.json", "--plugin", "guest.wasm"]).exits(14);
+    assert!(ran.out.contains("choosing 0 of 3, 1 of 2\n"), "{ran:?}");
+}
+
+#[test]
+fn what_a_plugin_says_cannot_move_the_cursor() {
+    let place = Place::new();
+    // The event is named with an escape character and a line break.
+    let events = fixtures::EVENT_GO.replace("0x6f67", "0x0a1b");
+    place.put("guest.wasm", Guest { events, local: "unreachable".into(), ..Guest::default() }.component());
+    let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--out", "found"]).exits(14);
+    assert!(!ran.out.contains('\u{1b}') && ran.out.contains(r"node 0: \u{1b}\n (internal)"), "{ran:?}");
+}
+
+/// A guest with one property, `claim`, and an endless loop in one function.
+fn looping(function: &str) -> Vec<u8> {
+    let mut guest = Guest {
+        fields: r#"(data (i32.const 512) "claim")"#.into(),
+        // A list of one record: the name's address and length, kind `always`, scope `system`.
+        properties: "
+            (i32.store (i32.const 2192) (i32.const 512))
+            (i32.store (i32.const 2196) (i32.const 5))
+            (i32.store8 (i32.const 2200) (i32.const 0))
+            (i32.store8 (i32.const 2201) (i32.const 1))
+            (call $list (i32.const 2192) (i32.const 1))"
+            .into(),
+        ..Guest::default()
+    };
+    let body = match function {
+        "init" => &mut guest.init,
+        "serialize" => &mut guest.serialize,
+        "local-events" => &mut guest.events,
+        "view" => &mut guest.view,
+        "invariant" => &mut guest.invariant,
+        "properties" => &mut guest.properties,
+        other => panic!("no function {other}"),
+    };
+    *body = "(loop $again (br $again)) unreachable".into();
+    guest.component()
+}

@@ -1,0 +1,217 @@
+//! Verdicts and counts on the bundled plugins. The counts are derived in the READMEs of the plugins.
+
+use serde_json::{Value, json};
+
+use super::{Place, bundled, folder};
+
+fn counts<'v>(json: &'v Value, names: &[&str]) -> Vec<&'v Value> {
+    names.iter().map(|name| &json["counts"][name]).collect()
+}
+
+#[test]
+fn paxos_has_the_counts_of_the_paper() {
+    let place = Place::new();
+    let of = ["global_states", "transitions", "system_states"];
+    let boot = place.run_json("paxos", &["--algo", "bdfs"]);
+    assert_eq!(boot["result"], "ok");
+    assert_eq!(counts(&boot, &of), [7_068, 37_012, 993]);
+    let event = place.run_json("paxos", &["--algo", "bdfs", "--set", "init=event"]);
+    assert_eq!(event["result"], "ok");
+    assert_eq!(counts(&event, &of), [15_648, 73_933, 1_069]);
+    assert_eq!(place.list(), [""; 0], "an ok run leaves no file");
+}
+
+#[test]
+fn local_model_checking_builds_no_system_state_of_correct_paxos() {
+    let result = Place::new().run_json("paxos", &[]);
+    assert_eq!((&result["result"], &result["algo"]), (&json!("ok"), &json!("lmc-opt")));
+    assert_eq!(counts(&result, &["system_states", "preliminary_violations"]), [0, 0]);
+}
+
+#[test]
+fn query_tree_and_fanout_have_their_counts() {
+    let place = Place::new();
+    let of = ["global_states", "transitions"];
+    assert_eq!(counts(&place.run_json("query", &["--algo", "bdfs"]), &of), [16, 24]);
+    assert_eq!(counts(&place.run_json("fanout", &["--algo", "bdfs", "--nodes", "10"]), &of), [1_024, 5_120]);
+    assert_eq!(place.run_json("tree", &["--algo", "bdfs"])["counts"]["global_states"], 9);
+    assert_eq!(place.run_json("tree", &["--algo", "lmc-gen"])["counts"]["system_states"], 4);
+}
+
+#[test]
+fn every_strategy_accepts_every_correct_plugin() {
+    let place = Place::new();
+    for plugin in ["fanout", "paxos", "query", "tree"] {
+        for algo in ["bdfs", "lmc", "lmc-opt", "unfold"] {
+            let result = place.run_json(plugin, &["--algo", algo, "--require-complete"]);
+            assert_eq!(result["result"], "ok", "{algo} on {plugin}");
+        }
+    }
+}
+
+#[test]
+fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
+    let result = Place::new().run_json("query", &["--algo", "bdfs"]);
+    let keys: Vec<&String> = result.as_object().expect("an object").keys().collect();
+    let expected = [
+        "result",
+        "end",
+        "exit_code",
+        "algo",
+        "plugin",
+        "scenario",
+        "assumed",
+        "counts",
+        "depth",
+        "seconds",
+        "memory_peak_bytes",
+        "properties",
+        "violations",
+    ];
+    // Keys are sorted here because this crate reads JSON into a sorted map; the text has them in this order.
+    let mut sorted = expected;
+    sorted.sort_unstable();
+    let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, sorted);
+    assert_eq!(result["end"], "space-exhausted");
+    assert_eq!(counts(&result, &["events", "preliminary_violations", "soundness_checks"]), [&Value::Null; 3]);
+    assert_eq!(result["scenario"], json!({ "nodes": 2, "parameters": {}, "network": "unordered" }));
+    assert!(result["plugin"]["digest"].as_str().is_some_and(|digest| digest.starts_with("blake3:")));
+}
+
+#[test]
+fn the_same_command_gives_the_same_result() {
+    let place = Place::new();
+    for algo in ["bdfs", "lmc", "lmc-gen", "unfold"] {
+        let run = || {
+            let mut result = place.run_json("paxos", &["--algo", algo]);
+            for key in ["seconds", "memory_peak_bytes"] {
+                result[key] = Value::Null;
+            }
+            result
+        };
+        assert_eq!(run(), run(), "{algo}");
+    }
+}
+
+#[test]
+fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
+    let ran = Place::new().host(&["run", bundled("paxos"), "--algo", "bdfs", "--set", "init=event"]).exits(0);
+    assert!(ran.out.starts_with("ok: "), "{ran:?}");
+    for line in [
+        "  global states  15,648\n",
+        "  transitions    73,933\n",
+        "  nodes       3\n",
+        "bug=none (default), init=event, proposers=1 (default)\n",
+        "  bounds      none\n",
+        "  chosen                       sometimes   reached\n",
+    ] {
+        assert!(ran.out.contains(line), "no {line:?} in {}", ran.out);
+    }
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn a_bound_makes_a_result_incomplete() {
+    let place = Place::new();
+    let two = ["--set", "proposers=2"];
+    let cases: [(&[&str], &str, &str); 6] = [
+        (&["--algo", "bdfs", "--depth", "3"], "depth-bound", "--depth"),
+        (&["--algo", "unfold", "--local-events", "0"], "local-event-bound", "--local-events"),
+        (&["--algo", "bdfs", "--states", "10"], "state-bound", "--states"),
+        (&["--algo", "bdfs", "--time", "20ms"], "time-bound", "--time"),
+        (&["--algo", "unfold", "--memory", "1MiB"], "memory-bound", "--memory"),
+        (&["--algo", "lmc", "--time", "20ms"], "time-bound", "--time"),
+    ];
+    for (options, end, option) in cases {
+        let options = [options, &two].concat();
+        let result = place.run_json("paxos", &options);
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!(end)), "{options:?}");
+        assert_eq!(result["exit_code"], 0);
+        assert_eq!(place.run_json("paxos", &[&options[..], &["--require-complete"]].concat())["exit_code"], 152);
+        let ran = place.host(&[&["run", bundled("paxos")], &options[..]].concat()).exits(0);
+        let verdict = ran.out.lines().next().expect("there is a verdict");
+        assert!(verdict.starts_with("incomplete: ") && verdict.contains(option), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_search_reports_what_it_has() {
+    let place = Place { interrupted: true, ..Place::new() };
+    let result = place.run_json("paxos", &["--algo", "bdfs", "--set", "proposers=2"]);
+    assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("interrupted")));
+    assert!(result["counts"]["transitions"].as_u64().is_some_and(|number| number > 0), "{result}");
+}
+
+#[test]
+fn progress_is_shown_on_request() {
+    let place = Place::new();
+    let arguments =
+        ["run", bundled("paxos"), "--algo", "bdfs", "--set", "proposers=2", "--time", "1300ms", "--progress"];
+    let ran = place.host(&arguments).exits(0);
+    assert!(ran.err.contains("   1 s: ") && ran.err.contains(" transitions, "), "{ran:?}");
+}
+
+#[test]
+fn a_folder_is_built_first_and_says_so() {
+    let place = Place::new();
+    let folder = folder("query");
+    let folder = folder.to_str().expect("text");
+    let ran = place.host(&["run", folder, "--algo", "bdfs"]).exits(0);
+    assert!(ran.out.starts_with("ok: ") && ran.err.starts_with("build: "), "{ran:?}");
+    assert_eq!(place.host(&["run", folder, "--quiet"]).exits(0).err, "");
+    let ran = place.host(&["build", folder]).exits(0);
+    assert!(ran.out.trim_end().ends_with("plugins/query.wasm"), "{ran:?}");
+}
+
+#[test]
+fn inspect_shows_what_a_plugin_is_made_of() {
+    let place = Place::new();
+    let ran = place.host(&["inspect", bundled("paxos")]).exits(0);
+    for words in ["paxos 0.1.0: Single-decree Paxos", "blake3:", "proposers=1", "agreement", "always, system scope"] {
+        assert!(ran.out.contains(words), "no {words:?} in {}", ran.out);
+    }
+    let json = place.host(&["inspect", bundled("paxos"), "--json"]).exits(0).json();
+    assert_eq!(json["about"]["nodes"], 3);
+    assert_eq!(json["optional"], json!(["defaults", "describe", "durable"]));
+    assert_eq!(json["modules"][0]["memories"][0]["pages_min"], 2, "128 KiB: the stack of a guest is small");
+}
+
+#[test]
+fn inspect_names_globals_tables_and_second_memories() {
+    use host_sandbox::fixtures;
+    let place = Place::new();
+    place.put("globals.wasm", fixtures::global_counter()).put("two.wasm", fixtures::two_memories());
+    let globals = place.host(&["inspect", "globals.wasm", "--json"]).exits(0).json();
+    assert!(globals["snapshot"]["captured_globals"].as_u64().is_some_and(|number| number > 0), "{globals}");
+    let two = place.host(&["inspect", "two.wasm", "--json"]).exits(0).json();
+    assert_eq!(two["modules"][0]["memories"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn list_names_strategies_and_plugins() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("plugins/ring")).expect("writable");
+    place.put("plugins/ring/Cargo.toml", "").put("plugins/ring/README.md", "# ring\n\nA token goes\nround. More.\n");
+    let ran = place.host(&["list"]).exits(0);
+    assert!(ran.out.contains("  plugins/ring  A token goes round.\n"), "{ran:?}");
+    let json = place.host(&["list", "--json"]).exits(0).json();
+    let names: Vec<&Value> = json["strategies"].as_array().expect("a list").iter().map(|row| &row["name"]).collect();
+    let table: Vec<&str> = host_search::table::STRATEGIES.iter().map(|strategy| strategy.name).collect();
+    assert_eq!(names, table);
+    assert_eq!(json["plugins"][0], json!({ "name": "ring", "path": "plugins/ring", "summary": "A token goes round." }));
+}
+
+#[test]
+fn help_teaches_exit_codes_and_examples() {
+    let place = Place::new();
+    for arguments in [&["--help"][..], &["run", "--help"], &["replay", "--help"]] {
+        let ran = place.host(arguments).exits(0);
+        assert!(ran.out.contains("Examples:\n"), "{ran:?}");
+        for (exit, meaning) in host::exit::TABLE {
+            assert!(ran.out.contains(&format!("{:>5}  {meaning}", exit.code())), "{meaning} in {ran:?}");
+        }
+    }
+    assert!(place.host(&["--version"]).exits(0).out.starts_with("host "));
+}

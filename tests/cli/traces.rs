@@ -1,0 +1,144 @@
+//! From a violation to its replay, and searches that begin after a trace.
+
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+
+use super::{Place, bundled};
+
+/// Paxos with the bug of the paper.
+const BUG: [&str; 4] = ["--set", "bug=last-response", "--set", "proposers=2"];
+
+/// Finds the violation of agreement; returns the place, the text, and the path of the trace.
+fn violation(algo: &str) -> (Place, String, String) {
+    let place = Place::new();
+    let ran = place.host(&[&["run", bundled("paxos"), "--algo", algo][..], &BUG].concat()).exits(12);
+    let last = ran.out.lines().last().expect("there is output").to_owned();
+    let trace = last.split(' ').nth(2).expect("host replay TRACE ...").to_owned();
+    (place, ran.out, trace)
+}
+
+fn read(place: &Place, name: &str) -> Value {
+    let text = std::fs::read_to_string(place.path(name)).expect("the trace is there");
+    assert!(text.ends_with("}\n"));
+    serde_json::from_str(&text).expect("a trace is JSON")
+}
+
+/// Writes the first steps of a trace as a start state.
+fn put_prefix(place: &Place, name: &str, trace: &Value, steps: usize) {
+    let mut prefix = trace.clone();
+    prefix.as_object_mut().expect("an object").remove("finding");
+    prefix["steps"].as_array_mut().expect("a list").truncate(steps);
+    place.put(name, prefix.to_string());
+}
+
+#[test]
+fn the_last_line_replays_the_violation() {
+    for algo in ["bdfs", "lmc", "unfold"] {
+        let (place, text, trace) = violation(algo);
+        assert!(text.starts_with("violation: agreement is violated: node "), "{text}");
+        let steps = read(&place, &trace)["steps"].as_array().expect("a list").len();
+        assert!(steps >= 18, "the shortest has 18 events, {algo} found one of {steps}");
+        assert!(algo == "lmc" || steps == 18, "{algo} promises the shortest, this has {steps}");
+        assert!(text.contains(&format!("\n  {steps}. node ")), "{text}");
+        let command: Vec<&str> = text.lines().last().expect("there is output").split(' ').collect();
+        let replayed = place.host(&command[1..]).exits(12);
+        assert!(replayed.out.trim_end().lines().last().expect("lines").starts_with("replayed: agreement is violated"));
+        assert!(replayed.out.contains("sends to nodes 0, 1, 2: Prepare {ballot: 1}"), "{}", replayed.out);
+        let json = place.host(&[&command[1..], &["--json"]].concat()).exits(12).json();
+        assert_eq!((&json["result"], json["steps"].as_array().map(Vec::len)), (&json!("replayed"), Some(steps)));
+        assert_eq!(place.list(), ["out"], "nothing but the trace is written");
+    }
+}
+
+#[test]
+fn the_folder_of_a_trace_is_named_after_its_content() {
+    let (one, _, trace) = violation("unfold");
+    let (other, _, again) = violation("unfold");
+    assert_eq!(trace, again);
+    assert!(trace.starts_with("out/paxos-unfold-") && trace.ends_with("/trace.json"), "{trace}");
+    assert_eq!(read(&one, &trace), read(&other, &again));
+}
+
+#[test]
+fn words_that_a_shell_takes_apart_are_quoted_in_the_last_line() {
+    let place = Place::new();
+    place.put("my guest.wasm", fixtures::traps());
+    let ran = place.host(&["run", "my guest.wasm", "--nodes", "1", "--out", "what's found"]).exits(14);
+    let last = ran.out.lines().last().expect("there is output");
+    assert_eq!(last, r"host replay 'what'\''s found/trace.json' --plugin 'my guest.wasm'");
+}
+
+#[test]
+fn a_search_after_a_prefix_finds_a_trace_from_the_start() {
+    let (place, _, trace) = violation("unfold");
+    put_prefix(&place, "live.json", &read(&place, &trace), 9);
+    for algo in ["bdfs", "lmc", "unfold"] {
+        let run = ["run", bundled("paxos"), "--algo", algo, "--prefix", "live.json", "--out", algo];
+        let ran = place.host(&run).exits(12);
+        assert!(ran.out.contains("18 steps: 9 of the prefix and 9 after it"), "{}", ran.out);
+        assert!(ran.out.contains("start       after 9 steps of live.json"), "{}", ran.out);
+        let json = place.host(&[&run[..], &["--json"]].concat()).exits(12).json();
+        assert_eq!(
+            (&json["violations"][0]["length"], &json["violations"][0]["prefix_length"]),
+            (&json!(18), &json!(9))
+        );
+        assert_eq!(json["scenario"]["parameters"], json!({ "bug": "last-response", "proposers": "2" }));
+        place.host(&["replay", &format!("{algo}/trace.json"), "--plugin", bundled("paxos")]).exits(12);
+    }
+}
+
+#[test]
+fn a_path_without_a_finding_replays_to_its_end() {
+    let (place, _, trace) = violation("unfold");
+    put_prefix(&place, "live.json", &read(&place, &trace), 9);
+    let ran = place.host(&["replay", "live.json", "--plugin", bundled("paxos")]).exits(0);
+    assert!(ran.out.ends_with("replayed: no property is violated at the end\n"), "{ran:?}");
+    put_prefix(&place, "all.json", &read(&place, &trace), 18);
+    let ran = place.host(&["replay", "all.json", "--plugin", bundled("paxos"), "--json"]).exits(12);
+    assert_eq!(ran.json()["result"], "violation");
+}
+
+#[test]
+fn options_that_repeat_the_prefix_are_fine_and_others_are_refused() {
+    let (place, _, trace) = violation("unfold");
+    put_prefix(&place, "live.json", &read(&place, &trace), 9);
+    let run = ["run", bundled("paxos"), "--algo", "unfold", "--prefix", "live.json"];
+    let with = |options: &[&str]| place.host(&[&run[..], options].concat());
+    with(&["--nodes", "3", "--set", "proposers=2", "--set", "init=boot", "--network", "unordered"]).exits(12);
+    with(&["--nodes", "4"]).exits(151).says(&["`--nodes 4` contradicts the prefix, which has 3"]);
+    with(&["--set", "proposers=1"]).exits(151).says(&["--set proposers=1", "proposers=2"]);
+    with(&["--set", "init=event"]).exits(151).says(&["--set init=event", "init=boot"]);
+}
+
+#[test]
+fn a_trace_of_another_build_is_refused_unless_told_otherwise() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps());
+    place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "found"]).exits(14);
+    // The same guest with a custom section at its end is another build.
+    let mut other = fixtures::traps();
+    other.extend([0, 2, 1, b'x']);
+    std::fs::create_dir(place.path("other")).expect("writable");
+    place.put("other/guest.wasm", other);
+    let replay = ["replay", "found/trace.json", "--plugin", "other/guest.wasm"];
+    place.host(&replay).exits(151).says(&["found/trace.json belongs to another build of guest", "--any-plugin"]);
+    place.host(&[&replay[..], &["--any-plugin"]].concat()).exits(14);
+    let prefix = ["run", "other/guest.wasm", "--prefix", "found/trace.json"];
+    place.host(&prefix).exits(151).says(&["belongs to another build of guest"]);
+
+    let mut trace = read(&place, "found/trace.json");
+    trace["plugin"].as_object_mut().expect("an object").remove("digest");
+    place.put("any.json", trace.to_string());
+    place.host(&["replay", "any.json", "--plugin", "other/guest.wasm"]).exits(14);
+    place.put("else.wasm", fixtures::traps());
+    let ran = place.host(&["replay", "any.json", "--plugin", "else.wasm"]).exits(151);
+    ran.says(&["any.json belongs to the plugin guest, not to else"]);
+}
+
+#[test]
+fn a_trace_finds_its_plugin_among_the_bundled_ones() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps());
+    place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "found"]).exits(14);
+    place.host(&["replay", "found/trace.json"]).exits(151).says(&["plugins/guest", "--plugin"]);
+}
