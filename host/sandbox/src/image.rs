@@ -44,16 +44,19 @@ pub(crate) struct Reference {
 
 impl Reference {
     pub(crate) fn new(image: Image, pristine: &Image) -> Self {
-        let granules = |(image, pristine): (&Box<[u8]>, &Box<[u8]>)| {
-            let differs = |granule: &u32| {
-                let start = *granule as usize * GRANULE;
-                padded(image, start) != padded(pristine, start)
-            };
-            (0..(image.len() / GRANULE) as u32).filter(differs).collect()
-        };
-        let differs = image.data.iter().zip(&pristine.data).map(granules).collect();
+        let pairs = image.data.iter().zip(&pristine.data);
+        let differs = pairs.map(|(image, pristine)| differences(image, pristine)).collect();
         Self { image: Arc::new(image), differs }
     }
+}
+
+/// The granules of `image` that another image, zeros following, does not have.
+fn differences(image: &[u8], other: &[u8]) -> Vec<u32> {
+    let differs = |granule: &u32| {
+        let start = *granule as usize * GRANULE;
+        padded(image, start) != padded(other, start)
+    };
+    (0..(image.len() / GRANULE) as u32).filter(differs).collect()
 }
 
 /// Which image a snapshot or an instance is compared with.

@@ -177,7 +177,11 @@ impl Machine for GuestMachine {
                 self.acquire(plugin.pristine_sizes())?;
             }
         }
-        self.live().restore(delta)
+        let restored = self.live().restore(delta);
+        if restored.is_err() {
+            self.live = None;
+        }
+        restored
     }
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
