@@ -79,6 +79,37 @@ fn every_answer_of_choose_is_an_event_that_replays() {
     assert!(ran.out.contains("choosing 0 of 3, 1 of 2\n"), "{ran:?}");
 }
 
+/// Node 0 sends itself 1 and 2. `serialize` tells how many have arrived, but not which came last, on which the trap
+/// depends; so the search takes two different states for one, and what it finds by that is not there on replay.
+#[test]
+fn state_that_serialize_leaves_out_is_found_as_nondeterminism() {
+    let place = Place::new();
+    let guest = Guest {
+        init: "
+            (i32.store (i32.const 2204) (i32.const 2240)) (i32.store (i32.const 2208) (i32.const 1))
+            (i32.store (i32.const 2216) (i32.const 2241)) (i32.store (i32.const 2220) (i32.const 1))
+            (i32.store8 (i32.const 2240) (i32.const 1)) (i32.store8 (i32.const 2241) (i32.const 2))
+            (call $tagged (i32.const 0) (i32.const 2200) (i32.const 2))"
+            .into(),
+        message: "
+            (if (i32.eq (i32.load8_u (i32.const 1044)) (i32.load8_u (local.get $at))) (then unreachable))
+            (i32.store8 (i32.const 1044) (i32.load8_u (local.get $at)))
+            (i32.store8 (i32.const 1040) (i32.add (i32.load8_u (i32.const 1040)) (i32.const 1)))
+            (call $list (i32.const 0) (i32.const 0))"
+            .into(),
+        events: "(call $list (i32.const 0) (i32.const 0))".into(),
+        serialize: "(call $list (i32.const 1040) (i32.const 1))".into(),
+        ..Guest::default()
+    };
+    place.put("guest.wasm", guest.component());
+    let run = ["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--out", "found"];
+    let result = place.host(&[&run[..], &["--json"]].concat()).exits(14).json();
+    assert_eq!((&result["result"], &result["violations"][0]["kind"]), (&json!("error"), &json!("nondeterminism")));
+    let ran = place.host(&run).exits(14);
+    assert!(ran.out.starts_with("error: the plugin is not deterministic"), "{ran:?}");
+    place.host(&["replay", "found/trace.json", "--plugin", "guest.wasm"]).exits(151).says(&["does not replay"]);
+}
+
 #[test]
 fn what_a_plugin_says_cannot_move_the_cursor() {
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! From a violation to its replay, and searches that begin after a trace.
 
-use host_sandbox::fixtures;
+use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
 use super::{Place, bundled};
@@ -52,11 +52,22 @@ fn the_last_line_replays_the_violation() {
 
 #[test]
 fn the_folder_of_a_trace_is_named_after_its_content() {
-    let (one, _, trace) = violation("unfold");
-    let (other, _, again) = violation("unfold");
-    assert_eq!(trace, again);
-    assert!(trace.starts_with("out/paxos-unfold-") && trace.ends_with("/trace.json"), "{trace}");
-    assert_eq!(read(&one, &trace), read(&other, &again));
+    let run = |steps: &str| {
+        let place = Place::new();
+        let local = format!(
+            "(if (i32.ge_u (i32.load8_u (i32.const 1040)) (i32.const {steps})) (then unreachable))
+            (i32.store8 (i32.const 1040) (i32.add (i32.load8_u (i32.const 1040)) (i32.const 1)))
+            (call $list (i32.const 0) (i32.const 0))"
+        );
+        place.put("guest.wasm", Guest { local, ..Guest::default() }.component());
+        let result = place.host(&["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--json"]).exits(14).json();
+        let trace = result["violations"][0]["trace"].as_str().expect("a trace is written").to_owned();
+        (trace.clone(), read(&place, &trace))
+    };
+    let ((trace, content), (other, _)) = (run("1"), run("2"));
+    assert_eq!((trace.clone(), content), run("1"));
+    assert!(trace.starts_with("out/guest-bdfs-") && trace.ends_with("/trace.json"), "{trace}");
+    assert_ne!(trace, other);
 }
 
 #[test]

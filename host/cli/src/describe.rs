@@ -5,7 +5,7 @@ use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::text::on_one_line;
+use crate::text::{on_one_line, shortened};
 
 /// Digits of a payload that are shown where the plugin does not describe it.
 const HEX_DIGITS_MAX: usize = 64;
@@ -78,7 +78,7 @@ pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
         Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
         Finding::Fault { node, fault } => format!("{} of node {node}: {fault}", name(fault.kind)),
     };
-    on_one_line(&text)
+    shortened(on_one_line(&text))
 }
 
 /// The JSON with which a plugin describes a message or a state, on one line: an object with one field is written as
@@ -88,7 +88,7 @@ pub fn compact(json: &str) -> String {
         Ok(value) => value_text(&value),
         Err(_) => json.to_owned(),
     };
-    on_one_line(&text)
+    shortened(on_one_line(&text))
 }
 
 /// A description as JSON; one that is not JSON is a string of it.

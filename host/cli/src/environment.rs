@@ -65,3 +65,41 @@ pub fn default_cache() -> Option<PathBuf> {
     let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
     Some(caches.join("host"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+
+    struct Refusing(ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn print_to(kind: ErrorKind) -> Result<(), Failure> {
+        let (mut stdout, mut stderr) = (Refusing(kind), Refusing(kind));
+        let mut environment = Environment {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            stderr_is_terminal: false,
+            directory: PathBuf::new(),
+            cache: None,
+            interrupted: Arc::default(),
+        };
+        environment.tell("nobody reads this");
+        environment.print("nor this")
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure_and_a_full_disk_is_one() {
+        assert_eq!(print_to(ErrorKind::BrokenPipe), Ok(()));
+        assert_eq!(print_to(ErrorKind::StorageFull).map_err(|failure| failure.exit), Err(Exit::System));
+    }
+}

@@ -1,11 +1,13 @@
 //! The program: standard streams and signals for [`host::run`].
 
 use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use host::exit::Exit;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
 
@@ -24,5 +26,10 @@ fn main() -> ExitCode {
         cache: host::default_cache(),
         interrupted,
     };
-    ExitCode::from(host::run(std::env::args_os(), &mut environment))
+    // A panic is a broken invariant. Its message is printed by then; the exit code is one that is documented.
+    let result = catch_unwind(AssertUnwindSafe(|| host::run(std::env::args_os(), &mut environment)));
+    ExitCode::from(result.unwrap_or_else(|_| {
+        environment.tell("error: this is a bug in `host`; please report the lines above");
+        Exit::System.code()
+    }))
 }

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plugin_source::{self, Loaded};
 use crate::report::PluginReport;
-use crate::text::{count, on_one_line};
+use crate::text::{count, on_one_line, shortened};
 use crate::{finding, json_text, scenario_choice, trace_file};
 
 /// Runs a trace again and shows each step.
@@ -197,9 +197,9 @@ impl Shown {
             let message = self.describer.message(&group[0].payload);
             lines.push(format!("sends to {noun} {}: {message}", nodes.join(", ")));
         }
-        lines.extend(report.effects.log.iter().map(|line| format!("logs: {}", on_one_line(line))));
+        lines.extend(report.effects.log.iter().map(|line| format!("logs: {}", shortened(on_one_line(line)))));
         match (&report.fault, &report.state) {
-            (Some(fault), _) => lines.push(format!("fault: {}", on_one_line(&fault.message))),
+            (Some(fault), _) => lines.push(format!("fault: {}", shortened(on_one_line(&fault.message)))),
             (None, Some(state)) if self.states[node].as_ref() != Some(state) => {
                 let described = report.description.as_deref().map(describe::compact);
                 lines.push(format!("state: {}", described.unwrap_or_else(|| describe::hex(state))));

@@ -1,5 +1,8 @@
 //! Small things about text for people.
 
+/// Letters of a description that are shown.
+const LETTERS_MAX: usize = 4096;
+
 /// Escapes control characters except line breaks and tabs.
 ///
 /// What a plugin says about itself is not trusted: it must not move the cursor or recolour the terminal.
@@ -10,6 +13,14 @@ pub fn without_controls(text: &str) -> String {
 /// Escapes all control characters, so that the text stays on its line.
 pub fn on_one_line(text: &str) -> String {
     escape(text, |_| true)
+}
+
+/// Cuts a text that nobody would read to its end, and says so. What a plugin says can have megabytes.
+pub fn shortened(text: String) -> String {
+    match text.char_indices().nth(LETTERS_MAX) {
+        None => text,
+        Some((end, _)) => format!("{}... ({} in all)", &text[..end], bytes(text.len() as u64)),
+    }
 }
 
 fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
@@ -96,5 +107,11 @@ mod tests {
     fn escape_sequences_are_shown_not_obeyed() {
         assert_eq!(on_one_line("a\u{1b}[31m\nok"), r"a\u{1b}[31m\nok");
         assert_eq!(without_controls("a\n\tb\r"), "a\n\tb\\r");
+    }
+
+    #[test]
+    fn texts_without_end_are_cut() {
+        assert_eq!(shortened("a".repeat(LETTERS_MAX)), "a".repeat(LETTERS_MAX));
+        assert!(shortened("ä".repeat(LETTERS_MAX + 1)).ends_with("ä... (8.0 KiB in all)"));
     }
 }

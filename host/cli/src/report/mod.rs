@@ -296,7 +296,10 @@ fn violation_report(
     let mut title = describe::finding(finding, violation.node.filter(|_| property.is_some()));
     if let Some(differs) = &violation.nondeterminism {
         kind = "nondeterminism".to_owned();
-        title = format!("the plugin is not deterministic; run again, what was found ({title}) is different: {differs}");
+        title = format!(
+            "the plugin is not deterministic, or its `serialize` leaves out what matters: \
+             the search found that {title}; run again from the start, {differs}"
+        );
         message = title.clone();
     }
     ViolationReport {

@@ -112,7 +112,11 @@ fn steps(index: usize, violation: &ViolationReport) -> String {
     if violation.prefix_length > 0 {
         length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
     }
-    let shortest = if violation.shortest { ", no shorter way exists" } else { "" };
+    let shortest = match (violation.shortest, violation.prefix_length) {
+        (true, 0) => ", no shorter way exists",
+        (true, _) => ", no shorter way from there exists",
+        (false, _) => "",
+    };
     let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
     let width = violation.length.to_string().len();
     let mut text = format!("{also}after {length}{shortest}\n");
