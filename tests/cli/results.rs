@@ -1,5 +1,6 @@
 //! Verdicts and counts on the bundled plugins. The counts are derived in the READMEs of the plugins.
 
+use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
 use super::{Place, bundled, folder};
@@ -180,7 +181,6 @@ fn inspect_shows_what_a_plugin_is_made_of() {
 
 #[test]
 fn inspect_names_globals_tables_and_second_memories() {
-    use host_sandbox::fixtures;
     let place = Place::new();
     place.put("globals.wasm", fixtures::global_counter()).put("two.wasm", fixtures::two_memories());
     let globals = place.host(&["inspect", "globals.wasm", "--json"]).exits(0).json();
@@ -214,4 +214,25 @@ fn help_teaches_exit_codes_and_examples() {
         }
     }
     assert!(place.host(&["--version"]).exits(0).out.starts_with("host "));
+}
+
+#[test]
+fn time_bounds_hold_where_handlers_are_slow() {
+    let place = Place::new();
+    // Each event takes some milliseconds and leads to another state, without end.
+    let local = "
+        (i32.store (i32.const 1040) (i32.add (i32.load (i32.const 1040)) (i32.const 1)))
+        (i32.store (i32.const 1048) (i32.const 5000000))
+        (loop $again
+          (i32.store (i32.const 1048) (i32.sub (i32.load (i32.const 1048)) (i32.const 1)))
+          (br_if $again (i32.load (i32.const 1048))))
+        (call $list (i32.const 0) (i32.const 0))";
+    place.put("guest.wasm", Guest { local: local.into(), ..Guest::default() }.component());
+    for algo in ["bdfs", "lmc", "unfold"] {
+        let run = ["run", "guest.wasm", "--nodes", "1", "--algo", algo, "--time", "300ms", "--json"];
+        let result = place.host(&run).exits(0).json();
+        assert_eq!(result["end"], "time-bound");
+        // Thousands of such handlers would take tens of seconds.
+        assert!(result["seconds"]["search"].as_f64().is_some_and(|seconds| seconds < 5.0), "{algo}: {result:#}");
+    }
 }

@@ -123,6 +123,11 @@ impl<'l> Stepper<'l> {
         &self.outcomes[row.0 as usize]
     }
 
+    /// How many pairs of local state and trigger were asked for so far: more of them means that handlers were executed.
+    pub fn rows(&self) -> usize {
+        self.outcomes.len()
+    }
+
     #[cold]
     fn step_uncached(&mut self, state: LocalStateId, trigger: Trigger) -> Result<OutcomesRef, MachineError> {
         let known = self.lts.read().steps.get(&(state, trigger)).cloned();

@@ -111,6 +111,9 @@ struct Round<'s, 'l> {
     /// States at the bound that have successors and were not reached by a shorter path.
     cut: u64,
     local_events_cut: bool,
+    ticks: u32,
+    /// Outcomes that the stepper had when the monitor was last due.
+    rows_checked: usize,
     // The current state, and the path to it.
     locals: Vec<LocalStateId>,
     in_flight: Vec<MessageId>,
@@ -138,6 +141,8 @@ impl<'s, 'l> Round<'s, 'l> {
             transitions: 0,
             cut: 0,
             local_events_cut: false,
+            ticks: 0,
+            rows_checked: 0,
             locals: Vec::new(),
             in_flight: Vec::new(),
             local_events: vec![0; nodes as usize],
@@ -168,7 +173,6 @@ impl<'s, 'l> Round<'s, 'l> {
         if let Some(end) = self.enter_start(start)? {
             return Ok(Some(end));
         }
-        let mut ticks = 0_u32;
         loop {
             let base = self.frames.last().map_or(0, |frame| frame.pending);
             if self.pending.len() > base {
@@ -177,8 +181,7 @@ impl<'s, 'l> Round<'s, 'l> {
                 if let Some(end) = self.expand(start, pending.first)? {
                     return Ok(Some(end));
                 }
-                ticks = ticks.wrapping_add(1);
-                if ticks.is_multiple_of(4096)
+                if self.is_check_due()
                     && let Some(end) = self.search.monitor.check(&self.progress())
                 {
                     return Ok(Some(end));
@@ -187,6 +190,15 @@ impl<'s, 'l> Round<'s, 'l> {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether to ask the monitor: every few thousand states, and after each handler that was executed, since one
+    /// can take as long as a million states that only look outcomes up.
+    fn is_check_due(&mut self) -> bool {
+        let executed = self.stepper.rows();
+        let has_executed = std::mem::replace(&mut self.rows_checked, executed) != executed;
+        self.ticks = self.ticks.wrapping_add(1);
+        has_executed || self.ticks.is_multiple_of(4096)
     }
 
     fn enter_start(&mut self, start: &Start) -> Result<Option<End>, SearchError> {
