@@ -1,0 +1,180 @@
+//! What ARCHITECTURE.md, CONTRIBUTING.md and README.md promise about the tree itself.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
+//! | `tree` | the packages and files of this repository |
+//!
+//! The tests here apply the checks to the tree. A failure names the offender and what to do about it.
+
+mod checks;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use host_search::table::{STRATEGIES, Strategy};
+
+use checks::Rule;
+use tree::{files, is_generated, packages, read, read_optional};
+
+/// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
+const EDGES: &[Rule] = &[
+    Rule { package: "host-model", on: &[] },
+    Rule { package: "host-search", on: &["host-model"] },
+    Rule { package: "host-sandbox", on: &["host-model"] },
+    Rule { package: "host-build", on: &[] },
+    Rule { package: "host", on: &["host-build", "host-model", "host-sandbox", "host-search"] },
+    Rule { package: "guest-sdk", on: &[] },
+    Rule { package: "host-tests", on: &["host", "host-build", "host-model", "host-sandbox", "host-search"] },
+];
+
+/// The packages without effects, and what they may use besides each other.
+const PURE: [&str; 2] = ["host-model", "host-search"];
+const PURE_USES: &[&str] = &["blake3", "host-model", "rayon", "rustc-hash", "serde", "thiserror"];
+
+/// Where `unsafe` may stand.
+const UNSAFE: &[&str] = &[
+    "guest-sdk/src/wasm/bindings.rs",
+    "host/sandbox/src/cache.rs",
+    "host/sandbox/src/memory.rs",
+    "host/sandbox/src/snapshot.rs",
+];
+
+const LINES_MAX: usize = 800;
+
+/// Fails with all findings, one a line.
+#[track_caller]
+fn none(findings: impl IntoIterator<Item = String>) {
+    let findings: Vec<String> = findings.into_iter().collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+fn sources() -> impl Iterator<Item = (String, String)> {
+    files().into_iter().filter(|path| path.ends_with(".rs")).map(|path| (path.clone(), read(&path)))
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    none(checks::wrong_edges(&packages(), EDGES));
+}
+
+#[test]
+fn only_the_sandbox_names_wasmtime() {
+    none(checks::users_of("wasmtime", &packages(), &["host-sandbox"]));
+}
+
+#[test]
+fn the_pure_packages_use_pure_packages() {
+    none(checks::beyond(&packages(), &PURE, PURE_USES));
+}
+
+#[test]
+fn the_pure_packages_have_no_effects() {
+    let pure = sources().filter(|(path, _)| path.starts_with("host/model/src") || path.starts_with("host/search/src"));
+    let findings = pure.flat_map(|(path, source)| {
+        let words = checks::effects(&source).into_iter();
+        words.map(move |word| format!("{path} uses std::{word}; clocks, files and threads belong to host/cli"))
+    });
+    none(findings.collect::<Vec<_>>());
+}
+
+#[test]
+fn unsafe_code_is_where_it_is_said_to_be() {
+    let found: BTreeSet<String> =
+        sources().filter(|(_, source)| checks::has_unsafe(source)).map(|(path, _)| path).collect();
+    let allowed: BTreeSet<String> = UNSAFE.iter().map(|path| (*path).to_owned()).collect();
+    assert_eq!(found, allowed, "the list in this file and ARCHITECTURE.md say where it may be");
+}
+
+#[test]
+fn files_are_short() {
+    let written = sources().filter(|(path, _)| !is_generated(path));
+    none(written.filter_map(|(path, source)| checks::too_long(&path, &source, LINES_MAX)));
+}
+
+#[test]
+fn nothing_compiled_is_in_the_tree() {
+    let findings = files().into_iter().filter(|path| checks::is_wasm(&tree::head(path)));
+    none(findings.map(|path| format!("{path} is compiled Wasm; tests and users build it")));
+}
+
+#[test]
+fn every_plugin_has_readme_sources_and_tests() {
+    let files = files();
+    let plugins = packages().into_iter().filter(|package| package.is_plugin());
+    none(plugins.flat_map(|package| {
+        let own: Vec<&str> = files.iter().filter_map(|path| path.strip_prefix(&package.folder)).collect();
+        let has_tests = sources().any(|(path, source)| path.starts_with(&package.folder) && source.contains("#[test]"));
+        checks::missing_parts(&package.folder, &own, has_tests)
+    }));
+}
+
+#[test]
+fn the_readme_lists_the_strategies() {
+    let expected: Vec<String> = STRATEGIES.iter().map(strategy_row).collect();
+    none(checks::wrong_rows(&read("README.md"), "Strategies", &expected));
+}
+
+fn strategy_row(strategy: &Strategy) -> String {
+    let names = std::iter::once(&strategy.name).chain(strategy.aliases).map(|name| format!("`{name}`"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let bounds = strategy.honours.iter().map(|bound| format!("`--{}`", bound.option())).collect::<Vec<_>>().join(", ");
+    format!("| {names} | {} | {} | {} | {bounds} |", strategy.summary, strategy.soundness, strategy.completeness)
+}
+
+#[test]
+fn the_readme_lists_the_plugins() {
+    let plugins = packages().into_iter().filter(|package| package.is_plugin());
+    let expected: Vec<String> = plugins
+        .map(|package| format!("| [{}]({}) | {} |", package.name, package.folder, package.description))
+        .collect();
+    none(checks::wrong_rows(&read("README.md"), "Plugins", &expected));
+}
+
+#[test]
+fn the_readme_lists_the_exit_codes() {
+    let expected: Vec<String> =
+        host::exit::TABLE.iter().map(|(exit, meaning)| format!("| {} | {meaning} |", exit.code())).collect();
+    none(checks::wrong_rows(&read("README.md"), "Exit codes", &expected));
+}
+
+#[test]
+fn ci_ends_with_the_test_command_of_the_readme() {
+    let ci = read(".ci/run");
+    let last = ci.lines().last().and_then(|line| line.strip_prefix("step ")).expect("the last line is a step");
+    assert!(read("README.md").lines().any(|line| line == last), "README.md has no line `{last}`");
+}
+
+#[test]
+fn the_architecture_maps_every_source_file() {
+    let architecture = read("ARCHITECTURE.md");
+    let mapped =
+        |path: &String| path.starts_with("host/") || path.starts_with("guest-sdk/") || path.starts_with("tests/");
+    let findings =
+        sources().map(|(path, _)| path).filter(mapped).filter_map(|path| checks::unmapped(&path, &architecture));
+    none(findings.collect::<Vec<_>>());
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let files = files();
+    let documents = files.iter().filter(|path| path.ends_with(".md"));
+    none(documents.flat_map(|path| checks::dead_links(path, &read(path), &files)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_strategy_says_what_it_guarantees() {
+    let docs: Vec<(String, String)> = sources()
+        .filter(|(path, _)| path.starts_with("host/search/src"))
+        .flat_map(|(path, source)| checks::strategy_docs(&source).into_iter().map(move |doc| (path.clone(), doc)))
+        .collect();
+    assert_eq!(docs.len(), STRATEGIES.len(), "one entry point `pub fn run…(search: &Search` for each row of the table");
+    none(docs.iter().flat_map(|(path, doc)| checks::missing_words(path, doc)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_licences_are_there() {
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        assert!(read_optional(name).is_some_and(|text| text.contains("the host authors")), "{name} names the holder");
+    }
+}

@@ -1,0 +1,305 @@
+//! The checks as functions of names and texts. Each returns what is wrong, and has a test that shows that it can fail.
+
+use super::tree::Package;
+
+/// The workspace packages that one package may depend on.
+pub struct Rule {
+    pub package: &'static str,
+    pub on: &'static [&'static str],
+}
+
+/// Dependencies between packages of the workspace that no rule allows, and rules without a dependency.
+pub fn wrong_edges(packages: &[Package], rules: &[Rule]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for package in packages {
+        let rule = rules.iter().find(|rule| rule.package == package.name);
+        let allowed: &[&str] = match rule {
+            Some(rule) => rule.on,
+            None if package.is_plugin() => &["guest-sdk"],
+            None => {
+                findings.push(format!("{} has no rule: say what it may depend on", package.name));
+                continue;
+            }
+        };
+        for other in packages {
+            let name = other.name.as_str();
+            match (package.dependencies.iter().any(|dependency| dependency == name), allowed.contains(&name)) {
+                (true, false) => findings.push(format!("{} must not depend on {name}", package.name)),
+                (false, true) => findings.push(format!("{} does not depend on {name}, as the rule says", package.name)),
+                _ => {}
+            }
+        }
+    }
+    findings
+}
+
+/// The packages that use `crate_name` or a part of it (`crate_name-…`) without being among those that may.
+pub fn users_of(crate_name: &str, packages: &[Package], allowed: &[&str]) -> Vec<String> {
+    let part = format!("{crate_name}-");
+    let is_user = |package: &&Package| {
+        let mut dependencies = package.dependencies.iter();
+        dependencies.any(|dependency| dependency == crate_name || dependency.starts_with(&part))
+    };
+    let users = packages.iter().filter(is_user).filter(|package| !allowed.contains(&package.name.as_str()));
+    users.map(|package| format!("{} must not depend on {crate_name}", package.name)).collect()
+}
+
+/// What the packages of this name depend on besides what is allowed.
+pub fn beyond(packages: &[Package], names: &[&str], allowed: &[&str]) -> Vec<String> {
+    let checked = packages.iter().filter(|package| names.contains(&package.name.as_str()));
+    let all = checked.flat_map(|package| package.dependencies.iter().map(|dependency| (&package.name, dependency)));
+    let wrong = all.filter(|(_, dependency)| !allowed.contains(&dependency.as_str()));
+    wrong.map(|(name, dependency)| format!("{name} is pure and must not depend on {dependency}")).collect()
+}
+
+/// Modules of the standard library that reach outside of the process or depend on its surroundings.
+const EFFECTS: [&str; 7] = ["env", "fs", "io", "net", "process", "thread", "time"];
+
+/// Which modules with effects a source uses.
+pub fn effects(source: &str) -> Vec<&'static str> {
+    let code = without_comments(source);
+    let mut found: Vec<&str> = Vec::new();
+    for after in code.split("std::").skip(1) {
+        let named: Vec<&str> = match after.strip_prefix('{') {
+            // A group of imports: the first word of each of its members, nested ones included.
+            Some(group) => {
+                let group = group.split(';').next().unwrap_or_default();
+                group.split(['{', ',', '}']).map(|member| word(member.trim())).collect()
+            }
+            None => vec![word(after)],
+        };
+        found.extend(EFFECTS.iter().filter(|effect| named.contains(effect)));
+    }
+    found
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|letter: char| !is_of_word(letter)).unwrap_or(text.len());
+    &text[..end]
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// The source without what follows `//` on a line. Cuts a string with slashes too, which no check minds.
+fn without_comments(source: &str) -> String {
+    source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a source has the keyword.
+pub fn has_unsafe(source: &str) -> bool {
+    // Put together, so that this file has it not.
+    let keyword = concat!("un", "safe");
+    without_comments(source).split(|letter| !is_of_word(letter)).any(|word| word == keyword)
+}
+
+/// What to say about a file with more lines than that.
+pub fn too_long(path: &str, source: &str, lines_max: usize) -> Option<String> {
+    let lines = source.lines().count();
+    (lines > lines_max).then(|| format!("{path} has {lines} lines, more than {lines_max}: split it by what it knows"))
+}
+
+/// Whether a file that starts like this is a module or a component.
+pub fn is_wasm(head: &[u8]) -> bool {
+    head.starts_with(b"\0asm")
+}
+
+/// Parts of a plugin that are not among its files, which are given from its folder on.
+pub fn missing_parts(folder: &str, files: &[&str], has_tests: bool) -> Vec<String> {
+    let has = |name: &str| files.contains(&name);
+    let parts = [("a README.md", has("/README.md")), ("a src/lib.rs", has("/src/lib.rs")), ("a test", has_tests)];
+    let missing = parts.iter().filter(|(_, is_there)| !is_there);
+    missing.map(|(part, _)| format!("{folder} has not {part}; plugins/template shows what a plugin has")).collect()
+}
+
+/// How the rows of the first table under a heading differ from those expected, whatever their order.
+pub fn wrong_rows(document: &str, heading: &str, expected: &[String]) -> Vec<String> {
+    let heading = format!("## {heading}");
+    let section = document.lines().skip_while(|line| *line != heading).skip(1);
+    let section = section.take_while(|line| !line.starts_with("## ")).skip_while(|line| !line.starts_with('|'));
+    // The first two lines of a table are its head.
+    let rows: Vec<&str> = section.take_while(|line| line.starts_with('|')).skip(2).collect();
+    let missing = expected.iter().filter(|row| !rows.contains(&row.as_str()));
+    let wrong = rows.iter().filter(|row| !expected.iter().any(|expected| expected == *row));
+    let missing = missing.map(|row| format!("no such row under `{heading}`: {row}"));
+    missing.chain(wrong.map(|row| format!("out of date under `{heading}`: {row}"))).collect()
+}
+
+/// What to say about a source file that the code map leaves out.
+pub fn unmapped(path: &str, architecture: &str) -> Option<String> {
+    // A map has a section for a folder, and in it the paths from there.
+    let is_mapped = path.match_indices('/').any(|(end, _)| {
+        let (folder, file) = (&path[..end], &path[end + 1..]);
+        architecture.contains(&format!("### {folder}\n"))
+            && section(architecture, folder).contains(&format!("`{file}`"))
+    });
+    (!is_mapped).then(|| format!("{path} is not in the code map of ARCHITECTURE.md"))
+}
+
+fn section<'d>(document: &'d str, heading: &str) -> &'d str {
+    let (_, rest) = document.split_once(&format!("### {heading}\n")).unwrap_or_default();
+    rest.split("\n#").next().unwrap_or_default()
+}
+
+/// Links of a Markdown document, at `path`, to files that are not in the repository.
+pub fn dead_links(path: &str, document: &str, files: &[String]) -> Vec<String> {
+    let folder: Vec<&str> = path.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
+    let mut findings = Vec::new();
+    for after in document.split("](").skip(1) {
+        let target = after.split([')', '#']).next().unwrap_or_default();
+        if target.is_empty() || target.contains("://") {
+            continue;
+        }
+        let mut place = folder.clone();
+        for part in target.trim_end_matches('/').split('/') {
+            match part {
+                "." => {}
+                ".." => drop(place.pop()),
+                part => place.push(part),
+            }
+        }
+        let place = place.join("/");
+        if !files.iter().any(|file| *file == place || file.starts_with(&format!("{place}/"))) {
+            findings.push(format!("{path} links to {target}, which is not there"));
+        }
+    }
+    findings
+}
+
+/// The documentation of each entry point of a strategy in a source file.
+pub fn strategy_docs(source: &str) -> Vec<String> {
+    let lines: Vec<&str> = source.lines().collect();
+    let is_entry = |line: &str| line.starts_with("pub fn run") && line.contains("(search: &Search<'_>)");
+    let entries = (0..lines.len()).filter(|index| is_entry(lines[*index]));
+    entries
+        .map(|entry| {
+            let doc = lines[..entry].iter().rev().take_while(|line| line.starts_with("///"));
+            doc.copied().collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n")
+        })
+        .collect()
+}
+
+/// What the documentation of a strategy does not speak of.
+pub fn missing_words(path: &str, doc: &str) -> Vec<String> {
+    let doc = doc.to_lowercase();
+    let wanted: [&[&str]; 5] = [&["guarantee"], &["complete"], &["explores"], &["honours", "limits"], &["source"]];
+    let missing = wanted.iter().filter(|words| !words.iter().any(|word| doc.contains(word)));
+    missing.map(|words| format!("{path}: the documentation of a strategy says nothing on `{}`", words[0])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, folder: &str, dependencies: &[&str]) -> Package {
+        let dependencies = dependencies.iter().map(|name| (*name).to_owned()).collect();
+        Package { name: name.into(), folder: folder.into(), dependencies, ..Package::default() }
+    }
+
+    const RULES: &[Rule] = &[Rule { package: "low", on: &[] }, Rule { package: "high", on: &["low"] }];
+
+    #[test]
+    fn an_edge_against_the_rules_is_found() {
+        let edges =
+            |low: &[&str], high: &[&str]| wrong_edges(&[package("low", "l", low), package("high", "h", high)], RULES);
+        assert_eq!(edges(&["serde"], &["low"]), [""; 0]);
+        assert_eq!(edges(&["high"], &["low"]), ["low must not depend on high"]);
+        assert_eq!(edges(&[], &[]), ["high does not depend on low, as the rule says"]);
+        assert_eq!(wrong_edges(&[package("new", "n", &[])], RULES), ["new has no rule: say what it may depend on"]);
+    }
+
+    #[test]
+    fn a_plugin_that_uses_the_host_is_found() {
+        let packages = [package("low", "l", &[]), package("guest-sdk", "s", &[]), package("p", "plugins/p", &["low"])];
+        let rules = [Rule { package: "low", on: &[] }, Rule { package: "guest-sdk", on: &[] }];
+        let findings = ["p must not depend on low", "p does not depend on guest-sdk, as the rule says"];
+        assert_eq!(wrong_edges(&packages, &rules), findings);
+    }
+
+    #[test]
+    fn a_user_of_a_crate_or_its_part_is_found() {
+        let users = |dependency| users_of("wasmtime", &[package("p", "p", &[dependency])], &["q"]);
+        assert_eq!(users("wasmtime"), ["p must not depend on wasmtime"]);
+        assert_eq!(users("wasmtime-environ"), ["p must not depend on wasmtime"]);
+        assert_eq!(users("wasmparser"), [""; 0]);
+        assert_eq!(users_of("wasmtime", &[package("q", "q", &["wasmtime"])], &["q"]), [""; 0]);
+    }
+
+    #[test]
+    fn an_impure_dependency_is_found() {
+        let packages = [package("p", "p", &["serde", "rand"]), package("q", "q", &["rand"])];
+        assert_eq!(beyond(&packages, &["p"], &["serde"]), ["p is pure and must not depend on rand"]);
+    }
+
+    #[test]
+    fn effects_are_found_in_paths_and_imports() {
+        assert_eq!(effects("let t = std::time::Instant::now();"), ["time"]);
+        assert_eq!(effects("use std::{collections::BTreeMap, fs::{self, File}, sync};"), ["fs"]);
+        assert_eq!(effects("use std::fs;\nuse std::thread::spawn;"), ["fs", "thread"]);
+        assert_eq!(effects("// std::fs\nuse std::sync::Arc;\nuse std::timeless::X; use std::{fmt, sync}; fs"), [""; 0]);
+    }
+
+    #[test]
+    fn the_keyword_is_found_in_code_only() {
+        let keyword = concat!("un", "safe");
+        assert!(has_unsafe(&format!("    {keyword} {{ f() }}")));
+        assert!(has_unsafe(&format!("let x = {keyword}{{ f() }};")));
+        assert!(!has_unsafe(&format!("#![forbid({keyword}_code)]\n// {keyword}\n/// {keyword}")));
+    }
+
+    #[test]
+    fn a_long_file_is_found() {
+        assert_eq!(too_long("a.rs", "1\n2\n", 2), None);
+        assert!(too_long("a.rs", "1\n2\n3\n", 2).is_some_and(|finding| finding.contains("3 lines")));
+    }
+
+    #[test]
+    fn compiled_wasm_is_known_by_its_head() {
+        assert!(is_wasm(b"\0asm\x0d\0\x01\0"));
+        assert!(!is_wasm(b"(module)"));
+    }
+
+    #[test]
+    fn a_part_that_a_plugin_lacks_is_named() {
+        assert_eq!(missing_parts("plugins/p", &["/README.md", "/src/lib.rs"], true), [""; 0]);
+        assert_eq!(missing_parts("plugins/p", &["/src/main.rs"], false).len(), 3);
+    }
+
+    #[test]
+    fn rows_that_differ_are_found() {
+        let document = "# t\n\n## A\n\ntext\n\n| x | y |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n## B\n\n| 5 | 6 |\n";
+        let rows =
+            |rows: &[&str]| wrong_rows(document, "A", &rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>());
+        assert_eq!(rows(&["| 3 | 4 |", "| 1 | 2 |"]), [""; 0]);
+        assert_eq!(rows(&["| 1 | 2 |"]), ["out of date under `## A`: | 3 | 4 |"]);
+        assert_eq!(rows(&["| 1 | 2 |", "| 3 | 4 |", "| 5 | 6 |"]), ["no such row under `## A`: | 5 | 6 |"]);
+        assert_eq!(wrong_rows(document, "C", &["| 1 | 2 |".to_owned()]).len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_not_on_the_map_is_found() {
+        let map = "### host/x\n\n| `src/a.rs` | A |\n\n### host/y\n\n| `src/b.rs` | B |\n";
+        assert_eq!(unmapped("host/x/src/a.rs", map), None);
+        assert!(unmapped("host/x/src/b.rs", map).is_some());
+        assert!(unmapped("host/z/src/a.rs", map).is_some());
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_found() {
+        let files = ["a/b.md".to_owned(), "c/d.rs".to_owned()];
+        assert_eq!(dead_links("a/b.md", "[d](../c/d.rs) [c](../c) [x](#x) [w](https://x.org)", &files), [""; 0]);
+        assert_eq!(dead_links("a/b.md", "[e](c/d.rs)", &files), ["a/b.md links to c/d.rs, which is not there"]);
+    }
+
+    #[test]
+    fn a_strategy_that_is_silent_on_something_is_found() {
+        let source =
+            "/// S.\n///\n/// Guarantee: g. Complete: c.\n/// Explores: e.\npub fn run(search: &Search<'_>) {}\n";
+        let docs = strategy_docs(source);
+        assert_eq!(docs.len(), 1);
+        let silent = missing_words("s.rs", &docs[0]);
+        assert_eq!(silent.len(), 2, "{silent:?}");
+        assert!(silent[0].contains("honours") && silent[1].contains("source"));
+    }
+}
