@@ -3,9 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
+//! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `structure` | what the documents promise about the tree itself |
 
 mod agreement;
 mod cli;
+mod plugins;
 mod structure;

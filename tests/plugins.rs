@@ -1,0 +1,224 @@
+//! The bundled plugins in the sandbox: their counts by every strategy, and the live state that comes with Paxos.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::Lts;
+use host_model::machine::{LocalEvent, NodeId};
+use host_model::replay::Replay;
+use host_model::scenario::Scenario;
+use host_model::start::{self, Start};
+use host_model::stepper::Stepper;
+use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+use host_sandbox::{Plugin, Sandbox, SandboxConfig};
+use host_search::kernel::{End, Found, Limits, Report, Search, Unmonitored};
+use host_search::table::{self, STRATEGIES};
+
+/// A file of the repository.
+fn path(relative: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(relative)
+}
+
+/// A bundled plugin, built and loaded once.
+fn plugin(name: &'static str) -> &'static Plugin {
+    static PLUGINS: OnceLock<Mutex<BTreeMap<&'static str, &'static Plugin>>> = OnceLock::new();
+    let mut plugins = PLUGINS.get_or_init(Mutex::default).lock().expect("no test panicked while it loaded a plugin");
+    plugins.entry(name).or_insert_with(|| {
+        let folder = path("plugins").join(name);
+        let built =
+            host_build::build(&folder, &host_build::Options::default(), &mut |_| {}).expect("the plugin builds");
+        let bytes = std::fs::read(built.wasm).expect("the component was just built");
+        let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("the engine starts");
+        Box::leak(Box::new(Plugin::load(&sandbox, &bytes).expect("the plugin loads")))
+    })
+}
+
+fn scenario(nodes: u32, parameters: &[(&str, &str)]) -> Scenario {
+    let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario { parameters, ..Scenario::new(nodes) }
+}
+
+/// Runs a strategy from the start, and returns the system states by content.
+fn run(name: &'static str, scenario: &Scenario, algo: &str) -> (Report, BTreeSet<Vec<Fingerprint>>) {
+    run_from(name, scenario, algo, None, true)
+}
+
+/// Runs a strategy until the violation that it is expected to find, from the start or after a trace.
+fn hunt(scenario: &Scenario, algo: &str, prefix: Option<&Trace>) -> Found {
+    let (report, _) = run_from("paxos", scenario, algo, prefix, false);
+    report.violations.into_iter().next().expect("the bug is found")
+}
+
+fn run_from(
+    name: &'static str,
+    scenario: &Scenario,
+    algo: &str,
+    prefix: Option<&Trace>,
+    collect_system_states: bool,
+) -> (Report, BTreeSet<Vec<Fingerprint>>) {
+    let lts = Lts::new(plugin(name), scenario.clone()).expect("the plugin lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("an instance");
+    let starts: Vec<Start> = match prefix {
+        Some(trace) => vec![start::follow(&mut stepper, trace).expect("the trace can be followed")],
+        None => start::initial(&mut stepper).expect("the plugin starts"),
+    };
+    let limits = Limits::default();
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
+    let report = (table::find(algo).expect("a strategy").run)(&search).expect("no host fault");
+    let states = report.system_states.iter().flatten();
+    let states = states.map(|locals| locals.iter().map(|id| lts.state(*id).fingerprint).collect()).collect();
+    (report, states)
+}
+
+/// `bdfs` counts what the definitions say; see each plugin's README for where the numbers come from.
+#[test]
+fn global_counts_are_those_derived_from_the_definitions() {
+    let event: &[(&str, &str)] = &[("init", "event")];
+    // Global states, transitions, system states.
+    let cases = [
+        ("paxos", scenario(3, &[]), [7_068, 37_012, 993]),
+        ("paxos", scenario(3, event), [15_648, 73_933, 1_069]),
+        // Two independent chains of three events.
+        ("query", scenario(2, &[]), [16, 24, 16]),
+        // Ten independent events: 2^10 states, 10 * 2^9 edges.
+        ("fanout", scenario(10, &[]), [1_024, 5_120, 1_024]),
+    ];
+    for (name, scenario, expected) in cases {
+        let (report, _) = run(name, &scenario, "bdfs");
+        let counts = [report.counts.global_states, report.counts.transitions, report.counts.system_states];
+        assert_eq!(counts, expected.map(Some), "{name} {scenario:?}");
+        assert_eq!(report.end, End::SpaceExhausted);
+    }
+}
+
+/// The tree primer: nine global states, of whose system states LMC builds four, one of them unreachable: node 4 has
+/// received although node 0 has not sent.
+#[test]
+fn the_tree_primer_has_one_unreachable_system_state() {
+    let scenario = scenario(5, &[]);
+    let (report, reached) = run("tree", &scenario, "bdfs");
+    assert_eq!(report.counts.global_states, Some(9));
+    assert_eq!(reached.len(), 3);
+    let (report, accepted) = run("tree", &scenario, "lmc-gen");
+    assert_eq!(report.counts.system_states, Some(4));
+    assert_eq!(report.counts.preliminary_violations, Some(1));
+    assert_eq!(accepted, reached);
+    assert_eq!(report.end, End::SpaceExhausted);
+}
+
+/// Every strategy reaches, or accepts, exactly the same system states on every plugin.
+#[test]
+fn strategies_agree_on_every_plugin() {
+    let event: &[(&str, &str)] = &[("init", "event")];
+    let cases = [
+        ("paxos", scenario(3, &[])),
+        ("paxos", scenario(3, event)),
+        ("tree", scenario(5, &[])),
+        ("query", scenario(2, &[])),
+        ("fanout", scenario(6, &[])),
+        ("template", scenario(3, &[])),
+    ];
+    for (name, scenario) in cases {
+        let (_, expected) = run(name, &scenario, "bdfs");
+        for strategy in STRATEGIES {
+            let (report, states) = run(name, &scenario, strategy.name);
+            assert_eq!(states, expected, "{name} {scenario:?} {}", strategy.name);
+            assert_eq!(report.end, End::SpaceExhausted, "{name} {scenario:?} {}", strategy.name);
+        }
+    }
+}
+
+/// On the correct protocol with one proposal nothing violates agreement, so nothing is built to verify it.
+#[test]
+fn lmc_opt_builds_no_system_state_on_correct_paxos() {
+    let (report, _) = run("paxos", &scenario(3, &[]), "lmc-opt");
+    assert_eq!(report.counts.system_states, Some(0));
+    assert_eq!(report.counts.preliminary_violations, Some(0));
+    let (report, _) = run("paxos", &scenario(3, &[]), "lmc-gen");
+    let local_states = report.counts.local_states.expect("lmc counts local states");
+    assert!(report.counts.system_states.expect("lmc-gen builds system states") > 24 * local_states);
+}
+
+/// The state of section 5.5 of the LMC paper: the first node has proposed its value, the first and the second have
+/// accepted it, only the first has learned so.
+const LIVE_STATE: &str = "plugins/paxos/scenarios/live-state.json";
+
+/// Builds the live state step by step: who receives what kind of message from whom.
+fn live_state() -> Trace {
+    let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
+    let (mut replay, _) = Replay::new(plugin("paxos"), &buggy, &[]).expect("the cluster starts");
+    let mut steps = vec![take(&mut replay, 0, TraceEvent::from_local(&first_local_event(&buggy, 0)))];
+    for (kind, responses) in [("\"Prepare\"", "\"PrepareResponse\""), ("\"Accept\"", "\"Learn\"")] {
+        for node in [0, 1] {
+            steps.push(deliver(&mut replay, 0, node, kind));
+            steps.push(deliver(&mut replay, node, 0, responses));
+        }
+    }
+    let plugin = PluginRef { name: "paxos".to_owned(), version: None, digest: None };
+    Trace { trace_version: TRACE_VERSION, plugin, scenario: buggy, init_choices: Vec::new(), finding: None, steps }
+}
+
+/// The first local event of a node in the initial state.
+fn first_local_event(scenario: &Scenario, node: usize) -> LocalEvent {
+    let lts = Lts::new(plugin("paxos"), scenario.clone()).expect("the plugin lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("an instance");
+    let start = start::initial(&mut stepper).expect("the plugin starts").remove(0);
+    let event = stepper.state(start.locals[node]).local_events[0];
+    (*lts.local_event(event)).clone()
+}
+
+fn deliver(replay: &mut Replay, from: NodeId, to: NodeId, kind: &str) -> TraceStep {
+    let in_flight: Vec<(NodeId, NodeId, Vec<u8>)> =
+        replay.in_flight().map(|(from, to, payload)| (from, to, payload.to_vec())).collect();
+    let is_wanted = |(one, other, payload): &&(NodeId, NodeId, Vec<u8>)| {
+        (*one, *other) == (from, to) && replay.describe_message(payload).is_some_and(|json| json.contains(kind))
+    };
+    let (.., payload) = in_flight.iter().find(is_wanted).expect("the message is in flight");
+    take(replay, to, TraceEvent::Deliver { from, payload: Hex(payload.clone()) })
+}
+
+fn take(replay: &mut Replay, node: NodeId, event: TraceEvent) -> TraceStep {
+    let mut step = TraceStep { node, event, choices: Vec::new(), sent: None, state: None };
+    let report = replay.step(&step).expect("the step can be taken");
+    step.sent = Some(report.effects.sent.iter().map(Sent::from).collect());
+    step
+}
+
+/// The shipped trace is the one built here; `HOST_BLESS=1` writes it.
+#[test]
+fn the_live_state_is_the_one_that_is_shipped() {
+    let built = serde_json::to_string_pretty(&live_state()).expect("a trace is JSON") + "\n";
+    let path = path(LIVE_STATE);
+    if std::env::var_os("HOST_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("the folder can be made");
+        std::fs::write(&path, &built).expect("the trace can be written");
+    }
+    let shipped = std::fs::read_to_string(&path).expect("the trace is shipped");
+    assert_eq!(shipped, built, "HOST_BLESS=1 rewrites it");
+}
+
+/// From the live state the bug is nine events away: the second node proposes, it and the third promise, the response
+/// without a value comes last, both accept the second value and the second node learns so.
+#[test]
+fn the_shortest_violation_from_the_live_state_has_nine_events() {
+    let trace = live_state();
+    for strategy in STRATEGIES {
+        let found = hunt(&trace.scenario, strategy.name, Some(&trace));
+        assert_eq!(found.path.len(), trace.steps.len() + 1 + 2 + 2 + 2 + 2, "{}", strategy.name);
+        assert!(found.shortest, "{}", strategy.name);
+    }
+}
+
+/// The bug of the papers from the initial state: at least 18 events, twice the nine of one proposal that ends in a
+/// choice.
+#[test]
+fn the_last_response_bug_is_found_from_the_start() {
+    let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
+    for strategy in STRATEGIES.iter().filter(|strategy| strategy.name != "lmc-gen") {
+        let found = hunt(&buggy, strategy.name, None);
+        assert!(found.path.len() >= 18, "{}", strategy.name);
+        assert!(!found.shortest || found.path.len() == 18, "{}: {}", strategy.name, found.path.len());
+    }
+}
