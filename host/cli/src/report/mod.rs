@@ -1,13 +1,12 @@
 //! The result of a run: one structure, shown as text or as JSON.
 
+mod assumed;
 mod counts;
 mod text;
 
-use std::collections::BTreeMap;
-
 use host_model::lts::Lts;
 use host_model::machine::{NodeId, Property, PropertyKind};
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{End, Report};
 use serde::Serialize;
@@ -19,8 +18,8 @@ use crate::finding::Violation;
 use crate::json_text;
 use crate::monitor::peak_bytes;
 use crate::plugin_source::Loaded;
+use crate::report::assumed::Assumed;
 use crate::report::counts::CountsReport;
-use crate::scenario_choice::effective_parameters;
 
 /// A run that is over.
 pub struct Run<'r> {
@@ -96,34 +95,6 @@ impl From<&PluginRef> for PluginReport {
     }
 }
 
-/// What a verdict holds under.
-#[derive(Debug, Serialize)]
-struct Assumed {
-    nodes: u32,
-    /// All of them, those with default values too.
-    parameters: BTreeMap<String, String>,
-    network: Network,
-    /// What makes two local states the same.
-    identity: &'static str,
-    prefix: Option<Prefix>,
-    bounds: Bounds,
-}
-
-#[derive(Debug, Serialize)]
-struct Prefix {
-    trace: String,
-    steps: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Bounds {
-    depth: Option<u32>,
-    local_events: Option<u32>,
-    states: Option<u64>,
-    time_seconds: Option<f64>,
-    memory_bytes: Option<u64>,
-}
-
 #[derive(Debug, Serialize)]
 struct Seconds {
     load: f64,
@@ -186,7 +157,7 @@ impl RunReport {
             algo: strategy.name,
             plugin: PluginReport::from(&run.loaded.reference),
             scenario: run.lts.scenario().clone(),
-            assumed: assumed(run),
+            assumed: Assumed::new(run),
             counts: CountsReport(run.report.counts),
             depth: run.report.depth,
             seconds: Seconds { load: rounded(run.loaded.seconds), search: rounded(run.search_seconds) },
@@ -231,26 +202,6 @@ fn because(end: End) -> &'static str {
         End::MemoryBound => "no violation found, but the memory is used up (see --memory)",
         End::Interrupted => "no violation found, but the search was interrupted",
         End::Violation => unreachable!("a search that ends in a violation has one"),
-    }
-}
-
-fn assumed(run: &Run<'_>) -> Assumed {
-    let arguments = run.arguments;
-    let scenario = run.lts.scenario();
-    let prefix = arguments.prefix.as_ref();
-    Assumed {
-        nodes: scenario.nodes,
-        parameters: effective_parameters(run.loaded, scenario),
-        network: scenario.network,
-        identity: "serialized",
-        prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
-        bounds: Bounds {
-            depth: arguments.depth,
-            local_events: arguments.local_events,
-            states: arguments.states,
-            time_seconds: arguments.time.map(|time| time.as_secs_f64()),
-            memory_bytes: arguments.memory,
-        },
     }
 }
 

@@ -1,0 +1,73 @@
+//! What a verdict holds under.
+
+use std::collections::BTreeMap;
+
+use host_model::scenario::Network;
+use serde::Serialize;
+
+use crate::report::Run;
+use crate::scenario_choice::effective_parameters;
+
+/// What a verdict holds under.
+#[derive(Debug, Serialize)]
+pub struct Assumed {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// All of them, those with default values too.
+    pub parameters: BTreeMap<String, String>,
+    /// How messages travel.
+    pub network: Network,
+    /// What makes two local states the same.
+    pub identity: &'static str,
+    /// Where the search began, if not after `init`.
+    pub prefix: Option<Prefix>,
+    /// What was asked for; null is without bound.
+    pub bounds: Bounds,
+}
+
+/// A trace after which a search began.
+#[derive(Debug, Serialize)]
+pub struct Prefix {
+    /// The file, as the user named it.
+    pub trace: String,
+    /// Its events.
+    pub steps: usize,
+}
+
+/// The bounds of a search.
+#[derive(Debug, Serialize)]
+pub struct Bounds {
+    /// Events on a path.
+    pub depth: Option<u32>,
+    /// Local events of each node on a path.
+    pub local_events: Option<u32>,
+    /// States, or what the strategy counts instead.
+    pub states: Option<u64>,
+    /// Time for the search.
+    pub time_seconds: Option<f64>,
+    /// Memory of the process.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Assumed {
+    /// The assumptions of a run.
+    pub fn new(run: &Run<'_>) -> Self {
+        let arguments = run.arguments;
+        let scenario = run.lts.scenario();
+        let prefix = arguments.prefix.as_ref();
+        Self {
+            nodes: scenario.nodes,
+            parameters: effective_parameters(run.loaded, scenario),
+            network: scenario.network,
+            identity: "serialized",
+            prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
+            bounds: Bounds {
+                depth: arguments.depth,
+                local_events: arguments.local_events,
+                states: arguments.states,
+                time_seconds: arguments.time.map(|time| time.as_secs_f64()),
+                memory_bytes: arguments.memory,
+            },
+        }
+    }
+}
