@@ -95,8 +95,15 @@ impl Replay {
         let properties =
             judge.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let views = vec![Vec::new(); scenario.nodes as usize];
-        let mut replay =
-            Self { machines: Vec::new(), judge, properties, views, in_flight: Vec::new(), steps: 0, faults: Vec::new() };
+        let mut replay = Self {
+            machines: Vec::new(),
+            judge,
+            properties,
+            views,
+            in_flight: Vec::new(),
+            steps: 0,
+            faults: Vec::new(),
+        };
         let config = scenario.config();
         let mut reports = Vec::new();
         for node in 0..scenario.nodes {
