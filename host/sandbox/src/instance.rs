@@ -15,8 +15,7 @@ use crate::image::Images;
 use crate::limits::{Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
 use crate::plugin::PluginParts;
-use crate::rewrite::MemoryRole;
-use crate::rewrite::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
+use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
 use crate::snapshot::{Cells, Data, Delta, Memories};
 
 /// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
@@ -259,7 +258,11 @@ fn sort(plugin: &PluginParts, regions: &[Arc<Region>]) -> (Vec<Data>, Vec<Cells>
                 owners.push(plan.instance);
             }
             MemoryRole::Marks => unreachable!("marks follow their memory"),
-            MemoryRole::Cells { end } => cells.push(Cells { bytes: Arc::clone(region), end: end as usize }),
+            MemoryRole::Cells { end } => {
+                // Whole granules compare and copy fastest; what follows the last cell stays zero.
+                let end = (end as usize).next_multiple_of(GRANULE);
+                cells.push(Cells { bytes: Arc::clone(region), end });
+            }
         }
     }
     (data, cells, owners)

@@ -153,7 +153,7 @@ pub(crate) fn keep(
     if let (Some(now), Some(before)) = (whole(bytes, start), whole(image, start)) {
         compare(now, before);
     } else {
-        // The end of the cells, or past the end of the image: zeros follow.
+        // Past the end of the image: zeros follow.
         compare(&padded(bytes, start), &padded(image, start));
     }
     if mask != 0 {

@@ -53,7 +53,7 @@ pub(crate) struct Data {
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub bytes: Arc<Region>,
-    /// Where the last cell ends.
+    /// Where the granule of the last cell ends.
     pub end: usize,
 }
 
