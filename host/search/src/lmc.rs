@@ -25,10 +25,9 @@ enum Variant {
     Optimised,
 }
 
-/// How many local states there are when preliminary violations are verified for the first time, and how many times as
-/// many the next time. A verification costs up to a full unfolding, and refutations must mostly be repeated.
-const FIRST_VERIFICATION: usize = 1_024;
-const VERIFICATION_GROWTH: usize = 8;
+/// Preliminary violations are verified as soon as there are some, and again whenever there are so many times as many
+/// local states: a verification costs up to a full unfolding, and refutations must mostly be repeated.
+const VERIFICATION_GROWTH: usize = 4;
 
 /// Local model checking, general (LMC-GEN).
 ///
@@ -180,7 +179,7 @@ struct Round<'r, 's, 'l> {
 
 impl<'s, 'l> Round<'_, 's, 'l> {
     fn explore(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
-        let mut next_verification = FIRST_VERIFICATION;
+        let mut next_verification = 0;
         loop {
             let is_complete = !self.space.pass(stepper)?;
             self.combine(stepper)?;
@@ -190,7 +189,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             self.end = self.end.or_else(|| self.search.monitor.check(&self.progress()));
             let is_over = is_complete || self.end.is_some();
             // A rejected tuple may become reachable by a predecessor found later, so it is verified again.
-            if is_over || self.space.states().len() >= next_verification {
+            if self.targets() > 0 && (is_over || self.space.states().len() >= next_verification) {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
                 self.verify(stepper)?;
             }
@@ -269,13 +268,15 @@ impl<'s, 'l> Round<'_, 's, 'l> {
         Ok(())
     }
 
+    /// How many tuples of classes and local states there are to verify.
+    fn targets(&self) -> usize {
+        self.violating.len() + self.violating_locals.len() + self.wanted.len()
+    }
+
     /// Asks the unfolding whether what was found on over-approximated states is reachable.
     fn verify(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
-        let targets = self.violating.len() + self.violating_locals.len() + self.wanted.len();
-        if targets == 0 {
-            return Ok(());
-        }
         let relevant = self.relevant(stepper);
+        let targets = self.targets() as u64;
         let limits = self.verification().limits;
         if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, limits)) {
             return Ok(());
@@ -285,8 +286,8 @@ impl<'s, 'l> Round<'_, 's, 'l> {
         let end_before = self.report.end;
         let mut run =
             unfold::Run { search: &search, start: self.start, report: self.report, events_before: 0, events: 0 };
-        self.soundness_checks += targets as u64;
         run.explore(stepper, &relevant, &mut BTreeSet::new())?;
+        self.soundness_checks += targets;
         let end = std::mem::replace(&mut self.report.end, end_before);
         self.is_inconclusive = end == End::LocalEventBound;
         match end {
