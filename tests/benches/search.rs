@@ -1,6 +1,7 @@
 //! Time and memory of the strategies on Paxos in the sandbox, side by side in one run.
 //!
 //! `cargo bench -p host-tests --bench search [-- <part of a row's name>]`
+#![allow(clippy::print_stdout, reason = "the table is what a bench is for")]
 
 use std::time::Instant;
 
