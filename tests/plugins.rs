@@ -122,12 +122,26 @@ fn strategies_agree_on_every_plugin() {
     ];
     for (name, scenario) in cases {
         let (_, expected) = run(name, &scenario, "bdfs");
-        for strategy in STRATEGIES {
+        for strategy in STRATEGIES.iter().filter(|strategy| strategy.is_complete) {
             let (report, states) = run(name, &scenario, strategy.name);
             assert_eq!(states, expected, "{name} {scenario:?} {}", strategy.name);
             assert_eq!(report.end, End::SpaceExhausted, "{name} {scenario:?} {}", strategy.name);
         }
     }
+}
+
+/// Thesis, appendix A: of the 24 edges consequence prediction executes 18, of which 14 lead to a new state. It misses
+/// the one state where each node has taken one local event: the second is taken only from fresh local states.
+#[test]
+fn consequence_prediction_leaves_out_the_second_query_in_parallel() {
+    let scenario = scenario(2, &[]);
+    let (_, reached) = run("query", &scenario, "bdfs");
+    let (report, states) = run("query", &scenario, "consequence");
+    assert_eq!(report.counts.transitions, Some(18));
+    assert_eq!(report.counts.global_states, Some(1 + 14));
+    assert_eq!(report.end, End::Pruned);
+    assert!(states.is_subset(&reached));
+    assert_eq!(reached.len() - states.len(), 1);
 }
 
 /// On the correct protocol with one proposal nothing violates agreement, so nothing is built to verify it.
@@ -204,7 +218,7 @@ fn the_live_state_is_the_one_that_is_shipped() {
 #[test]
 fn the_shortest_violation_from_the_live_state_has_nine_events() {
     let trace = live_state();
-    for strategy in STRATEGIES {
+    for strategy in STRATEGIES.iter().filter(|strategy| strategy.is_complete) {
         let found = hunt(&trace.scenario, strategy.name, Some(&trace));
         assert_eq!(found.path.len(), trace.steps.len() + 1 + 2 + 2 + 2 + 2, "{}", strategy.name);
         assert!(found.shortest, "{}", strategy.name);

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use host_model::fingerprint::{self, Fingerprint};
-use host_model::lts::{LocalStateId, MessageId, Outcome, Step, Trigger};
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::NodeId;
-use host_model::property::{ClassId, Judgement};
 use host_model::start::Start;
 use host_model::stepper::{OutcomesRef, Stepper};
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, judge_system_state};
+use crate::cursor::{Child, Cursor};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
 use crate::visited::{Seen, Visited};
 
 /// The first bound of the iterative deepening; later ones double. Deep enough that a finite space is nearly always
@@ -79,22 +79,13 @@ fn shorten(
     Ok(())
 }
 
-/// A child of the current state that is still to be entered.
+/// A child of a state on the path that is still to be entered.
 #[derive(Clone, Copy)]
 struct Pending {
     step: Step,
     row: OutcomesRef,
     /// Whether the state was never expanded before, so that its edges count.
     first: bool,
-}
-
-/// How to leave the current state again.
-struct Frame {
-    pending: usize,
-    row: OutcomesRef,
-    before: LocalStateId,
-    fingerprint: Fingerprint,
-    locals_fingerprint: Fingerprint,
 }
 
 /// One depth-first search up to a bound.
@@ -111,24 +102,18 @@ struct Round<'s, 'l> {
     /// States at the bound that have successors and were not reached by a shorter path.
     cut: u64,
     local_events_cut: bool,
-    ticks: u32,
-    /// Outcomes that the stepper had when the monitor was last due.
-    rows_checked: usize,
-    // The current state, and the path to it.
-    locals: Vec<LocalStateId>,
-    in_flight: Vec<MessageId>,
-    local_events: Vec<u32>,
-    counters: Vec<Fingerprint>,
-    fingerprint: Fingerprint,
-    locals_fingerprint: Fingerprint,
-    path: Vec<Step>,
-    frames: Vec<Frame>,
+    ticks: Ticks,
+    /// The children still to be entered, those of the current state last.
     pending: Vec<Pending>,
+    /// For each state on the path, where its children begin in `pending`.
+    bases: Vec<usize>,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
+    children: Vec<Child>,
 }
 
 impl<'s, 'l> Round<'s, 'l> {
     fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
-        let nodes = search.lts.scenario().nodes;
         Self {
             search,
             stepper,
@@ -141,23 +126,18 @@ impl<'s, 'l> Round<'s, 'l> {
             transitions: 0,
             cut: 0,
             local_events_cut: false,
-            ticks: 0,
-            rows_checked: 0,
-            locals: Vec::new(),
-            in_flight: Vec::new(),
-            local_events: vec![0; nodes as usize],
-            counters: (0..nodes).map(|node| fingerprint::of_counter(b"local events", node)).collect(),
-            fingerprint: 0,
-            locals_fingerprint: 0,
-            path: Vec::new(),
-            frames: Vec::new(),
+            ticks: Ticks::default(),
             pending: Vec::new(),
+            bases: Vec::new(),
+            enabled: Vec::new(),
+            children: Vec::new(),
         }
     }
 
     fn explore(&mut self) -> Result<End, SearchError> {
         for start in self.search.starts {
-            if let Some(end) = self.explore_from(start)? {
+            let mut cursor = Cursor::new(self.stepper, start, &self.search.limits);
+            if let Some(end) = self.explore_from(start, &mut cursor)? {
                 return Ok(end);
             }
         }
@@ -169,277 +149,109 @@ impl<'s, 'l> Round<'s, 'l> {
     }
 
     /// Searches from one start state; returns why the search ended early, if it did.
-    fn explore_from(&mut self, start: &Start) -> Result<Option<End>, SearchError> {
-        if let Some(end) = self.enter_start(start)? {
+    fn explore_from(&mut self, start: &Start, cursor: &mut Cursor) -> Result<Option<End>, SearchError> {
+        if self.visited.insert(cursor.fingerprint(), 0) == Seen::Already {
+            return Ok(None);
+        }
+        self.note_system_state(cursor, None);
+        let judgements = judge_system_state(self.stepper, cursor.locals())?;
+        if self.report.note(start, cursor.path(), judgements) {
+            return Ok(Some(End::Violation));
+        }
+        if let Some(end) = self.expand(start, cursor, true)? {
             return Ok(Some(end));
         }
         loop {
-            let base = self.frames.last().map_or(0, |frame| frame.pending);
+            let base = self.bases.last().copied().unwrap_or(0);
             if self.pending.len() > base {
-                let pending = self.pending.pop().expect("there is one above the base");
-                self.descend(pending);
-                if let Some(end) = self.expand(start, pending.first)? {
+                let Pending { step, row, first } = self.pending.pop().expect("there is one above the base");
+                cursor.descend(self.stepper, step, row);
+                self.bases.push(self.pending.len());
+                if let Some(end) = self.expand(start, cursor, first)? {
                     return Ok(Some(end));
                 }
-                if self.is_check_due()
+                if self.ticks.is_check_due(self.stepper)
                     && let Some(end) = self.search.monitor.check(&self.progress())
                 {
                     return Ok(Some(end));
                 }
-            } else if !self.ascend() {
+            } else if !cursor.ascend(self.stepper) {
                 return Ok(None);
+            } else {
+                self.bases.pop();
             }
         }
-    }
-
-    /// Whether to ask the monitor: every few thousand states, and after each handler that was executed, since one
-    /// can take as long as a million states that only look outcomes up.
-    fn is_check_due(&mut self) -> bool {
-        let executed = self.stepper.rows();
-        let has_executed = std::mem::replace(&mut self.rows_checked, executed) != executed;
-        self.ticks = self.ticks.wrapping_add(1);
-        has_executed || self.ticks.is_multiple_of(4096)
-    }
-
-    fn enter_start(&mut self, start: &Start) -> Result<Option<End>, SearchError> {
-        self.locals.clone_from(&start.locals);
-        self.in_flight.clone_from(&start.in_flight);
-        self.locals_fingerprint =
-            self.locals.iter().fold(0, |sum: u128, id| sum.wrapping_add(self.stepper.state(*id).fingerprint));
-        self.fingerprint = (self.in_flight.iter())
-            .fold(self.locals_fingerprint, |sum, id| sum.wrapping_add(self.stepper.message(*id).fingerprint));
-        if self.visited.insert(self.fingerprint, 0) == Seen::Already {
-            return Ok(None);
-        }
-        self.note_system_state(self.locals_fingerprint, None);
-        let judgements = judge_system_state(self.stepper, &self.locals)?;
-        if self.note(start, judgements) {
-            return Ok(Some(End::Violation));
-        }
-        if self.bound == 0 {
-            self.cut += 1;
-            return Ok(None);
-        }
-        self.expand(start, true)
-    }
-
-    /// Makes a pending child the current state.
-    fn descend(&mut self, pending: Pending) {
-        let Pending { step, row, .. } = pending;
-        let node = step.node as usize;
-        let before = self.locals[node];
-        let (before_fingerprint, locals_fingerprint) = (self.fingerprint, self.locals_fingerprint);
-        let outcome = &self.stepper.outcomes(row)[step.outcome as usize];
-        let next = outcome.next;
-        self.fingerprint = self.fingerprint.wrapping_add(outcome.delta);
-        match step.trigger.message() {
-            Some(message) => remove(&mut self.in_flight, message),
-            None => {
-                self.local_events[node] += 1;
-                self.fingerprint = self.fingerprint.wrapping_add(self.counter(node));
-            }
-        }
-        for message in &outcome.sent {
-            insert(&mut self.in_flight, *message);
-        }
-        self.locals[node] = next;
-        if next != before {
-            let change = self.stepper.state(next).fingerprint.wrapping_sub(self.stepper.state(before).fingerprint);
-            self.locals_fingerprint = self.locals_fingerprint.wrapping_add(change);
-        }
-        self.path.push(step);
-        let pending = self.pending.len();
-        self.frames.push(Frame { pending, row, before, fingerprint: before_fingerprint, locals_fingerprint });
-    }
-
-    /// Goes back to the parent; false at the start state.
-    fn ascend(&mut self) -> bool {
-        let (Some(frame), Some(step)) = (self.frames.pop(), self.path.pop()) else {
-            return false;
-        };
-        for message in &self.stepper.outcomes(frame.row)[step.outcome as usize].sent {
-            remove(&mut self.in_flight, *message);
-        }
-        match step.trigger.message() {
-            Some(message) => insert(&mut self.in_flight, message),
-            None => self.local_events[step.node as usize] -= 1,
-        }
-        self.locals[step.node as usize] = frame.before;
-        self.fingerprint = frame.fingerprint;
-        self.locals_fingerprint = frame.locals_fingerprint;
-        true
-    }
-
-    /// What a local event adds to the fingerprint: under a bound, states with different budgets are different.
-    fn counter(&self, node: usize) -> Fingerprint {
-        if self.search.limits.local_events.is_some() { self.counters[node] } else { 0 }
     }
 
     /// Looks at all successors of the current state and makes those pending that must be entered.
-    fn expand(&mut self, start: &Start, first: bool) -> Result<Option<End>, SearchError> {
-        let mut last = None;
-        for index in 0..self.in_flight.len() {
-            let message = self.in_flight[index];
-            if last.replace(message) == Some(message) {
-                continue;
-            }
-            let node = self.stepper.message(message).to;
-            if let Some(end) = self.try_trigger(start, node, Trigger::deliver(message), first)? {
-                return Ok(Some(end));
+    fn expand(&mut self, start: &Start, cursor: &Cursor, first: bool) -> Result<Option<End>, SearchError> {
+        let mut enabled = std::mem::take(&mut self.enabled);
+        let is_cut = cursor.enabled(self.stepper, &mut enabled);
+        if cursor.depth() >= self.bound {
+            // Only the start state under a bound of zero: other states at the bound are not entered.
+            self.cut += u64::from(!enabled.is_empty());
+            enabled.clear();
+        } else {
+            self.local_events_cut |= is_cut;
+        }
+        let mut children = std::mem::take(&mut self.children);
+        children.clear();
+        for trigger in &enabled {
+            cursor.children(self.stepper, *trigger, &mut children)?;
+        }
+        self.enabled = enabled;
+        self.transitions += if first { children.len() as u64 } else { 0 };
+        self.visited.warm(children.iter().map(|child| child.fingerprint));
+        let mut ended = None;
+        for child in &children {
+            ended = self.try_child(start, cursor, child)?;
+            if ended.is_some() {
+                break;
             }
         }
-        for node in 0..self.locals.len() {
-            let possible = self.stepper.state(self.locals[node]).local_events.len();
-            if possible > 0 && self.search.limits.local_events.is_some_and(|max| self.local_events[node] >= max) {
-                self.local_events_cut = true;
-                continue;
-            }
-            for index in 0..possible {
-                let event = self.stepper.state(self.locals[node]).local_events[index];
-                if let Some(end) = self.try_trigger(start, node as NodeId, Trigger::local(event), first)? {
-                    return Ok(Some(end));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn try_trigger(
-        &mut self,
-        start: &Start,
-        node: NodeId,
-        trigger: Trigger,
-        first: bool,
-    ) -> Result<Option<End>, SearchError> {
-        let local = self.locals[node as usize];
-        if self.stepper.state(local).snapshot.is_none() {
-            return Ok(None);
-        }
-        let row = self.stepper.step(local, trigger)?;
-        let outcomes = self.stepper.outcomes(row).len();
-        self.transitions += if first { outcomes as u64 } else { 0 };
-        for outcome in 0..outcomes as u32 {
-            let pending = Pending { step: Step { node, trigger, outcome }, row, first: true };
-            if let Some(end) = self.try_child(start, pending)? {
-                return Ok(Some(end));
-            }
-        }
-        Ok(None)
+        self.children = children;
+        Ok(ended)
     }
 
     /// Looks one child up, and judges it if it is new.
-    fn try_child(&mut self, start: &Start, mut pending: Pending) -> Result<Option<End>, SearchError> {
-        let Step { node, trigger, outcome } = pending.step;
-        let Outcome { next, delta, .. } = self.stepper.outcomes(pending.row)[outcome as usize];
-        let mut fingerprint = self.fingerprint.wrapping_add(delta);
-        if trigger.local_event().is_some() {
-            fingerprint = fingerprint.wrapping_add(self.counter(node as usize));
-        }
-        let depth = self.path.len() as u32 + 1;
-        match self.visited.insert(fingerprint, depth) {
+    fn try_child(&mut self, start: &Start, cursor: &Cursor, child: &Child) -> Result<Option<End>, SearchError> {
+        let mut first = true;
+        let depth = cursor.depth() + 1;
+        match self.visited.insert(child.fingerprint, depth) {
             Seen::Already => return Ok(None),
             Seen::Deeper(before) => {
-                pending.first = u32::from(before) >= self.bound;
-                if pending.first && depth < self.bound && self.has_successors(&pending) {
+                first = u32::from(before) >= self.bound;
+                if first && depth < self.bound && cursor.has_successors(self.stepper, child) {
                     self.cut -= 1;
                 }
             }
             Seen::New => {
                 self.report.depth = self.report.depth.max(depth);
-                if let Some(end) = self.enter_new(start, &pending.step, next)? {
-                    return Ok(Some(end));
+                self.note_system_state(cursor, Some(child));
+                let judgements = cursor.judge_child(self.stepper, child)?;
+                if !judgements.is_empty() {
+                    let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
+                    if self.report.note(start, &path, judgements) {
+                        return Ok(Some(End::Violation));
+                    }
                 }
-                if depth == self.bound && self.has_successors(&pending) {
+                if self.visited.len() >= self.states_max {
+                    return Ok(Some(End::StateBound));
+                }
+                if depth == self.bound && cursor.has_successors(self.stepper, child) {
                     self.cut += 1;
                 }
             }
         }
         if depth < self.bound {
-            self.pending.push(pending);
+            self.pending.push(Pending { step: child.step, row: child.row, first });
         }
         Ok(None)
     }
 
-    /// Counts and judges a new global state, a child of the current one.
-    fn enter_new(&mut self, start: &Start, step: &Step, next: LocalStateId) -> Result<Option<End>, SearchError> {
-        if self.visited.len() >= self.states_max {
-            return Ok(Some(End::StateBound));
-        }
-        let node = step.node as usize;
-        let before = self.locals[node];
-        if next == before {
-            return Ok(None);
-        }
-        let (class_before, fingerprint_before) = {
-            let state = self.stepper.state(before);
-            (state.class, state.fingerprint)
-        };
-        let state = self.stepper.state(next);
-        let (class, plain) = (state.class, state.judgements.is_empty());
-        let change = state.fingerprint.wrapping_sub(fingerprint_before);
-        self.note_system_state(self.locals_fingerprint.wrapping_add(change), Some((node, next)));
-        // The parent was judged: only a change of class, or a judged local state, has something new to say.
-        if class == class_before && plain {
-            return Ok(None);
-        }
-        self.judge_child(start, step, next, class)
-    }
-
-    #[cold]
-    fn judge_child(
-        &mut self,
-        start: &Start,
-        step: &Step,
-        next: LocalStateId,
-        class: ClassId,
-    ) -> Result<Option<End>, SearchError> {
-        let mut judgements: Vec<(Option<NodeId>, Judgement)> =
-            self.stepper.state(next).judgements.iter().map(|judgement| (Some(step.node), judgement.clone())).collect();
-        let mut classes = Vec::with_capacity(self.locals.len());
-        for local in &self.locals {
-            classes.push(self.stepper.state(*local).class);
-        }
-        classes[step.node as usize] = class;
-        judgements.extend(self.stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
-        self.path.push(*step);
-        let bad = self.note(start, judgements);
-        self.path.pop();
-        Ok(bad.then_some(End::Violation))
-    }
-
-    /// Notes what there is to say about the state at the end of the path; whether something bad is among it.
-    fn note(&mut self, start: &Start, judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
-        for (node, judgement) in judgements {
-            match judgement {
-                Judgement::Witnessed { property } => self.report.witness(property),
-                bad => self.report.violations.push(Found::new(start, &self.path, node, bad)),
-            }
-        }
-        !self.report.violations.is_empty()
-    }
-
-    /// Counts the system state of the current state, or of a child in which one node has moved.
-    fn note_system_state(&mut self, fingerprint: Fingerprint, moved: Option<(usize, LocalStateId)>) {
-        if self.system_states.insert(fingerprint) && self.search.collect_system_states {
-            let mut locals = self.locals.clone();
-            if let Some((node, next)) = moved {
-                locals[node] = next;
-            }
-            self.collected.insert(locals.into());
-        }
-    }
-
-    /// Whether something can happen in a child of the current state.
-    fn has_successors(&mut self, pending: &Pending) -> bool {
-        let Step { node, trigger, outcome } = pending.step;
-        let outcome = &self.stepper.outcomes(pending.row)[outcome as usize];
-        let next = outcome.next;
-        let in_flight = self.in_flight.len() + outcome.sent.len() - usize::from(trigger.message().is_some());
-        in_flight > 0
-            || (0..self.locals.len()).any(|other| {
-                let local = if other == node as usize { next } else { self.locals[other] };
-                !self.stepper.state(local).local_events.is_empty()
-            })
+    fn note_system_state(&mut self, cursor: &Cursor, child: Option<&Child>) {
+        let collected = self.search.collect_system_states.then_some(&mut self.collected);
+        cursor.note_system_state(self.stepper, child, &mut self.system_states, collected);
     }
 
     fn progress(&self) -> Progress {
@@ -461,14 +273,4 @@ impl<'s, 'l> Round<'s, 'l> {
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         Report { end, counts, system_states, ..self.report }
     }
-}
-
-fn insert(in_flight: &mut Vec<MessageId>, message: MessageId) {
-    let position = in_flight.partition_point(|other| *other < message);
-    in_flight.insert(position, message);
-}
-
-fn remove(in_flight: &mut Vec<MessageId>, message: MessageId) {
-    let position = in_flight.binary_search(&message).expect("a consumed message is in flight");
-    in_flight.remove(position);
 }

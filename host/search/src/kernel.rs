@@ -22,6 +22,8 @@ pub struct Limits {
 pub enum End {
     /// Everything reachable was explored.
     SpaceExhausted,
+    /// The strategy left something out on purpose.
+    Pruned,
     /// Some path was cut by [`Limits::depth`].
     DepthBound,
     /// Some local event was left out by [`Limits::local_events`].
@@ -43,6 +45,7 @@ impl End {
     pub fn name(self) -> &'static str {
         match self {
             Self::SpaceExhausted => "space-exhausted",
+            Self::Pruned => "pruned",
             Self::DepthBound => "depth-bound",
             Self::LocalEventBound => "local-event-bound",
             Self::StateBound => "state-bound",
@@ -102,6 +105,24 @@ pub struct Unmonitored;
 impl Monitor for Unmonitored {
     fn check(&self, _progress: &Progress) -> Option<End> {
         None
+    }
+}
+
+/// Says when the monitor is due: every few thousand states, and after each handler that was executed, since one can
+/// take as long as a million states that only look outcomes up.
+#[derive(Debug, Default)]
+pub struct Ticks {
+    ticks: u32,
+    rows: usize,
+}
+
+impl Ticks {
+    /// To be called once a state.
+    #[inline]
+    pub fn is_check_due(&mut self, stepper: &Stepper<'_>) -> bool {
+        let has_executed = std::mem::replace(&mut self.rows, stepper.rows()) != stepper.rows();
+        self.ticks = self.ticks.wrapping_add(1);
+        has_executed || self.ticks.is_multiple_of(4096)
     }
 }
 
@@ -165,6 +186,17 @@ impl Report {
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
             system_states: None,
         }
+    }
+
+    /// Notes what there is to say about the state at the end of a path; whether something bad is reported now.
+    pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
+        for (node, judgement) in judgements {
+            match judgement {
+                Judgement::Witnessed { property } => self.witness(property),
+                bad => self.violations.push(Found::new(start, path, node, bad)),
+            }
+        }
+        !self.violations.is_empty()
     }
 
     /// Notes that a property of kind `sometimes` is reached.

@@ -5,6 +5,8 @@
 
 pub mod bdfs;
 pub mod chains;
+pub mod consequence;
+pub mod cursor;
 pub mod cuts;
 pub mod kernel;
 pub mod lmc;

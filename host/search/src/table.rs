@@ -1,7 +1,7 @@
 //! The table of strategies: command-line help, documentation and agreement tests come from it.
 
 use crate::kernel::{Limits, Report, Search, SearchError};
-use crate::{bdfs, lmc, unfold};
+use crate::{bdfs, consequence, lmc, unfold};
 
 /// A bound that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct Strategy {
     pub soundness: &'static str,
     /// What it may miss.
     pub completeness: &'static str,
+    /// Whether it misses nothing within the bounds.
+    pub is_complete: bool,
     /// The bounds that it honours; a search with another one is refused.
     pub honours: &'static [Bound],
     /// Runs it.
@@ -64,6 +66,7 @@ pub const STRATEGIES: &[Strategy] = &[
         summary: "bounded depth-first search of the global states, with a visited set and iterative deepening",
         soundness: "every state is reached",
         completeness: "complete within the bounds",
+        is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         run: bdfs::run,
     },
@@ -73,6 +76,7 @@ pub const STRATEGIES: &[Strategy] = &[
         summary: "local model checking: local states and a network that keeps every message; all system states built",
         soundness: "violations are verified by the causal unfolding",
         completeness: "complete within the bounds",
+        is_complete: true,
         honours: &[Bound::LocalEvents, Bound::States],
         run: lmc::run_general,
     },
@@ -82,6 +86,7 @@ pub const STRATEGIES: &[Strategy] = &[
         summary: "local model checking on the views of the properties: system states only behind violating views",
         soundness: "violations are verified by the causal unfolding",
         completeness: "complete within the bounds",
+        is_complete: true,
         honours: &[Bound::LocalEvents],
         run: lmc::run_optimised,
     },
@@ -91,8 +96,19 @@ pub const STRATEGIES: &[Strategy] = &[
         summary: "causal unfolding: events with their causes, so interleavings are never told apart",
         soundness: "every event is in some execution",
         completeness: "complete within the bounds",
+        is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         run: unfold::run,
+    },
+    Strategy {
+        name: "consequence",
+        aliases: &[],
+        summary: "consequence prediction: global states breadth-first, local events only from fresh local states",
+        soundness: "every state is reached",
+        completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
+        is_complete: false,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        run: consequence::run,
     },
 ];
 

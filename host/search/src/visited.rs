@@ -72,6 +72,18 @@ impl Visited {
         shard.slots[shard.find(key)] & !DEPTH_MASK == key
     }
 
+    /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for
+    /// memory, and these waits overlap.
+    #[inline]
+    pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
+        let read = |fingerprint| {
+            let key = key_of(fingerprint);
+            let shard = &self.shards[(key >> (128 - SHARD_BITS)) as usize];
+            shard.slots[Shard::home(key, shard.homes)] as u64
+        };
+        std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
+    }
+
     /// Notes that a state was seen at a depth. Depths above 65,535 count as that.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {

@@ -1,0 +1,191 @@
+//! Consequence prediction.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, Step};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::FxHashSet;
+
+use crate::cursor::{Child, Cursor};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
+use crate::visited::{Seen, Visited};
+
+/// Consequence prediction.
+///
+/// Guarantee: every reported violation is reachable, by a path that is as short as any that the search looks at.
+/// Complete: no. A local event is taken only where its node's local state is fresh, so all chains of one local event
+/// and the messages that follow from it are explored from the start state, but not all sequences of chains. If nothing
+/// was left out that way, the report says that the space is exhausted.
+/// Explores: global states, breadth-first. Memory: about 45 bytes a distinct global state.
+/// Honours: depth, local-event and state bounds, the monitor.
+/// Source: Yabandeh, Knežević, Kostić, Kunčak, "CrystalBall: Predicting and preventing inconsistencies in deployed
+/// distributed systems", NSDI 2009, figure 3.2 in Yabandeh's thesis; differs in: a state is marked when it is found
+/// and not when it is taken up, so none is taken up twice.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut run = Run {
+        search,
+        visited: Visited::new(),
+        explored_locals: FxHashSet::default(),
+        system_states: FxHashSet::default(),
+        collected: BTreeSet::new(),
+        found: Vec::new(),
+        queue: VecDeque::new(),
+        report: Report::new(search.lts),
+        transitions: 0,
+    };
+    let mut end = End::SpaceExhausted;
+    for start in search.starts {
+        end = end.max(run.explore(&mut stepper, start)?);
+        if end > End::LocalEventBound {
+            break;
+        }
+    }
+    let mut report = run.finish(end);
+    report.count_local(search.lts);
+    Ok(report)
+}
+
+/// How a state was found: by a step from an earlier one. A start state has no parent.
+#[derive(Clone, Copy)]
+struct Found {
+    parent: Option<u32>,
+    step: Step,
+}
+
+struct Run<'s> {
+    search: &'s Search<'s>,
+    visited: Visited,
+    /// Local states whose local events were taken.
+    explored_locals: FxHashSet<LocalStateId>,
+    system_states: FxHashSet<Fingerprint>,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    /// All states but those of the start, in the order of discovery.
+    found: Vec<Found>,
+    /// States that are not taken up yet; `None` is the start state.
+    queue: VecDeque<Option<u32>>,
+    report: Report,
+    transitions: u64,
+}
+
+impl Run<'_> {
+    /// Searches from one start state; returns why the search ended.
+    fn explore(&mut self, stepper: &mut Stepper<'_>, start: &Start) -> Result<End, SearchError> {
+        let limits = &self.search.limits;
+        let mut cursor = Cursor::new(stepper, start, limits);
+        if self.visited.insert(cursor.fingerprint(), 0) != Seen::New {
+            return Ok(End::SpaceExhausted);
+        }
+        self.note_system_state(stepper, &cursor, None);
+        let judgements = judge_system_state(stepper, cursor.locals())?;
+        if self.report.note(start, &[], judgements) {
+            return Ok(End::Violation);
+        }
+        let mut end = End::SpaceExhausted;
+        let mut ticks = Ticks::default();
+        let (mut enabled, mut children) = (Vec::new(), Vec::new());
+        self.queue.push_back(None);
+        while let Some(state) = self.queue.pop_front() {
+            cursor.go_to(stepper, &self.path_to(state))?;
+            if cursor.enabled(stepper, &mut enabled) {
+                end = end.max(End::LocalEventBound);
+            }
+            if limits.depth.is_some_and(|depth| cursor.depth() >= depth) {
+                end = if enabled.is_empty() { end } else { end.max(End::DepthBound) };
+                continue;
+            }
+            for &(node, trigger) in &enabled {
+                let local = cursor.locals()[node as usize];
+                if trigger.local_event().is_some() && self.explored_locals.contains(&local) {
+                    end = end.max(End::Pruned);
+                    continue;
+                }
+                cursor.children(stepper, (node, trigger), &mut children)?;
+            }
+            for child in children.drain(..) {
+                self.transitions += 1;
+                if let Some(end) = self.enter(stepper, start, &cursor, state, &child)? {
+                    return Ok(end);
+                }
+            }
+            self.explored_locals.extend(cursor.locals());
+            if ticks.is_check_due(stepper)
+                && let Some(end) = self.search.monitor.check(&self.progress())
+            {
+                return Ok(end);
+            }
+        }
+        Ok(end)
+    }
+
+    /// Queues and judges a child that is new; returns why to end the search, if there is a reason.
+    fn enter(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        start: &Start,
+        cursor: &Cursor,
+        parent: Option<u32>,
+        child: &Child,
+    ) -> Result<Option<End>, SearchError> {
+        let depth = cursor.depth() + 1;
+        if self.visited.insert(child.fingerprint, depth) != Seen::New {
+            return Ok(None);
+        }
+        self.report.depth = self.report.depth.max(depth);
+        self.note_system_state(stepper, cursor, Some(child));
+        let judgements = cursor.judge_child(stepper, child)?;
+        if !judgements.is_empty() {
+            let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
+            if self.report.note(start, &path, judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        if self.search.limits.states.is_some_and(|max| self.visited.len() >= max) {
+            return Ok(Some(End::StateBound));
+        }
+        self.queue.push_back(Some(self.found.len() as u32));
+        self.found.push(Found { parent, step: child.step });
+        Ok(None)
+    }
+
+    /// The steps that lead to a state.
+    fn path_to(&self, state: Option<u32>) -> Vec<Step> {
+        let mut path = Vec::new();
+        let mut at = state;
+        while let Some(index) = at {
+            let Found { parent, step } = self.found[index as usize];
+            path.push(step);
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    fn note_system_state(&mut self, stepper: &mut Stepper<'_>, cursor: &Cursor, child: Option<&Child>) {
+        let collected = self.search.collect_system_states.then_some(&mut self.collected);
+        cursor.note_system_state(stepper, child, &mut self.system_states, collected);
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            global_states: Some(self.visited.len()),
+            transitions: Some(self.transitions),
+            system_states: Some(self.system_states.len() as u64),
+            ..Counts::default()
+        };
+        let bytes = self.visited.bytes()
+            + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
+            + (self.found.capacity() * size_of::<Found>()) as u64
+            + (self.queue.capacity() * size_of::<Option<u32>>()) as u64
+            + self.search.lts.counts().snapshot_bytes;
+        Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
+    }
+
+    fn finish(self, end: End) -> Report {
+        let counts = self.progress().counts;
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        Report { end, counts, system_states, ..self.report }
+    }
+}
