@@ -94,13 +94,13 @@ impl Toy {
     /// anything, makes the state larger; so a run has boundedly many local events between messages.
     pub fn random(seed: u64, nodes: u32) -> Self {
         let mut dice = Dice(seed);
-        let (states, contents) = (2 + dice.below(3) as ToyState, 1 + dice.below(3) as u8);
+        let (states, contents) = (2 + dice.below(4) as ToyState, 1 + dice.below(4) as u8);
         let mut toy = Self::new(nodes);
         for node in 0..nodes {
             for state in 0..states {
                 for from in 0..nodes {
                     for content in 0..contents {
-                        if dice.below(10) < 4 {
+                        if dice.below(10) < 6 {
                             let on = ToyTrigger::Message(from, content);
                             let outcomes = toy.random_outcomes(&mut dice, 0..states, content);
                             toy.rules.insert((node, state, on), outcomes);
@@ -114,7 +114,7 @@ impl Toy {
                 }
             }
         }
-        for _ in 0..1 + dice.below(3) {
+        for _ in 0..1 + dice.below(4) {
             let (from, to) = (dice.below(nodes), dice.below(nodes));
             toy.initial.push((from, to, dice.below(u32::from(contents)) as u8));
         }

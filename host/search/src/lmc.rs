@@ -14,7 +14,7 @@ use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError};
 use crate::local_space::{Index, LocalSpace};
 use crate::tuples;
 use crate::unfold;
-use crate::unfolding::{Everything, Relevance};
+use crate::unfolding::{Everything, Order, Relevance};
 
 /// Which tuples of local states are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             // A rejected tuple may become reachable by a predecessor found later, so it is verified again.
             if self.targets() > 0 && (is_over || self.space.states().len() >= next_verification) {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
-                self.verify(stepper)?;
+                self.verify(stepper, is_complete)?;
             }
             if is_over || self.end.is_some() {
                 return Ok(());
@@ -274,18 +274,23 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     }
 
     /// Asks the unfolding whether what was found on over-approximated states is reachable.
-    fn verify(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
+    fn verify(&mut self, stepper: &mut Stepper<'l>, is_complete: bool) -> Result<(), SearchError> {
         let relevant = self.relevant(stepper);
         let targets = self.targets() as u64;
         let limits = self.verification().limits;
         if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, limits)) {
             return Ok(());
         }
-        let is_complete = self.end.is_none();
         let search = self.verification();
         let end_before = self.report.end;
-        let mut run =
-            unfold::Run { search: &search, start: self.start, report: self.report, events_before: 0, events: 0 };
+        let mut run = unfold::Run {
+            search: &search,
+            start: self.start,
+            report: self.report,
+            order: Order::Adequate,
+            events_before: 0,
+            events: 0,
+        };
         run.explore(stepper, &relevant, &mut BTreeSet::new())?;
         self.soundness_checks += targets;
         let end = std::mem::replace(&mut self.report.end, end_before);
@@ -339,8 +344,14 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     ) -> Result<(), SearchError> {
         let search = Search { collect_system_states: true, ..self.verification() };
         let mut report = Report::new(self.search.lts);
-        let mut run =
-            unfold::Run { search: &search, start: self.start, report: &mut report, events_before: 0, events: 0 };
+        let mut run = unfold::Run {
+            search: &search,
+            start: self.start,
+            report: &mut report,
+            order: Order::Adequate,
+            events_before: 0,
+            events: 0,
+        };
         let mut valid = BTreeSet::new();
         run.explore(stepper, &Everything, &mut valid)?;
         let is_built =

@@ -10,7 +10,7 @@ use host_model::stepper::Stepper;
 use crate::cuts;
 use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, judge_system_state};
 use crate::targets::{Hit, Targets};
-use crate::unfolding::{Everything, Relevance, Unfolding};
+use crate::unfolding::{Everything, Order, Relevance, Unfolding};
 
 /// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
 /// Most violations show right after an event, so this is for the few that need two events side by side.
@@ -27,12 +27,18 @@ const SEARCH_GROWTH: usize = 8;
 /// Source: see [`unfolding`](crate::unfolding); differs in: properties are decided on tuples of view classes, see
 /// [`targets`](crate::targets).
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_with(search, Order::Adequate)
+}
+
+/// [`run`] with a choice of the order of the events.
+#[doc(hidden)]
+pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut report = Report::new(search.lts);
     let mut states = BTreeSet::new();
     let mut events = 0;
     for start in search.starts {
-        let mut run = Run { search, start, report: &mut report, events_before: events, events: 0 };
+        let mut run = Run { search, start, report: &mut report, order, events_before: events, events: 0 };
         run.explore(&mut stepper, &Everything, &mut states)?;
         events += run.events;
         if report.end == End::Violation {
@@ -53,6 +59,7 @@ pub(crate) struct Run<'r, 's> {
     pub(crate) search: &'r Search<'s>,
     pub(crate) start: &'r Start,
     pub(crate) report: &'r mut Report,
+    pub(crate) order: Order,
     pub(crate) events_before: u64,
     /// Executed extensions of this unfolding.
     pub(crate) events: u64,
@@ -69,7 +76,7 @@ impl Run<'_, '_> {
     ) -> Result<(), SearchError> {
         let limits = self.search.limits;
         let depth_max = limits.depth.unwrap_or(u32::MAX - 1);
-        let mut unfolding = Unfolding::new(stepper, self.start, limits, relevance)?;
+        let mut unfolding = Unfolding::new(stepper, self.start, limits, relevance, self.order)?;
         let mut targets = Targets::new(self.start.locals.len());
         let mut best: Option<Hit> = None;
         let mut next_search = FIRST_SEARCH;

@@ -104,11 +104,23 @@ impl Relevance for Everything {
     }
 }
 
+/// The order in which events are made, and so which of those that reach the same global state survive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Size first, then the local words: the total adequate order that makes the unfolding complete.
+    #[default]
+    Adequate,
+    /// Large events first. Wrong on purpose: the agreement tests must notice.
+    #[doc(hidden)]
+    LargestFirst,
+}
+
 /// The unfolding from one start state, explored size by size.
 pub struct Unfolding<'u, 'l> {
     stepper: &'u mut Stepper<'l>,
     relevance: &'u dyn Relevance,
     limits: Limits,
+    order: Order,
     nodes: usize,
     base: Fingerprint,
     counters: Vec<Fingerprint>,
@@ -142,12 +154,14 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         start: &Start,
         limits: Limits,
         relevance: &'u dyn Relevance,
+        order: Order,
     ) -> Result<Self, MachineError> {
         let nodes = start.locals.len();
         let mut unfolding = Self {
             stepper,
             relevance,
             limits,
+            order,
             nodes,
             base: 0,
             counters: (0..nodes as u32).map(|node| fingerprint::of_counter(b"local events", node)).collect(),
@@ -295,6 +309,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     ///
     /// The host cannot provide an instance.
     pub fn grow(&mut self) -> Result<bool, MachineError> {
+        if self.order == Order::LargestFirst {
+            self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
+        }
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
             if self.size >= self.queue.len() {
                 return Ok(false);
