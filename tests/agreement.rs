@@ -32,9 +32,9 @@ fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<ToySta
     let starts = start::initial(&mut stepper).expect("a toy starts");
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
     let report = strategy(&search).expect("a toy has no host faults");
-    let state = |id| *lts.state(id).snapshot.as_ref().unwrap().content::<(u32, ToyState)>().unwrap();
+    let state = |id| lts.state(id).snapshot.as_ref().expect("toys do not trap").words()[1] as ToyState;
     let states = report.system_states.iter().flatten();
-    let states = states.map(|locals| locals.iter().map(|id| state(*id).1).collect()).collect();
+    let states = states.map(|locals| locals.iter().map(|id| state(*id)).collect()).collect();
     (report, states)
 }
 

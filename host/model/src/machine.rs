@@ -4,7 +4,6 @@
 //! local state it was in before. The sandbox implements it with WebAssembly
 //! instances; tests implement it natively.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -152,34 +151,31 @@ pub struct Effects {
     pub log: Vec<String>,
 }
 
-/// A captured local state, shared and immutable; only the machine that made it, or a
-/// sibling from the same factory, can read it.
+/// A captured local state, shared and immutable. What the words mean is up to the machine that made it; it and its
+/// siblings from the same factory can restore it.
 #[derive(Clone)]
-pub struct Snapshot {
-    content: Arc<dyn Any + Send + Sync>,
-    bytes: usize,
-}
+pub struct Snapshot(Arc<[u64]>);
 
 impl Snapshot {
-    /// Wraps what a machine wants back; `bytes` is what it keeps in memory, for accounting.
-    pub fn new<T: Any + Send + Sync>(content: T, bytes: usize) -> Self {
-        Self { content: Arc::new(content), bytes }
+    /// Keeps what a machine wants back.
+    pub fn new(words: &[u64]) -> Self {
+        Self(words.into())
     }
 
-    /// The content, if it is of this type.
-    pub fn content<T: Any>(&self) -> Option<&T> {
-        self.content.downcast_ref()
+    /// What was kept.
+    pub fn words(&self) -> &[u64] {
+        &self.0
     }
 
-    /// Bytes kept for this snapshot alone, the shared pristine image apart.
+    /// Bytes kept for this snapshot alone, what it shares with others apart.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        size_of_val(&*self.0)
     }
 }
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Snapshot({} bytes)", self.bytes)
+        write!(f, "Snapshot({} bytes)", self.bytes())
     }
 }
 

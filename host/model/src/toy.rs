@@ -182,8 +182,10 @@ struct ToyMachine {
 
 impl Machine for ToyMachine {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
-        let content = snapshot.and_then(Snapshot::content::<(NodeId, ToyState)>);
-        (self.node, self.state) = content.copied().unwrap_or_default();
+        (self.node, self.state) = snapshot.map_or((0, 0), |snapshot| {
+            let words = snapshot.words();
+            (words[0] as NodeId, words[1] as ToyState)
+        });
         Ok(())
     }
 
@@ -230,7 +232,7 @@ impl Machine for ToyMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
-        Snapshot::new((self.node, self.state), 2)
+        Snapshot::new(&[u64::from(self.node), u64::from(self.state)])
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {

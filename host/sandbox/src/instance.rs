@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_model::machine::{Fault, FaultKind, MachineError};
+use host_model::machine::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
@@ -127,19 +127,26 @@ impl Live {
         P: ComponentNamedList + Lower,
         R: ComponentNamedList + Lift,
     {
-        let limits = &self.plugin.sandbox.config.limits;
-        refuel(&mut self.store, limits.fuel_per_call);
+        refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
         self.budget.forget_refusal();
         self.memories.touch();
-        pick(&self.functions).call(&mut self.store, params).map_err(|error| {
-            let mut evidence = Evidence {
-                limits,
-                memory_refused: self.budget.refused(),
-                violation: self.memories.violation(),
-                context: self.store.data_mut(),
-            };
-            explain(&error, name, &mut evidence)
-        })
+        match pick(&self.functions).call(&mut self.store, params) {
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.explain(name, &error)),
+        }
+    }
+
+    /// The fault behind an error of a call.
+    #[cold]
+    #[inline(never)]
+    fn explain(&mut self, name: &'static str, error: &wasmtime::Error) -> Fault {
+        let mut evidence = Evidence {
+            limits: &self.plugin.sandbox.config.limits,
+            memory_refused: self.budget.refused(),
+            violation: self.memories.violation(),
+            context: self.store.data_mut(),
+        };
+        explain(error, name, &mut evidence)
     }
 
     /// What the next call may do, and what the last one did beside its result.
@@ -153,23 +160,23 @@ impl Live {
     }
 
     /// Whether growing can give the memories these sizes.
-    pub(crate) fn fits(&self, sizes: &[usize]) -> bool {
-        self.sizes().zip(sizes).all(|(have, &wanted)| have <= wanted)
+    pub(crate) fn fits(&self, sizes: impl Iterator<Item = usize>) -> bool {
+        self.sizes().zip(sizes).all(|(have, wanted)| have <= wanted)
     }
 
     /// Captures the local state.
-    pub(crate) fn capture(&mut self) -> Delta {
+    pub(crate) fn capture(&mut self) -> Snapshot {
         // The guest's functions only copy globals to memory: nothing of it can fail that could not be seen at load.
         self.save_shared().expect("copying globals to memory cannot fail");
-        let delta = self.memories.capture(self.plugin.id, self.nodes);
+        let snapshot = Snapshot::new(self.memories.capture(self.plugin.id, self.nodes));
         if self.plugin.sandbox.config.verify_capture {
             self.memories.verify();
         }
-        delta
+        snapshot
     }
 
     /// Goes to a captured state; the sizes of the memories must [fit](Self::fits).
-    pub(crate) fn restore(&mut self, delta: Option<&Delta>) -> Result<(), MachineError> {
+    pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>) -> Result<(), MachineError> {
         let SandboxConfig { sabotage, verify_capture, .. } = self.plugin.sandbox.config;
         let with_globals = sabotage != Sabotage::SkipGlobals;
         if sabotage != Sabotage::SkipSizes {
@@ -177,7 +184,7 @@ impl Live {
                 Some(delta) => self.grow(delta.sizes())?,
                 None => {
                     let sizes: Vec<usize> = self.memories.pristine_sizes().collect();
-                    self.grow(&sizes)?;
+                    self.grow(sizes.iter().copied())?;
                 }
             }
         }
@@ -192,12 +199,12 @@ impl Live {
         Ok(())
     }
 
-    fn grow(&mut self, sizes: &[usize]) -> Result<(), MachineError> {
-        if self.sizes().eq(sizes.iter().copied()) {
+    fn grow(&mut self, sizes: impl Iterator<Item = usize> + Clone) -> Result<(), MachineError> {
+        if self.sizes().eq(sizes.clone()) {
             return Ok(());
         }
         self.memories.touch();
-        for (memory, &wanted) in sizes.iter().enumerate() {
+        for (memory, wanted) in sizes.enumerate() {
             let have = self.memories.sizes().nth(memory).expect("as many sizes as memories");
             if have == wanted {
                 continue;

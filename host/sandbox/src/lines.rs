@@ -39,11 +39,19 @@ pub(crate) fn scan(marks: &[u8], dirty: &mut Vec<u32>) {
     }
 }
 
-/// The first entry, if it belongs to this memory and comes before the granule.
-pub(crate) fn split_before(entries: &[u64], memory: usize, granule: u32) -> Option<(Entry, &[u64])> {
-    let (&entry, rest) = entries.split_first()?;
+/// The first entry of a snapshot's body with its lines, and what follows, if the entry belongs to this memory and comes
+/// before the granule.
+pub(crate) fn split_before(body: &[u64], memory: usize, granule: u32) -> Option<(Entry, &[Line], &[u64])> {
+    let (entry, lines, rest) = split_first(body)?;
+    (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, lines, rest))
+}
+
+/// The first entry of a snapshot's body with its lines, and what follows.
+pub(crate) fn split_first(body: &[u64]) -> Option<(Entry, &[Line], &[u64])> {
+    let (&entry, rest) = body.split_first()?;
     let entry = Entry::unpack(entry);
-    (usize::from(entry.memory) == memory && entry.granule < granule).then_some((entry, rest))
+    let (lines, rest) = rest.split_at(entry.mask.count_ones() as usize * (LINE / 8));
+    Some((entry, lines.as_chunks().0, rest))
 }
 
 impl Entry {
@@ -72,26 +80,24 @@ fn write_line(slot: &mut [u8; LINE], line: &Line) {
     }
 }
 
-/// Writes the lines of an entry; returns the lines of the next.
-pub(crate) fn overlay<'l>(bytes: &mut [u8], entry: Entry, lines: &'l [Line]) -> &'l [Line] {
+/// Writes the lines of an entry.
+pub(crate) fn overlay(bytes: &mut [u8], entry: Entry, lines: &[Line]) {
     let (granules, _) = bytes.as_chunks_mut::<GRANULE>();
     let (slots, _) = granules[entry.granule as usize].as_chunks_mut::<LINE>();
     let mut mask = entry.mask;
-    let (mine, rest) = lines.split_at(mask.count_ones() as usize);
-    for line in mine {
+    for line in lines {
         write_line(&mut slots[mask.trailing_zeros() as usize], line);
         mask &= mask - 1;
     }
-    rest
 }
 
 /// Makes a whole granule equal to the image but for the lines of its entry.
-pub(crate) fn replace<'l>(bytes: &mut [u8], image: &[u8], entry: Entry, lines: &'l [Line]) -> &'l [Line] {
+pub(crate) fn replace(bytes: &mut [u8], image: &[u8], entry: Entry, lines: &[Line]) {
     if entry.mask != u8::MAX {
         let start = entry.granule as usize * GRANULE;
         reset(bytes, image, start, start + GRANULE);
     }
-    overlay(bytes, entry, lines)
+    overlay(bytes, entry, lines);
 }
 
 /// Makes `bytes[start..end]` equal to the image, which is followed by zeros.
@@ -129,24 +135,21 @@ pub(crate) fn overhang_differs(bytes: &[u8], image: &[u8], granule: usize) -> bo
     }
 }
 
-/// Keeps the lines of a granule that differ from the image; says whether there were any.
-pub(crate) fn keep(
-    entries: &mut Vec<u64>,
-    lines: &mut Vec<Line>,
-    memory: usize,
-    granule: u32,
-    bytes: &[u8],
-    image: &[u8],
-) -> bool {
+/// Appends an entry with the lines of a granule that differ from the image to a snapshot's body, if there are any.
+pub(crate) fn keep(body: &mut Vec<u64>, memory: usize, granule: u32, bytes: &[u8], image: &[u8]) {
     let start = granule as usize * GRANULE;
+    let entry = body.len();
     let mut mask = 0_u8;
     let mut compare = |now: &[u8; GRANULE], before: &[u8; GRANULE]| {
         let (now, _) = now.as_chunks::<LINE>();
         let (before, _) = before.as_chunks::<LINE>();
         for nth in 0..LINES {
             if now[nth] != before[nth] {
+                if mask == 0 {
+                    body.push(0);
+                }
                 mask |= 1 << nth;
-                lines.push(line_of(&now[nth]));
+                body.extend_from_slice(&line_of(&now[nth]));
             }
         }
     };
@@ -157,9 +160,8 @@ pub(crate) fn keep(
         compare(&padded(bytes, start), &padded(image, start));
     }
     if mask != 0 {
-        entries.push(Entry { granule, memory: memory as u16, mask }.pack());
+        body[entry] = Entry { granule, memory: memory as u16, mask }.pack();
     }
-    mask != 0
 }
 
 fn whole(bytes: &[u8], start: usize) -> Option<&[u8; GRANULE]> {

@@ -57,11 +57,11 @@ impl GuestMachine {
     }
 
     /// Puts an instance in place whose memories can get these sizes.
-    fn acquire(&mut self, sizes: &[usize]) -> Result<(), MachineError> {
+    fn acquire(&mut self, sizes: &(impl Iterator<Item = usize> + Clone)) -> Result<(), MachineError> {
         if self.plugin.sandbox.config.sabotage == Sabotage::SkipSizes && self.live.is_some() {
             return Ok(());
         }
-        if self.live.as_ref().is_some_and(|live| live.fits(sizes)) {
+        if self.live.as_ref().is_some_and(|live| live.fits(sizes.clone())) {
             return Ok(());
         }
         if let Some(live) = self.live.take() {
@@ -72,7 +72,7 @@ impl GuestMachine {
         }
         // The largest that fits has the least left to grow.
         let best = (0..self.spares.len())
-            .filter(|&index| self.spares[index].fits(sizes))
+            .filter(|&index| self.spares[index].fits(sizes.clone()))
             .max_by_key(|&index| self.spares[index].sizes().sum::<usize>());
         self.live = Some(match best {
             Some(index) => self.spares.remove(index),
@@ -165,16 +165,16 @@ impl Machine for GuestMachine {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
         let delta = match snapshot {
             Some(snapshot) => {
-                let delta = snapshot.content::<Delta>().filter(|delta| delta.plugin == self.plugin.id);
+                let delta = Delta::parse(snapshot.words(), self.plugin.id, self.plugin.pristine_sizes().len());
                 Some(delta.ok_or_else(|| MachineError("a snapshot of another plugin cannot be restored".into()))?)
             }
             None => None,
         };
         match delta {
-            Some(delta) => self.acquire(delta.sizes())?,
+            Some(delta) => self.acquire(&delta.sizes())?,
             None => {
                 let plugin = Arc::clone(&self.plugin);
-                self.acquire(plugin.pristine_sizes())?;
+                self.acquire(&plugin.pristine_sizes().iter().copied())?;
             }
         }
         let restored = self.live().restore(delta);
@@ -224,9 +224,7 @@ impl Machine for GuestMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
-        let delta = self.live().capture();
-        let bytes = delta.bytes();
-        Snapshot::new(delta, bytes)
+        self.live().capture()
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {

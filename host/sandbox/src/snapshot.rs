@@ -11,34 +11,35 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::image::{Base, Image, Images, Reference};
-use crate::lines::{Entry, Line, keep, overhang_differs, overlay, padded, replace, reset, scan, split_before};
+use crate::lines::{keep, overhang_differs, overlay, padded, replace, reset, scan, split_before, split_first};
 use crate::memory::Region;
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
-/// A captured local state.
-#[derive(Debug)]
-pub(crate) struct Delta {
-    /// Which plugin it belongs to.
-    pub plugin: u64,
+/// A captured local state, as the parts of a snapshot's words: plugin; cluster size and base; the size of each data
+/// memory; then the entries, ascending by memory and granule, each followed by its lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delta<'w> {
     /// The cluster size given to `init`.
     pub nodes: u32,
     base: Base,
-    /// Bytes of each data memory.
-    sizes: Arc<[usize]>,
-    /// Ascending by memory and granule.
-    entries: usize,
-    /// The packed entries, then their lines: one allocation.
-    content: Box<[u64]>,
+    sizes: &'w [u64],
+    body: &'w [u64],
 }
 
-impl Delta {
-    /// Bytes that the snapshot keeps.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.content)
+/// Words before the sizes.
+const HEADER: usize = 2;
+
+impl<'w> Delta<'w> {
+    /// The parts of a snapshot of a plugin with so many data memories; none if it is another plugin's.
+    pub(crate) fn parse(words: &'w [u64], plugin: u64, memories: usize) -> Option<Self> {
+        let (header, rest) = words.split_at_checked(HEADER)?;
+        let (sizes, body) = rest.split_at_checked(memories)?;
+        let base = if header[1] >> 32 == 0 { Base::Pristine } else { Base::Reference };
+        (header[0] == plugin).then_some(Self { nodes: header[1] as u32, base, sizes, body })
     }
 
     /// Bytes of each data memory.
-    pub(crate) fn sizes(&self) -> &[usize] {
-        &self.sizes
+    pub(crate) fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + Clone + use<'w> {
+        self.sizes.iter().map(|&size| size as usize)
     }
 }
 
@@ -67,13 +68,11 @@ pub(crate) struct Memories {
     base: Base,
     /// The image of the base.
     image: Arc<Image>,
-    last_sizes: Arc<[usize]>,
     /// For each data memory, the granules that are marked; up to date while `scanned`.
     dirty: Vec<Vec<u32>>,
     scanned: bool,
-    /// Kept to spare allocations.
-    entries: Vec<u64>,
-    lines: Vec<Line>,
+    /// The snapshot captured last. Kept to spare allocations.
+    words: Vec<u64>,
 }
 
 impl Memories {
@@ -87,9 +86,7 @@ impl Memories {
             image: Arc::clone(&images.pristine),
             images,
             base: Base::Pristine,
-            last_sizes: Arc::new([]),
-            entries: Vec::new(),
-            lines: Vec::new(),
+            words: Vec::new(),
         };
         memories.clear_marks();
         for cells in &memories.cells {
@@ -150,14 +147,6 @@ impl Memories {
         Image { data, cells }
     }
 
-    /// The sizes in a form that snapshots share: they seldom change.
-    fn shared_sizes(&mut self) -> Arc<[usize]> {
-        if !self.sizes().eq(self.last_sizes.iter().copied()) {
-            self.last_sizes = self.sizes().collect();
-        }
-        Arc::clone(&self.last_sizes)
-    }
-
     /// Bytes of each data memory.
     pub(crate) fn sizes(&self) -> impl ExactSizeIterator<Item = usize> {
         self.data.iter().map(|data| data.bytes.size())
@@ -204,35 +193,23 @@ impl Memories {
         }
     }
 
-    /// The difference between what the memories hold now and the base; `nodes` is 0 before `init`.
-    pub(crate) fn capture(&mut self, plugin: u64, nodes: u32) -> Delta {
+    /// The difference between what the memories hold now and the base, as the words of a snapshot; `nodes` is 0 before
+    /// `init`.
+    pub(crate) fn capture(&mut self, plugin: u64, nodes: u32) -> &[u64] {
         if nodes != 0 && self.base == Base::Pristine {
             self.prefer_reference();
         }
         self.scan();
-        self.entries.clear();
-        self.lines.clear();
+        self.words.clear();
+        self.words.extend([plugin, u64::from(nodes) | u64::from(self.base == Base::Reference) << 32]);
+        self.words.extend(self.data.iter().map(|data| data.bytes.size() as u64));
         for index in 0..self.data.len() {
             self.capture_data(index);
         }
         for index in 0..self.cells.len() {
             self.capture_cells(index);
         }
-        Delta {
-            plugin,
-            nodes,
-            base: self.base,
-            sizes: self.shared_sizes(),
-            entries: self.entries.len(),
-            content: self.content(),
-        }
-    }
-
-    fn content(&self) -> Box<[u64]> {
-        let mut content = Vec::with_capacity(self.entries.len() + self.lines.as_flattened().len());
-        content.extend_from_slice(&self.entries);
-        content.extend_from_slice(self.lines.as_flattened());
-        content.into_boxed_slice()
+        &self.words
     }
 
     fn capture_data(&mut self, index: usize) {
@@ -243,7 +220,7 @@ impl Memories {
         while let Some(&granule) = dirty.get(at) {
             at += 1;
             // A mark without a difference stays: it costs less than to forget it.
-            keep(&mut self.entries, &mut self.lines, index, granule, bytes, image);
+            keep(&mut self.words, index, granule, bytes, image);
             let next = granule as usize + 1;
             if dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
                 // Listed next, it is kept next.
@@ -260,64 +237,67 @@ impl Memories {
         let image = &self.image.cells[index];
         let memory = self.data.len() + index;
         for granule in (CELLS_START as usize / GRANULE)..cells.end.div_ceil(GRANULE) {
-            keep(&mut self.entries, &mut self.lines, memory, granule as u32, bytes, image);
+            keep(&mut self.words, memory, granule as u32, bytes, image);
         }
     }
 
     /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
-    pub(crate) fn restore(&mut self, delta: Option<&Delta>, with_globals: bool) {
+    pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>, with_globals: bool) {
         self.rebase(delta.map_or(Base::Pristine, |delta| delta.base));
-        let (mut entries, words) = delta.map_or((&[][..], &[][..]), |delta| delta.content.split_at(delta.entries));
-        let (mut lines, _) = words.as_chunks();
+        let mut body = delta.map_or(&[][..], |delta| delta.body);
         self.scan();
         for (index, (data, image)) in self.data.iter().zip(&self.image.data).enumerate() {
             let (bytes, marks) = open(data);
-            for &granule in &self.dirty[index] {
+            let dirty = &self.dirty[index];
+            for (nth, &granule) in dirty.iter().enumerate() {
                 // Entries and dirty granules both ascend: write what comes before, so that no overhang undoes it.
-                while let Some((entry, rest)) = split_before(entries, index, granule) {
+                while let Some((entry, lines, rest)) = split_before(body, index, granule) {
                     marks[entry.granule as usize] = 1;
-                    lines = overlay(bytes, entry, lines);
-                    entries = rest;
+                    overlay(bytes, entry, lines);
+                    body = rest;
                 }
                 let start = granule as usize * GRANULE;
-                match split_before(entries, index, granule + 1) {
-                    Some((entry, rest)) => {
-                        lines = replace(bytes, image, entry, lines);
-                        entries = rest;
+                match split_before(body, index, granule + 1) {
+                    Some((entry, lines, rest)) => {
+                        replace(bytes, image, entry, lines);
+                        body = rest;
                     }
                     _ => {
                         marks[granule as usize] = 0;
                         reset(bytes, image, start, start + GRANULE);
                     }
                 }
-                let past = start + GRANULE;
-                reset(bytes, image, past.min(bytes.len()), (past + OVERHANG).min(bytes.len()));
+                // If the next granule is marked too, it is put back as a whole.
+                if dirty.get(nth + 1) != Some(&(granule + 1)) {
+                    let past = start + GRANULE;
+                    reset(bytes, image, past.min(bytes.len()), (past + OVERHANG).min(bytes.len()));
+                }
             }
-            while let Some((entry, rest)) = split_before(entries, index, u32::MAX) {
+            while let Some((entry, lines, rest)) = split_before(body, index, u32::MAX) {
                 marks[entry.granule as usize] = 1;
-                lines = overlay(bytes, entry, lines);
-                entries = rest;
+                overlay(bytes, entry, lines);
+                body = rest;
             }
         }
         if with_globals {
-            self.restore_cells(entries, lines);
+            self.restore_cells(body);
         }
         self.touch();
     }
 
-    fn restore_cells(&self, entries: &[u64], mut lines: &[Line]) {
+    fn restore_cells(&self, mut body: &[u64]) {
         for (cells, image) in self.cells.iter().zip(&self.image.cells) {
             // SAFETY: see `Memories`; the slice does not outlive the loop's body.
             let bytes = unsafe { cells.bytes.bytes_mut() };
             let range = CELLS_START as usize..cells.end;
             bytes[range.clone()].copy_from_slice(&image[range]);
         }
-        for &entry in entries {
-            let entry = Entry::unpack(entry);
+        while let Some((entry, lines, rest)) = split_first(body) {
             let cells = &self.cells[usize::from(entry.memory) - self.data.len()];
             // SAFETY: as above.
             let bytes = unsafe { cells.bytes.bytes_mut() };
-            lines = overlay(bytes, entry, lines);
+            overlay(bytes, entry, lines);
+            body = rest;
         }
     }
 
