@@ -112,7 +112,7 @@ fn module_text(index: usize, module: &ModuleInspection) -> String {
 fn snapshot(inspection: &Inspection) -> String {
     let globals = captured_globals(inspection);
     let rows = [
-        ("content", "the memories that differ from the start, in blocks of 256 bytes, and their sizes".to_owned()),
+        ("content", "the memories that differ from the start, in lines of 32 bytes, and their sizes".to_owned()),
         ("globals", format!("{} captured, {} shared between modules", globals, inspection.shared_globals)),
         ("tables", "not captured: an instruction that changes one after the start is a fault".to_owned()),
         ("start image", format!("{}, kept once", bytes(inspection.pristine_bytes as u64))),
