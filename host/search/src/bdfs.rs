@@ -1,17 +1,14 @@
 //! Bounded depth-first search of the global states.
 
-use std::collections::BTreeSet;
-
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::lts::{Step, Trigger};
 use host_model::machine::NodeId;
 use host_model::start::Start;
 use host_model::stepper::{OutcomesRef, Stepper};
-use rustc_hash::FxHashSet;
 
 use crate::cursor::{Child, Cursor};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
-use crate::visited::{Seen, Visited};
+use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks};
+use crate::ledger::Ledger;
+use crate::visited::Seen;
 
 /// The first bound of the iterative deepening; later ones double. Deep enough that a finite space is nearly always
 /// explored in one round, shallow enough that an infinite one is not entered head first.
@@ -38,7 +35,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     loop {
         let mut round = Round::new(search, &mut stepper, bound, search.limits.states);
         let end = round.explore()?;
-        let visited = round.visited.len();
+        let visited = round.ledger.visited.len();
         let mut report = round.finish(end);
         if end == End::Violation {
             shorten(search, &mut stepper, &mut report, visited)?;
@@ -64,7 +61,7 @@ fn shorten(
     for bound in 0..(found.path.len() - prefix) as u32 {
         let mut round = Round::new(search, stepper, bound, Some(budget));
         let end = round.explore()?;
-        budget = budget.saturating_sub(round.visited.len());
+        budget = budget.saturating_sub(round.ledger.visited.len());
         match end {
             End::Violation => {
                 *found = round.finish(end).violations.swap_remove(0);
@@ -90,15 +87,9 @@ struct Pending {
 
 /// One depth-first search up to a bound.
 struct Round<'s, 'l> {
-    search: &'s Search<'s>,
+    ledger: Ledger<'s>,
     stepper: &'s mut Stepper<'l>,
     bound: u32,
-    states_max: u64,
-    visited: Visited,
-    system_states: FxHashSet<Fingerprint>,
-    collected: BTreeSet<Box<[LocalStateId]>>,
-    report: Report,
-    transitions: u64,
     /// States at the bound that have successors and were not reached by a shorter path.
     cut: u64,
     local_events_cut: bool,
@@ -115,15 +106,9 @@ struct Round<'s, 'l> {
 impl<'s, 'l> Round<'s, 'l> {
     fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
         Self {
-            search,
+            ledger: Ledger::new(search, states_max),
             stepper,
             bound,
-            states_max: states_max.unwrap_or(u64::MAX),
-            visited: Visited::new(),
-            system_states: FxHashSet::default(),
-            collected: BTreeSet::new(),
-            report: Report::new(search.lts),
-            transitions: 0,
             cut: 0,
             local_events_cut: false,
             ticks: Ticks::default(),
@@ -135,8 +120,8 @@ impl<'s, 'l> Round<'s, 'l> {
     }
 
     fn explore(&mut self) -> Result<End, SearchError> {
-        for start in self.search.starts {
-            let mut cursor = Cursor::new(self.stepper, start, &self.search.limits);
+        for start in self.ledger.search.starts {
+            let mut cursor = Cursor::new(self.stepper, start, &self.ledger.search.limits);
             if let Some(end) = self.explore_from(start, &mut cursor)? {
                 return Ok(end);
             }
@@ -150,13 +135,9 @@ impl<'s, 'l> Round<'s, 'l> {
 
     /// Searches from one start state; returns why the search ended early, if it did.
     fn explore_from(&mut self, start: &Start, cursor: &mut Cursor) -> Result<Option<End>, SearchError> {
-        if self.visited.insert(cursor.fingerprint(), 0) == Seen::Already {
-            return Ok(None);
-        }
-        self.note_system_state(cursor, None);
-        let judgements = judge_system_state(self.stepper, cursor.locals())?;
-        if self.report.note(start, cursor.path(), judgements) {
-            return Ok(Some(End::Violation));
+        let (is_new, end) = self.ledger.enter_start(self.stepper, start, cursor)?;
+        if !is_new || end.is_some() {
+            return Ok(end);
         }
         if let Some(end) = self.expand(start, cursor, true)? {
             return Ok(Some(end));
@@ -171,7 +152,7 @@ impl<'s, 'l> Round<'s, 'l> {
                     return Ok(Some(end));
                 }
                 if self.ticks.is_check_due(self.stepper)
-                    && let Some(end) = self.search.monitor.check(&self.progress())
+                    && let Some(end) = self.ledger.search.monitor.check(&self.progress())
                 {
                     return Ok(Some(end));
                 }
@@ -200,8 +181,8 @@ impl<'s, 'l> Round<'s, 'l> {
             cursor.children(self.stepper, *trigger, &mut children)?;
         }
         self.enabled = enabled;
-        self.transitions += if first { children.len() as u64 } else { 0 };
-        self.visited.warm(children.iter().map(|child| child.fingerprint));
+        self.ledger.transitions += if first { children.len() as u64 } else { 0 };
+        self.ledger.visited.warm(children.iter().map(|child| child.fingerprint));
         let mut ended = None;
         for child in &children {
             ended = self.try_child(start, cursor, child)?;
@@ -217,7 +198,7 @@ impl<'s, 'l> Round<'s, 'l> {
     fn try_child(&mut self, start: &Start, cursor: &Cursor, child: &Child) -> Result<Option<End>, SearchError> {
         let mut first = true;
         let depth = cursor.depth() + 1;
-        match self.visited.insert(child.fingerprint, depth) {
+        match self.ledger.visited.insert(child.fingerprint, depth) {
             Seen::Already => return Ok(None),
             Seen::Deeper(before) => {
                 first = u32::from(before) >= self.bound;
@@ -226,17 +207,9 @@ impl<'s, 'l> Round<'s, 'l> {
                 }
             }
             Seen::New => {
-                self.report.depth = self.report.depth.max(depth);
-                self.note_system_state(cursor, Some(child));
-                let judgements = cursor.judge_child(self.stepper, child)?;
-                if !judgements.is_empty() {
-                    let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
-                    if self.report.note(start, &path, judgements) {
-                        return Ok(Some(End::Violation));
-                    }
-                }
-                if self.visited.len() >= self.states_max {
-                    return Ok(Some(End::StateBound));
+                let end = self.ledger.enter_new(self.stepper, start, cursor, child)?;
+                if end.is_some() {
+                    return Ok(end);
                 }
                 if depth == self.bound && cursor.has_successors(self.stepper, child) {
                     self.cut += 1;
@@ -249,28 +222,11 @@ impl<'s, 'l> Round<'s, 'l> {
         Ok(None)
     }
 
-    fn note_system_state(&mut self, cursor: &Cursor, child: Option<&Child>) {
-        let collected = self.search.collect_system_states.then_some(&mut self.collected);
-        cursor.note_system_state(self.stepper, child, &mut self.system_states, collected);
-    }
-
     fn progress(&self) -> Progress {
-        let counts = Counts {
-            global_states: Some(self.visited.len()),
-            transitions: Some(self.transitions),
-            system_states: Some(self.system_states.len() as u64),
-            ..Counts::default()
-        };
-        let bytes = self.visited.bytes()
-            + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
-            + (self.pending.capacity() * size_of::<Pending>()) as u64
-            + self.search.lts.counts().snapshot_bytes;
-        Progress { counts, depth: self.report.depth, queue: self.pending.len() as u64, bytes }
+        self.ledger.progress(self.pending.len(), self.pending.capacity() * size_of::<Pending>())
     }
 
     fn finish(self, end: End) -> Report {
-        let counts = self.progress().counts;
-        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
-        Report { end, counts, system_states, ..self.report }
+        self.ledger.finish(end)
     }
 }

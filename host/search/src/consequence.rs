@@ -1,16 +1,16 @@
 //! Consequence prediction.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use host_model::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, Step};
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::{Child, Cursor};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
-use crate::visited::{Seen, Visited};
+use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks};
+use crate::ledger::Ledger;
+use crate::visited::Seen;
 
 /// Consequence prediction.
 ///
@@ -26,15 +26,10 @@ use crate::visited::{Seen, Visited};
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut run = Run {
-        search,
-        visited: Visited::new(),
+        ledger: Ledger::new(search, search.limits.states),
         explored_locals: FxHashSet::default(),
-        system_states: FxHashSet::default(),
-        collected: BTreeSet::new(),
         found: Vec::new(),
         queue: VecDeque::new(),
-        report: Report::new(search.lts),
-        transitions: 0,
     };
     let mut end = End::SpaceExhausted;
     for start in search.starts {
@@ -43,7 +38,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
             break;
         }
     }
-    let mut report = run.finish(end);
+    let mut report = run.ledger.finish(end);
     report.count_local(search.lts);
     Ok(report)
 }
@@ -56,32 +51,23 @@ struct Found {
 }
 
 struct Run<'s> {
-    search: &'s Search<'s>,
-    visited: Visited,
+    ledger: Ledger<'s>,
     /// Local states whose local events were taken.
     explored_locals: FxHashSet<LocalStateId>,
-    system_states: FxHashSet<Fingerprint>,
-    collected: BTreeSet<Box<[LocalStateId]>>,
     /// All states but those of the start, in the order of discovery.
     found: Vec<Found>,
     /// States that are not taken up yet; `None` is the start state.
     queue: VecDeque<Option<u32>>,
-    report: Report,
-    transitions: u64,
 }
 
 impl Run<'_> {
     /// Searches from one start state; returns why the search ended.
     fn explore(&mut self, stepper: &mut Stepper<'_>, start: &Start) -> Result<End, SearchError> {
-        let limits = &self.search.limits;
+        let limits = &self.ledger.search.limits;
         let mut cursor = Cursor::new(stepper, start, limits);
-        if self.visited.insert(cursor.fingerprint(), 0) != Seen::New {
-            return Ok(End::SpaceExhausted);
-        }
-        self.note_system_state(stepper, &cursor, None);
-        let judgements = judge_system_state(stepper, cursor.locals())?;
-        if self.report.note(start, &[], judgements) {
-            return Ok(End::Violation);
+        let (is_new, end) = self.ledger.enter_start(stepper, start, &cursor)?;
+        if !is_new || end.is_some() {
+            return Ok(end.unwrap_or(End::SpaceExhausted));
         }
         let mut end = End::SpaceExhausted;
         let mut ticks = Ticks::default();
@@ -105,14 +91,14 @@ impl Run<'_> {
                 cursor.children(stepper, (node, trigger), &mut children)?;
             }
             for child in children.drain(..) {
-                self.transitions += 1;
+                self.ledger.transitions += 1;
                 if let Some(end) = self.enter(stepper, start, &cursor, state, &child)? {
                     return Ok(end);
                 }
             }
             self.explored_locals.extend(cursor.locals());
             if ticks.is_check_due(stepper)
-                && let Some(end) = self.search.monitor.check(&self.progress())
+                && let Some(end) = self.ledger.search.monitor.check(&self.progress())
             {
                 return Ok(end);
             }
@@ -129,21 +115,12 @@ impl Run<'_> {
         parent: Option<u32>,
         child: &Child,
     ) -> Result<Option<End>, SearchError> {
-        let depth = cursor.depth() + 1;
-        if self.visited.insert(child.fingerprint, depth) != Seen::New {
+        if self.ledger.visited.insert(child.fingerprint, cursor.depth() + 1) != Seen::New {
             return Ok(None);
         }
-        self.report.depth = self.report.depth.max(depth);
-        self.note_system_state(stepper, cursor, Some(child));
-        let judgements = cursor.judge_child(stepper, child)?;
-        if !judgements.is_empty() {
-            let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
-            if self.report.note(start, &path, judgements) {
-                return Ok(Some(End::Violation));
-            }
-        }
-        if self.search.limits.states.is_some_and(|max| self.visited.len() >= max) {
-            return Ok(Some(End::StateBound));
+        let end = self.ledger.enter_new(stepper, start, cursor, child)?;
+        if end.is_some() {
+            return Ok(end);
         }
         self.queue.push_back(Some(self.found.len() as u32));
         self.found.push(Found { parent, step: child.step });
@@ -163,29 +140,8 @@ impl Run<'_> {
         path
     }
 
-    fn note_system_state(&mut self, stepper: &mut Stepper<'_>, cursor: &Cursor, child: Option<&Child>) {
-        let collected = self.search.collect_system_states.then_some(&mut self.collected);
-        cursor.note_system_state(stepper, child, &mut self.system_states, collected);
-    }
-
     fn progress(&self) -> Progress {
-        let counts = Counts {
-            global_states: Some(self.visited.len()),
-            transitions: Some(self.transitions),
-            system_states: Some(self.system_states.len() as u64),
-            ..Counts::default()
-        };
-        let bytes = self.visited.bytes()
-            + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
-            + (self.found.capacity() * size_of::<Found>()) as u64
-            + (self.queue.capacity() * size_of::<Option<u32>>()) as u64
-            + self.search.lts.counts().snapshot_bytes;
-        Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
-    }
-
-    fn finish(self, end: End) -> Report {
-        let counts = self.progress().counts;
-        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
-        Report { end, counts, system_states, ..self.report }
+        let bytes = self.found.capacity() * size_of::<Found>() + self.queue.capacity() * size_of::<Option<u32>>();
+        self.ledger.progress(self.queue.len(), bytes)
     }
 }

@@ -9,6 +9,7 @@ pub mod consequence;
 pub mod cursor;
 pub mod cuts;
 pub mod kernel;
+pub mod ledger;
 pub mod lmc;
 pub mod local_space;
 pub mod table;
