@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use host_model::lts::Lts;
+use host_model::property::Judgement;
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyState};
+use host_model::toy::{Toy, ToyState, ToyTrigger};
 use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
 use host_search::table::{STRATEGIES, Strategy};
 use host_search::unfolding::Order;
@@ -183,4 +184,37 @@ fn violations_agree_with_the_reference_and_are_shortest() {
         violated += u32::from(reached.violation_depth.is_some());
     });
     assert!(violated > 100, "only {violated} systems have a reachable violation: the test says little");
+}
+
+/// Node 1 asks, node 0 answers, and node 1 traps on the answer in one of its states.
+fn trap_on_the_answer(state: ToyState) -> Toy {
+    let (question, answer) = (0, 1);
+    Toy::new(2)
+        .rule(1, 0, ToyTrigger::Local(0), 1, &[(0, question)])
+        .rule(0, 0, ToyTrigger::Message(1, question), 1, &[(1, answer)])
+        .trap(1, state, ToyTrigger::Message(0, answer))
+}
+
+/// Local model checking delivers the answer also before the question, where no execution does: a trap there is no
+/// finding. A trap after the question is one, three events from the start.
+#[test]
+fn a_trap_is_reported_only_where_it_is_reachable() {
+    for Strategy { name, run: strategy, .. } in STRATEGIES.iter().filter(|strategy| strategy.is_complete) {
+        let search = |toy: &Toy| {
+            let factory = Arc::new(toy.clone());
+            let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
+            let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+            let (limits, monitor) = (Limits::default(), &Unmonitored);
+            let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
+            strategy(&search).expect("a toy has no host faults")
+        };
+        let report = search(&trap_on_the_answer(0));
+        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name}");
+        assert_eq!(report.counts.preliminary_violations, name.starts_with("lmc").then_some(1), "{name}");
+        let report = search(&trap_on_the_answer(1));
+        assert_eq!(report.end, End::Violation, "{name}");
+        let found = &report.violations[0];
+        assert!(matches!(found.judgement, Judgement::Fault(_)) && found.node == Some(1), "{name}");
+        assert_eq!(found.path.len(), 3, "{name}");
+    }
 }
