@@ -69,6 +69,7 @@ fn starts(lts: &Lts<'_>, loaded: &Loaded, prefix: Option<(&Path, &Trace)>) -> Re
             let failure = Failure::configuration(format_args!("{}: {why}", loaded.reference.name));
             failure.help(format_args!("`host inspect {}` lists the parameters", loaded.given.display()))
         }
+        StartError::TooManyStarts => Failure::configuration(format_args!("{}: {error}", loaded.reference.name)),
         StartError::Prefix { step, why } => {
             let path = prefix.map_or_else(PathBuf::new, |(path, _)| path.to_owned());
             let failure = Failure::configuration(format_args!(

@@ -21,12 +21,18 @@ pub struct Start {
     pub in_flight: Vec<MessageId>,
 }
 
+/// More initial global states than this are refused.
+pub const STARTS_MAX: usize = 65_536;
+
 /// Why a search cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// `init` does not accept the parameters.
     #[error("the plugin refuses its configuration: {0}")]
     Refused(String),
+    /// The calls of `choose` in `init` multiply over the nodes.
+    #[error("the choices in `init` have more than {STARTS_MAX} resolutions over all nodes; make them in a local event")]
+    TooManyStarts,
     /// A step of the prefix cannot happen where it stands.
     #[error("step {step} of the prefix cannot happen: {why}")]
     Prefix {
@@ -58,6 +64,9 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
     let mut starts = vec![none];
     for node in 0..stepper.lts().scenario().nodes {
         let outcomes = stepper.init(node)?;
+        if starts.len() * outcomes.len() > STARTS_MAX {
+            return Err(StartError::TooManyStarts);
+        }
         let mut extended = Vec::with_capacity(starts.len() * outcomes.len());
         for start in &starts {
             for outcome in &outcomes {

@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod ledger;
 pub mod lmc;
 pub mod local_space;
+pub mod order;
 pub mod table;
 pub mod targets;
 pub mod tuples;

@@ -28,9 +28,11 @@ use host_model::stepper::Stepper;
 use rustc_hash::FxHashMap;
 
 pub use crate::chains::EventId;
+pub use crate::order::Order;
 
 use crate::chains::Chains;
 use crate::kernel::Limits;
+use crate::order::Words;
 use crate::visited::Visited;
 
 /// A message that a certain event sent.
@@ -53,7 +55,7 @@ pub struct Event {
     /// Classes that this event or one below it begins, a bit each; the last bit stands for all further classes.
     pub classes_below: u64,
     /// The trigger and the outcome; meaningless for a root.
-    step: Step,
+    pub(crate) step: Step,
     /// The instance consumed; `NONE` for a local event.
     consumed: u32,
     first_child: u32,
@@ -81,6 +83,12 @@ struct Extension {
     consumed: u32,
 }
 
+impl Extension {
+    fn words(self, outcome: u32, past: &[EventId]) -> Words<'_> {
+        Words { prev: self.prev, trigger: self.trigger, outcome, past }
+    }
+}
+
 /// An event that competes with others of its size.
 struct Staged {
     extension: Extension,
@@ -102,17 +110,6 @@ impl Relevance for Everything {
     fn is_relevant(&self, _state: LocalStateId) -> bool {
         true
     }
-}
-
-/// The order in which events are made, and so which of those that reach the same global state survive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Size first, then the local words: the total adequate order that makes the unfolding complete.
-    #[default]
-    Adequate,
-    /// Large events first. Wrong on purpose: the agreement tests must notice.
-    #[doc(hidden)]
-    LargestFirst,
 }
 
 /// The unfolding from one start state, explored size by size.
@@ -370,8 +367,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
                     }
                     Entry::Occupied(entry) => {
                         let rival = &mut survivors[*entry.get()];
-                        let one = Words { extension, outcome, past: &past };
-                        let other = Words { extension: rival.extension, outcome: rival.outcome, past: &rival.past };
+                        let one = extension.words(outcome, &past);
+                        let other = rival.extension.words(rival.outcome, &rival.past);
                         if one.compare(&other, &self.chains, &self.events) == Ordering::Less {
                             *rival = staged();
                         }
@@ -587,63 +584,4 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 /// The bit of a class in [`Event::classes_below`].
 pub fn class_bit(class: ClassId) -> u64 {
     1 << class.0.min(63)
-}
-
-/// The local words of the past of an event that competes: for each node the labels of its chain.
-struct Words<'p> {
-    extension: Extension,
-    outcome: u32,
-    past: &'p [EventId],
-}
-
-/// The local state before, what was consumed, and how the choices went.
-type Label = (LocalStateId, Trigger, u32);
-
-impl Words<'_> {
-    /// Compares node by node: by length, then label by label from the first.
-    ///
-    /// This is a total order on what can compete; the completeness of the cut-offs depends on it.
-    fn compare(&self, other: &Self, chains: &Chains, events: &[Event]) -> Ordering {
-        let own = events[self.extension.prev.0 as usize].node as usize;
-        let own_of_other = events[other.extension.prev.0 as usize].node as usize;
-        for node in 0..self.past.len() {
-            let (mut one, mut two) = (self.past[node], other.past[node]);
-            let (is_own, is_own_of_other) = (node == own, node == own_of_other);
-            let len = |last, is_own| chains.len(last) + u32::from(is_own);
-            let by_length = len(one, is_own).cmp(&len(two, is_own_of_other));
-            if by_length.is_ne() {
-                return by_length;
-            }
-            // From the last labels to the first: the difference found last stands first. Chains that meet are equal
-            // from there on.
-            let mut ordering = Ordering::Equal;
-            if is_own || is_own_of_other {
-                let last = |words: &Self, at: &mut EventId, is_own| {
-                    if is_own { words.own_label(events) } else { label(chains, events, at) }
-                };
-                let (of_one, of_two) = (last(self, &mut one, is_own), last(other, &mut two, is_own_of_other));
-                ordering = of_one.cmp(&of_two);
-            }
-            while one != two {
-                let labels = label(chains, events, &mut one).cmp(&label(chains, events, &mut two));
-                ordering = labels.then(ordering);
-            }
-            if ordering.is_ne() {
-                return ordering;
-            }
-        }
-        Ordering::Equal
-    }
-
-    /// The label of the event itself.
-    fn own_label(&self, events: &[Event]) -> Label {
-        (events[self.extension.prev.0 as usize].state, self.extension.trigger, self.outcome)
-    }
-}
-
-/// The label of an event; moves on to the event before.
-fn label(chains: &Chains, events: &[Event], at: &mut EventId) -> Label {
-    let step = events[at.0 as usize].step;
-    *at = chains.prev(*at);
-    (events[at.0 as usize].state, step.trigger, step.outcome)
 }
