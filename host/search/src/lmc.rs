@@ -118,7 +118,7 @@ fn explore_from(
             system_states: 0,
             violating: FxHashSet::default(),
             violating_locals: Vec::new(),
-            wanted: FxHashSet::default(),
+            wanted: BTreeSet::new(),
             preliminary: 0,
             refuted: None,
             soundness_checks: 0,
@@ -166,8 +166,8 @@ struct Round<'r, 's, 'l> {
     violating: FxHashSet<Box<[ClassId]>>,
     /// Local states that are bad by themselves.
     violating_locals: Vec<Index>,
-    /// Tuples of classes, and local states, that reach a property of kind `sometimes`.
-    wanted: FxHashSet<Box<[ClassId]>>,
+    /// Properties of kind `sometimes` that hold in some tuple or local state, reachable or not.
+    wanted: BTreeSet<u32>,
     preliminary: u64,
     /// The last verification, if it has refuted everything.
     refuted: Option<Refutation>,
@@ -206,12 +206,13 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             let (state, node) = (reached.state, reached.node as usize);
             let local_state = stepper.state(state).clone();
             for judgement in &local_state.judgements {
-                match judgement {
-                    Judgement::Witnessed { property } if !self.report.wants_witness(*property) => {}
-                    _ => {
-                        self.preliminary += u64::from(judgement.is_bad());
-                        self.violating_locals.push(Index(index as u32));
+                if let Judgement::Witnessed { property } = judgement {
+                    if self.report.wants_witness(*property) {
+                        self.wanted.insert(*property);
                     }
+                } else {
+                    self.preliminary += 1;
+                    self.violating_locals.push(Index(index as u32));
                 }
             }
             if !self.classes[node].contains(&local_state.class) {
@@ -230,13 +231,13 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     fn combine_class(&mut self, stepper: &mut Stepper<'l>, node: usize, class: ClassId) -> Result<(), MachineError> {
         for tuple in tuples::with_fixed(&self.classes, node, class) {
             for judgement in stepper.judge(&tuple)?.iter() {
-                match judgement {
-                    Judgement::Witnessed { property } if !self.report.wants_witness(*property) => {}
-                    Judgement::Witnessed { .. } => drop(self.wanted.insert(tuple.clone().into())),
-                    _ => {
-                        let is_new = self.violating.insert(tuple.clone().into());
-                        self.preliminary += u64::from(is_new && self.variant == Variant::Optimised);
+                if let Judgement::Witnessed { property } = judgement {
+                    if self.report.wants_witness(*property) {
+                        self.wanted.insert(*property);
                     }
+                } else {
+                    let is_new = self.violating.insert(tuple.clone().into());
+                    self.preliminary += u64::from(is_new && self.variant == Variant::Optimised);
                 }
             }
         }
@@ -268,31 +269,52 @@ impl<'s, 'l> Round<'_, 's, 'l> {
         Ok(())
     }
 
-    /// How many tuples of classes and local states there are to verify.
+    /// How many tuples of classes, local states and witnesses there are to verify.
     fn targets(&self) -> usize {
         self.violating.len() + self.violating_locals.len() + self.wanted.len()
     }
 
     /// Asks the unfolding whether what was found on over-approximated states is reachable.
     fn verify(&mut self, stepper: &mut Stepper<'l>, is_complete: bool) -> Result<(), SearchError> {
-        let relevant = self.relevant(stepper);
-        let targets = self.targets() as u64;
-        let limits = self.verification().limits;
-        if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, limits)) {
+        let wanted: Vec<u32> = std::mem::take(&mut self.wanted).into_iter().collect();
+        if !wanted.is_empty() {
+            // Where a witness is, is not known, so nothing is left out; but the first ones are enough.
+            self.ask(stepper, Relevant::everything(), &wanted, is_complete)?;
+        }
+        if self.end.is_none() && self.violating.len() + self.violating_locals.len() > 0 {
+            let relevant = self.relevant(stepper);
+            self.ask(stepper, relevant, &[], is_complete)?;
+        }
+        Ok(())
+    }
+
+    /// One run of the unfolding, unless the last one has the answer.
+    fn ask(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        relevant: Relevant,
+        until_witnessed: &[u32],
+        is_complete: bool,
+    ) -> Result<(), SearchError> {
+        let search = self.verification();
+        if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, search.limits)) {
             return Ok(());
         }
-        let search = self.verification();
+        self.soundness_checks += match until_witnessed.len() {
+            0 => self.violating.len() + self.violating_locals.len(),
+            wanted => wanted,
+        } as u64;
         let end_before = self.report.end;
         let mut run = unfold::Run {
             search: &search,
             start: self.start,
             report: self.report,
             order: Order::Adequate,
+            until_witnessed,
             events_before: 0,
             events: 0,
         };
         run.explore(stepper, &relevant, &mut BTreeSet::new())?;
-        self.soundness_checks += targets;
         let end = std::mem::replace(&mut self.report.end, end_before);
         self.is_inconclusive = end == End::LocalEventBound;
         match end {
@@ -306,7 +328,12 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             }
             // The verification itself ran out of time or memory: its silence proves nothing.
             End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
-            _ => self.refuted = Some(Refutation { left_out: relevant.left_out.into_inner(), limits }),
+            // The witnesses were found, and nothing else was asked.
+            End::Pruned => {}
+            _ => {
+                let left_out = relevant.left_out.into_inner();
+                self.refuted = Some(Refutation { left_out, limits: search.limits });
+            }
         }
         Ok(())
     }
@@ -323,13 +350,18 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     fn relevant(&self, stepper: &mut Stepper<'l>) -> Relevant {
         if !self.violating_locals.is_empty() {
             // The messages on the way to a single local state may come from anywhere.
-            return Relevant { states: None, left_out: RefCell::default() };
+            return Relevant::everything();
         }
-        let is_target =
-            |class: ClassId, node: usize| self.violating.union(&self.wanted).any(|tuple| tuple[node] == class);
+        let mut classes = vec![FxHashSet::default(); self.classes.len()];
+        #[expect(clippy::iter_over_hash_type, reason = "only fills sets")]
+        for tuple in &self.violating {
+            for (classes, class) in classes.iter_mut().zip(tuple) {
+                classes.insert(*class);
+            }
+        }
         let mut targets = Vec::new();
         for (index, reached) in (0u32..).zip(self.space.states()) {
-            if is_target(stepper.state(reached.state).class, reached.node as usize) {
+            if classes[reached.node as usize].contains(&stepper.state(reached.state).class) {
                 targets.push(Index(index));
             }
         }
@@ -349,6 +381,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             start: self.start,
             report: &mut report,
             order: Order::Adequate,
+            until_witnessed: &[],
             events_before: 0,
             events: 0,
         };
@@ -380,6 +413,12 @@ struct Relevant {
     states: Option<FxHashSet<LocalStateId>>,
     /// The states that an event would have reached and that are not relevant.
     left_out: RefCell<FxHashSet<LocalStateId>>,
+}
+
+impl Relevant {
+    fn everything() -> Self {
+        Self { states: None, left_out: RefCell::default() }
+    }
 }
 
 impl Relevance for Relevant {

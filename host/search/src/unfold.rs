@@ -38,7 +38,8 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
     let mut states = BTreeSet::new();
     let mut events = 0;
     for start in search.starts {
-        let mut run = Run { search, start, report: &mut report, order, events_before: events, events: 0 };
+        let mut run =
+            Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
         run.explore(&mut stepper, &Everything, &mut states)?;
         events += run.events;
         if report.end == End::Violation {
@@ -60,6 +61,8 @@ pub(crate) struct Run<'r, 's> {
     pub(crate) start: &'r Start,
     pub(crate) report: &'r mut Report,
     pub(crate) order: Order,
+    /// Properties of kind `sometimes` whose witnesses are all that is asked for; none: everything is.
+    pub(crate) until_witnessed: &'r [u32],
     pub(crate) events_before: u64,
     /// Executed extensions of this unfolding.
     pub(crate) events: u64,
@@ -100,7 +103,7 @@ impl Run<'_, '_> {
             self.events = unfolding.executed();
         };
         self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
-        if targets.overflown || self.search.collect_system_states {
+        if end != End::Pruned && (targets.overflown || self.search.collect_system_states) {
             self.walk(&mut unfolding, &mut best, depth_max, states)?;
         }
         self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
@@ -150,6 +153,10 @@ impl Run<'_, '_> {
     fn stop(&self, unfolding: &Unfolding<'_, '_>, best: Option<&Hit>) -> Option<End> {
         if best.is_some_and(|hit| hit.size <= unfolding.size()) {
             return Some(End::Violation);
+        }
+        let is_witnessed = |property: &u32| !self.report.wants_witness(*property);
+        if !self.until_witnessed.is_empty() && self.until_witnessed.iter().all(is_witnessed) {
+            return Some(End::Pruned);
         }
         if self.search.limits.states.is_some_and(|max| self.events_before + unfolding.executed() >= max) {
             return Some(End::StateBound);

@@ -190,8 +190,8 @@ mod tests {
         for round in 0..200_000_u32 {
             random = random.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(0x5851);
             let key = match round % 4 {
-                0 => random % 500 << 16,
-                1 => u128::MAX - (random % 500 << 16),
+                0 => (random % 500) << 16,
+                1 => u128::MAX - ((random % 500) << 16),
                 _ => random,
             };
             let depth = round % 97;
