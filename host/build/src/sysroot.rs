@@ -11,7 +11,7 @@ use crate::toolchain::{System, TARGET, has_core};
 use crate::{BuildError, Options, cargo};
 
 /// Raised when the recipe below changes, so that old libraries are left alone.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// The sysroot, if it was built before.
 pub(crate) fn existing(system: &System, options: &Options) -> Result<Option<PathBuf>, BuildError> {
@@ -74,6 +74,9 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
     put(&manifest, "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n")?;
     put(&source.join("src/lib.rs"), "")?;
     let target = folder.join("target");
+    // A guest that is nothing but a `cdylib` is optimised together with the library, which then needs its bitcode.
+    let mut flags = cargo::remap_registry();
+    flags.push("-Cembed-bitcode=yes".to_owned());
     let mut command = tool("cargo", &source);
     command
         .args(["build", "--release", "--target", TARGET, "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
@@ -82,7 +85,7 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
         .env("RUSTC", &system.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &system.linker)
-        .env("CARGO_ENCODED_RUSTFLAGS", cargo::encode_flags(&cargo::remap_registry()))
+        .env("CARGO_ENCODED_RUSTFLAGS", cargo::encode_flags(&flags))
         .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort");
     let output = finish(command)?;
