@@ -355,6 +355,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             let counter = if extension.consumed == NONE { self.counter(node) } else { 0 };
             for (outcome, executed) in (0_u32..).zip(self.stepper.outcomes(row)) {
                 self.executed += 1;
+                if executed.next == state && executed.sent.is_empty() {
+                    // Without an event that changes nothing, there is one message or budget more for what follows.
+                    continue;
+                }
                 let fingerprint = base.wrapping_add(executed.delta).wrapping_add(counter);
                 if !self.relevance.is_relevant(executed.next) || self.seen.contains(fingerprint) {
                     continue;
