@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fingerprint;
+pub mod known;
 pub mod lts;
 pub mod machine;
 pub mod property;

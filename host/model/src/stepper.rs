@@ -1,11 +1,13 @@
-//! A worker's access to the local transition system: executes handlers where the outcome is not known yet.
+//! Access to the local transition system: executes handlers where the outcome is not known yet.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::fingerprint::{self, Fingerprint};
+use crate::known::Known;
 use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, Trigger};
 use crate::machine::{
     Choice, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, PropertyKind, PropertyScope,
@@ -18,21 +20,45 @@ pub const OUTCOMES_MAX: usize = 65_536;
 
 /// Where a stepper keeps the outcomes of one pair of local state and trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutcomesRef(u32);
+pub struct OutcomesRef(pub(crate) u32);
 
-/// A worker's handle on the local transition system, with a machine of its own and a cache that needs no lock.
+/// A handle on the local transition system, with machines of its own and a copy that needs no lock.
+///
+/// Ids are given in the order in which handlers are asked for, never in the order in which they end: a batch is
+/// executed on as many machines as there are workers, and what came out is interned one by one.
 ///
 /// # Determinism duty
 ///
-/// Outcomes are listed in the lexicographic order of their choices, whoever computed them.
+/// Outcomes are listed in the lexicographic order of their choices. Ids depend on what was asked for and in which order,
+/// and not on the number of workers.
 pub struct Stepper<'l> {
     lts: &'l Lts<'l>,
-    machine: Box<dyn Machine>,
-    rows: FxHashMap<(LocalStateId, Trigger), OutcomesRef>,
-    outcomes: Vec<Arc<[Outcome]>>,
-    states: Vec<Option<Arc<LocalState>>>,
-    messages: Vec<Option<Arc<Message>>>,
-    verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
+    /// One a worker, made when there is work for it.
+    machines: Vec<Box<dyn Machine>>,
+    known: Known,
+}
+
+/// How many handlers a worker takes at a time: executing one costs about a microsecond.
+const JOBS_A_GRAB: usize = 8;
+
+/// A handler to be executed.
+struct Job {
+    node: NodeId,
+    from: Snapshot,
+    message: Option<Arc<Message>>,
+    local: Option<Arc<LocalEvent>>,
+    /// The fingerprints of what the event takes away: the local state and the message.
+    before: Fingerprint,
+}
+
+impl Job {
+    fn input(&self) -> Input<'_> {
+        match (&self.message, &self.local) {
+            (Some(message), _) => Input::Message { src: message.from, payload: &message.payload },
+            (_, Some(event)) => Input::Local(event),
+            _ => unreachable!("a trigger is a message or a local event"),
+        }
+    }
 }
 
 /// One execution of a handler, before it is interned.
@@ -60,47 +86,38 @@ struct Observed {
 }
 
 impl<'l> Stepper<'l> {
-    /// A worker with a fresh machine.
+    /// A stepper with a fresh machine.
     ///
     /// # Errors
     ///
     /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
-        Ok(Self {
-            lts,
-            machine: lts.factory.machine()?,
-            rows: FxHashMap::default(),
-            outcomes: Vec::new(),
-            states: Vec::new(),
-            messages: Vec::new(),
-            verdicts: FxHashMap::default(),
-        })
+        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known: Known::default() };
+        stepper.known.catch_up(&lts.read());
+        Ok(stepper)
     }
 
-    /// The local transition system that this worker shares.
+    /// The local transition system behind it.
     pub fn lts(&self) -> &'l Lts<'l> {
         self.lts
     }
 
+    /// What can be looked up without executing anything, by many workers at once.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
     /// A local state by id.
-    pub fn state(&mut self, id: LocalStateId) -> &Arc<LocalState> {
-        let index = id.0 as usize;
-        if self.states.len() <= index {
-            self.states.resize(index + 1, None);
-        }
-        self.states[index].get_or_insert_with(|| self.lts.state(id))
+    pub fn state(&self, id: LocalStateId) -> &Arc<LocalState> {
+        self.known.state(id)
     }
 
     /// A message by id.
-    pub fn message(&mut self, id: MessageId) -> &Arc<Message> {
-        let index = id.0 as usize;
-        if self.messages.len() <= index {
-            self.messages.resize(index + 1, None);
-        }
-        self.messages[index].get_or_insert_with(|| self.lts.message(id))
+    pub fn message(&self, id: MessageId) -> &Arc<Message> {
+        self.known.message(id)
     }
 
-    /// The outcomes of a trigger in a local state, executed now if no worker has executed it before.
+    /// The outcomes of a trigger in a local state, executed now if that was not done before.
     ///
     /// # Errors
     ///
@@ -111,8 +128,8 @@ impl<'l> Stepper<'l> {
     /// The local state is a fault: nothing happens at such a node any more.
     #[inline]
     pub fn step(&mut self, state: LocalStateId, trigger: Trigger) -> Result<OutcomesRef, MachineError> {
-        match self.rows.get(&(state, trigger)) {
-            Some(row) => Ok(*row),
+        match self.known.row(state, trigger) {
+            Some(row) => Ok(row),
             None => self.step_uncached(state, trigger),
         }
     }
@@ -120,42 +137,103 @@ impl<'l> Stepper<'l> {
     /// The outcomes behind a reference of this stepper; at least one.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
-        &self.outcomes[row.0 as usize]
+        self.known.outcomes(row)
     }
 
     /// How many pairs of local state and trigger were asked for so far: more of them means that handlers were executed.
     pub fn rows(&self) -> usize {
-        self.outcomes.len()
+        self.known.rows()
     }
 
     #[cold]
     fn step_uncached(&mut self, state: LocalStateId, trigger: Trigger) -> Result<OutcomesRef, MachineError> {
-        let known = self.lts.read().steps.get(&(state, trigger)).cloned();
-        let outcomes = match known {
-            Some(outcomes) => outcomes,
-            None => self.execute(state, trigger)?,
-        };
-        let row = OutcomesRef(u32::try_from(self.outcomes.len()).expect("fewer than four billion steps"));
-        self.outcomes.push(outcomes);
-        self.rows.insert((state, trigger), row);
-        Ok(row)
+        self.prepare(&[(state, trigger)])?;
+        Ok(self.known.row(state, trigger).expect("it was executed just now"))
     }
 
-    /// Runs the handler for every resolution of its choices and interns what came out.
-    fn execute(&mut self, id: LocalStateId, trigger: Trigger) -> Result<Arc<[Outcome]>, MachineError> {
-        let state = Arc::clone(self.state(id));
-        let snapshot = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
+    /// Executes all of these that are not known yet, on as many machines as the current thread pool has workers.
+    /// Afterwards [`Known::row`] has them all. Repetitions do no harm.
+    ///
+    /// Keeps the results of the whole batch until all are there, so a caller with millions of pairs passes them in
+    /// parts.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    ///
+    /// # Panics
+    ///
+    /// As for [`step`](Self::step).
+    pub fn prepare(&mut self, pairs: &[(LocalStateId, Trigger)]) -> Result<(), MachineError> {
+        let mut missing: Vec<(LocalStateId, Trigger)> = Vec::new();
+        {
+            let tables = self.lts.read();
+            let mut asked: FxHashSet<(LocalStateId, Trigger)> = FxHashSet::default();
+            for pair in pairs {
+                if self.known.row(pair.0, pair.1).is_some() {
+                    continue;
+                }
+                match tables.steps.get(pair) {
+                    Some(outcomes) => self.known.add_row(*pair, Arc::clone(outcomes)),
+                    None if asked.insert(*pair) => missing.push(*pair),
+                    None => {}
+                }
+            }
+            self.known.catch_up(&tables);
+        }
+        let jobs: Vec<Job> = missing.iter().map(|(state, trigger)| self.job(*state, *trigger)).collect();
+        let executed = self.execute(&jobs)?;
+        for ((pair, job), executions) in missing.iter().zip(&jobs).zip(executed) {
+            let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
+            self.lts.write().steps.insert(*pair, Arc::clone(&outcomes));
+            self.known.add_row(*pair, outcomes);
+        }
+        self.known.catch_up(&self.lts.read());
+        Ok(())
+    }
+
+    fn job(&self, id: LocalStateId, trigger: Trigger) -> Job {
+        let state = self.state(id);
+        let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
         let message = trigger.message().map(|message| Arc::clone(self.message(message)));
         let local = trigger.local_event().map(|event| self.lts.local_event(event));
-        let input = match (&message, &local) {
-            (Some(message), _) => Input::Message { src: message.from, payload: &message.payload },
-            (_, Some(event)) => Input::Local(event),
-            _ => unreachable!("a trigger is a message or a local event"),
-        };
-        let executions = self.explore(state.node, Some(&snapshot), input)?;
         let before = state.fingerprint.wrapping_add(message.as_ref().map_or(0, |message| message.fingerprint));
-        let outcomes: Arc<[Outcome]> = self.intern(state.node, before, executions).into();
-        Ok(Arc::clone(self.lts.write().steps.entry((id, trigger)).or_insert(outcomes)))
+        Job { node: state.node, from, message, local, before }
+    }
+
+    /// Runs the handlers for every resolution of their choices; the results stand in the order of the jobs.
+    fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Vec<Execution>>, MachineError> {
+        let workers = rayon::current_num_threads().min(jobs.len().div_ceil(JOBS_A_GRAB));
+        if workers <= 1 {
+            let machine = &mut *self.machines[0];
+            return jobs.iter().map(|job| explore(self.lts, machine, job.node, Some(&job.from), job.input())).collect();
+        }
+        while self.machines.len() < workers {
+            self.machines.push(self.lts.factory.machine()?);
+        }
+        let lts = self.lts;
+        let next = AtomicUsize::new(0);
+        let work = |machine: &mut Box<dyn Machine>| {
+            let mut done = Vec::new();
+            loop {
+                let first = next.fetch_add(JOBS_A_GRAB, Ordering::Relaxed);
+                let Some(grabbed) = jobs.get(first..) else { return Ok(done) };
+                if grabbed.is_empty() {
+                    return Ok(done);
+                }
+                for (index, job) in (first..).zip(grabbed.iter().take(JOBS_A_GRAB)) {
+                    done.push((index, explore(lts, &mut **machine, job.node, Some(&job.from), job.input())?));
+                }
+            }
+        };
+        let parts: Vec<Result<Vec<_>, MachineError>> = self.machines[..workers].par_iter_mut().map(work).collect();
+        let mut ordered: Vec<Vec<Execution>> = jobs.iter().map(|_| Vec::new()).collect();
+        for part in parts {
+            for (index, executions) in part? {
+                ordered[index] = executions;
+            }
+        }
+        Ok(ordered)
     }
 
     /// The outcomes of `init` at a node. Interned, but not kept as a step.
@@ -166,80 +244,10 @@ impl<'l> Stepper<'l> {
     pub fn init(&mut self, node: NodeId) -> Result<Vec<Outcome>, MachineError> {
         let config = self.lts.config.clone();
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
-        let executions = self.explore(node, None, input)?;
-        Ok(self.intern(node, 0, executions))
-    }
-
-    /// All executions of one handler, in the lexicographic order of their choices.
-    fn explore(
-        &mut self,
-        node: NodeId,
-        from: Option<&Snapshot>,
-        input: Input<'_>,
-    ) -> Result<Vec<Execution>, MachineError> {
-        let mut executions = Vec::new();
-        let mut script = Vec::new();
-        loop {
-            self.machine.restore(from)?;
-            let mut effects = Effects::default();
-            let result = self.machine.handle(input, &script, &mut effects);
-            self.lts.handler_calls.fetch_add(1, Ordering::Relaxed);
-            let next = match result.and_then(|()| self.observe(node)) {
-                Ok(Ended::New(mut observed)) => {
-                    observed.judgements = self.judge_node(&mut observed)?;
-                    Ended::New(observed)
-                }
-                Ok(ended) => ended,
-                Err(fault) => Ended::Fault(fault),
-            };
-            let more = next_script(&effects.choices, &mut script);
-            executions.push(Execution { next, effects });
-            if !more {
-                return Ok(executions);
-            }
-            if executions.len() == OUTCOMES_MAX {
-                let message = format!("the calls of `choose` in one handler have more than {OUTCOMES_MAX} resolutions");
-                let fault = Fault { kind: FaultKind::Choose, message };
-                executions.clear();
-                executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
-                return Ok(executions);
-            }
-        }
-    }
-
-    /// Looks at the state that the machine is in after a handler.
-    fn observe(&mut self, node: NodeId) -> Result<Ended, Fault> {
-        let encoding = self.machine.serialize()?;
-        let fingerprint = fingerprint::of_local_state(node, &encoding);
-        if let Some(id) = self.lts.read().state_ids.get(&fingerprint) {
-            return Ok(Ended::Known(*id));
-        }
-        let snapshot = self.machine.capture();
-        let local_events = self.machine.local_events()?;
-        let properties = &self.lts.properties;
-        let views = (0u32..).zip(properties).map(|(index, _)| self.machine.view(index)).collect::<Result<_, _>>()?;
-        Ok(Ended::New(Box::new(Observed {
-            fingerprint,
-            encoding_bytes: encoding.len(),
-            snapshot,
-            local_events,
-            views,
-            judgements: Vec::new(),
-        })))
-    }
-
-    /// Evaluates the properties of node scope, and takes their views out: they are never combined with others.
-    fn judge_node(&mut self, observed: &mut Observed) -> Result<Vec<Judgement>, MachineError> {
-        let mut judgements = Vec::new();
-        for (index, property) in (0u32..).zip(&self.lts.properties) {
-            if property.scope != PropertyScope::Node {
-                continue;
-            }
-            if let Some(view) = observed.views[index as usize].take() {
-                judgements.extend(evaluate(&mut *self.machine, index, property.kind, &[Some(&view)])?);
-            }
-        }
-        Ok(judgements)
+        let executions = explore(self.lts, &mut *self.machines[0], node, None, input)?;
+        let outcomes = self.intern(node, 0, executions);
+        self.known.catch_up(&self.lts.read());
+        Ok(outcomes)
     }
 
     fn intern(&mut self, node: NodeId, before: Fingerprint, executions: Vec<Execution>) -> Vec<Outcome> {
@@ -296,7 +304,7 @@ impl<'l> Stepper<'l> {
     ///
     /// The host cannot provide an instance.
     pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
-        if let Some(known) = self.verdicts.get(classes) {
+        if let Some(known) = self.known.verdict(classes) {
             return Ok(Arc::clone(known));
         }
         let mut judgements = Vec::new();
@@ -307,12 +315,88 @@ impl<'l> Stepper<'l> {
                 continue;
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-            judgements.extend(evaluate(&mut *self.machine, index, property.kind, &views)?);
+            judgements.extend(evaluate(&mut *self.machines[0], index, property.kind, &views)?);
         }
         let judgements: Arc<[Judgement]> = judgements.into();
-        self.verdicts.insert(classes.into(), Arc::clone(&judgements));
+        self.known.add_verdict(classes, Arc::clone(&judgements));
         Ok(judgements)
     }
+}
+
+/// All executions of one handler, in the lexicographic order of their choices.
+fn explore(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    node: NodeId,
+    from: Option<&Snapshot>,
+    input: Input<'_>,
+) -> Result<Vec<Execution>, MachineError> {
+    let mut executions = Vec::new();
+    let mut script = Vec::new();
+    loop {
+        machine.restore(from)?;
+        let mut effects = Effects::default();
+        let result = machine.handle(input, &script, &mut effects);
+        lts.handler_calls.fetch_add(1, Ordering::Relaxed);
+        let next = match result.and_then(|()| observe(lts, machine, node)) {
+            Ok(Ended::New(mut observed)) => {
+                observed.judgements = judge_node(lts, machine, &mut observed)?;
+                Ended::New(observed)
+            }
+            Ok(ended) => ended,
+            Err(fault) => Ended::Fault(fault),
+        };
+        let more = next_script(&effects.choices, &mut script);
+        executions.push(Execution { next, effects });
+        if !more {
+            return Ok(executions);
+        }
+        if executions.len() == OUTCOMES_MAX {
+            let message = format!("the calls of `choose` in one handler have more than {OUTCOMES_MAX} resolutions");
+            let fault = Fault { kind: FaultKind::Choose, message };
+            executions.clear();
+            executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
+            return Ok(executions);
+        }
+    }
+}
+
+/// Looks at the state that a machine is in after a handler.
+fn observe(lts: &Lts<'_>, machine: &mut dyn Machine, node: NodeId) -> Result<Ended, Fault> {
+    let encoding = machine.serialize()?;
+    let fingerprint = fingerprint::of_local_state(node, &encoding);
+    if let Some(id) = lts.read().state_ids.get(&fingerprint) {
+        return Ok(Ended::Known(*id));
+    }
+    let snapshot = machine.capture();
+    let local_events = machine.local_events()?;
+    let views = (0u32..).zip(&lts.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
+    Ok(Ended::New(Box::new(Observed {
+        fingerprint,
+        encoding_bytes: encoding.len(),
+        snapshot,
+        local_events,
+        views,
+        judgements: Vec::new(),
+    })))
+}
+
+/// Evaluates the properties of node scope, and takes their views out: they are never combined with others.
+fn judge_node(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    observed: &mut Observed,
+) -> Result<Vec<Judgement>, MachineError> {
+    let mut judgements = Vec::new();
+    for (index, property) in (0u32..).zip(&lts.properties) {
+        if property.scope != PropertyScope::Node {
+            continue;
+        }
+        if let Some(view) = observed.views[index as usize].take() {
+            judgements.extend(evaluate(machine, index, property.kind, &[Some(&view)])?);
+        }
+    }
+    Ok(judgements)
 }
 
 /// Evaluates one property on a machine, whatever state that is in.
