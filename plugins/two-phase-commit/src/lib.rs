@@ -1,0 +1,274 @@
+//! Two-phase commit. Node 0 is the coordinator, all others are participants.
+//!
+//! Source: Gray, "Notes on Data Base Operating Systems", 1978; Bernstein, Hadzilacos, Goodman, "Concurrency Control and
+//! Recovery in Database Systems", 1987, section 7.4. Without time-outs and logs: nobody stops here.
+
+use std::collections::BTreeMap;
+
+use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use serde::{Deserialize, Serialize};
+
+/// The configuration of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct TwoPhaseCommit {
+    bug: Bug,
+}
+
+/// What is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// The coordinator commits as soon as it has every vote and a majority of them is yes.
+    Majority,
+}
+
+/// What coordinator and participants tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// Coordinator to participant: can you commit?
+    Prepare,
+    /// Participant to coordinator.
+    Vote(Vote),
+    /// Coordinator to participant: what to do.
+    Decide(Decision),
+}
+
+/// The answer of a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Vote {
+    /// It can commit, and waits for the decision.
+    Yes,
+    /// It cannot, and has aborted.
+    No,
+}
+
+/// How the transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Decision {
+    /// It takes effect everywhere.
+    Commit,
+    /// It takes effect nowhere.
+    Abort,
+}
+
+/// The application wants the transaction to be committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Begin;
+
+/// What one node knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// Node 0.
+    Coordinator(Coordinator),
+    /// Every other node.
+    Participant(Participant),
+}
+
+/// How far the coordinator is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Coordinator {
+    /// The transaction has not ended yet on any node.
+    Idle,
+    /// Waits for the votes of all participants; these are there.
+    Collecting(BTreeMap<NodeId, Vote>),
+    /// Told the participants. Who voted what is forgotten.
+    Decided(Decision),
+}
+
+/// How far a participant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Participant {
+    /// Has not voted.
+    Working,
+    /// Voted yes, and can go neither way on its own.
+    Prepared,
+    /// Was told to commit, or to abort, or voted no.
+    Ended(Decision),
+}
+
+impl Protocol for TwoPhaseCommit {
+    const ABOUT: About = guest_sdk::about!().nodes(4);
+    type State = State;
+    type Message = Message;
+    type Local = Begin;
+    type Durable = Never;
+
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        let bugs = &[("none", Bug::None), ("majority", Bug::Majority)];
+        let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
+        match parameters.nodes() {
+            0 | 1 => Err(parameters.reject_nodes("there is a coordinator, and at least one participant")),
+            _ => Ok(Self { bug }),
+        }
+    }
+
+    fn init(&self, ctx: &mut Context<Message>, _: Option<Never>) -> State {
+        match ctx.me() {
+            COORDINATOR => State::Coordinator(Coordinator::Idle),
+            _ => State::Participant(Participant::Working),
+        }
+    }
+
+    fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
+        match (message, state) {
+            (Message::Prepare, State::Participant(participant)) => participant.vote(ctx),
+            (Message::Decide(decision), State::Participant(participant)) => participant.learn(decision),
+            (Message::Vote(vote), State::Coordinator(coordinator)) => coordinator.count(ctx, from, vote, self.bug),
+            (message, state) => unreachable!("{message:?} is never sent to {state:?}"),
+        }
+    }
+
+    fn local_events(&self, state: &State, events: &mut LocalEvents<Begin>) {
+        if *state == State::Coordinator(Coordinator::Idle) {
+            events.application("begin", Begin);
+        }
+    }
+
+    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, _: Begin) {
+        *state = State::Coordinator(Coordinator::Collecting(BTreeMap::new()));
+        to_participants(ctx, Message::Prepare);
+    }
+
+    fn properties(claims: &mut Properties<Self>) {
+        claims.always("atomicity").system(|_, state| decision(state), atomicity);
+        claims.sometimes("committed").node(|_, state| ended(state, Decision::Commit), |()| Ok(()));
+        claims.sometimes("aborted").node(|_, state| ended(state, Decision::Abort), |()| Ok(()));
+    }
+}
+
+/// The node that coordinates.
+const COORDINATOR: NodeId = 0;
+
+impl Coordinator {
+    fn count(&mut self, ctx: &mut Context<Message>, from: NodeId, vote: Vote, bug: Bug) {
+        let Self::Collecting(votes) = self else { unreachable!("a vote is one of those that it waits for") };
+        votes.insert(from, vote);
+        let participants = ctx.nodes() as usize - 1;
+        if votes.len() == participants {
+            let yes = votes.values().filter(|vote| **vote == Vote::Yes).count();
+            let needed = match bug {
+                Bug::None => participants,
+                Bug::Majority => participants / 2 + 1,
+            };
+            let decision = if yes >= needed { Decision::Commit } else { Decision::Abort };
+            *self = Self::Decided(decision);
+            to_participants(ctx, Message::Decide(decision));
+        }
+    }
+}
+
+impl Participant {
+    fn vote(&mut self, ctx: &mut Context<Message>) {
+        let (vote, next) = match ctx.choose(2) {
+            0 => (Vote::Yes, Self::Prepared),
+            _ => (Vote::No, Self::Ended(Decision::Abort)),
+        };
+        *self = next;
+        ctx.send(COORDINATOR, Message::Vote(vote));
+    }
+
+    fn learn(&mut self, decision: Decision) {
+        // Who has ended has voted no, and cannot go back.
+        if *self == Self::Prepared {
+            *self = Self::Ended(decision);
+        }
+    }
+}
+
+fn to_participants(ctx: &mut Context<Message>, message: Message) {
+    (1..ctx.nodes()).for_each(|participant| ctx.send(participant, message));
+}
+
+fn decision(state: &State) -> Option<Decision> {
+    match state {
+        State::Coordinator(Coordinator::Decided(decision)) | State::Participant(Participant::Ended(decision)) => {
+            Some(*decision)
+        }
+        _ => None,
+    }
+}
+
+fn ended(state: &State, wanted: Decision) -> Option<()> {
+    (*state == State::Participant(Participant::Ended(wanted))).then_some(())
+}
+
+fn atomicity(views: &[Option<Decision>]) -> Result<(), String> {
+    let find = |wanted| views.iter().position(|decision| *decision == Some(wanted));
+    match (find(Decision::Commit), find(Decision::Abort)) {
+        (Some(one), Some(other)) => Err(format!("node {one} has committed, node {other} has aborted")),
+        _ => Ok(()),
+    }
+}
+
+guest_sdk::export!(TwoPhaseCommit);
+
+#[cfg(test)]
+mod tests {
+    use guest_sdk::test::Cluster;
+
+    use super::*;
+
+    fn with(participants: u32, parameters: &[(&str, &str)]) -> Cluster<TwoPhaseCommit> {
+        Cluster::new(1 + participants, parameters).expect("the parameters fit")
+    }
+
+    /// The cluster after all votes are given and everything is delivered.
+    fn ended_with(votes: &[u32], parameters: &[(&str, &str)]) -> Cluster<TwoPhaseCommit> {
+        let mut cluster = with(u32::try_from(votes.len()).expect("a few participants"), parameters);
+        // `settle` delivers the oldest message first, so participants vote in the order of their numbers.
+        cluster.answer(votes);
+        cluster.happen(COORDINATOR, "begin");
+        cluster.settle();
+        cluster
+    }
+
+    #[test]
+    fn all_commit_if_all_vote_yes() {
+        let cluster = ended_with(&[0, 0, 0], &[]);
+        assert!((1..4).all(|node| *cluster.state(node) == State::Participant(Participant::Ended(Decision::Commit))));
+        assert_eq!(cluster.holds("atomicity"), Ok(()));
+    }
+
+    #[test]
+    fn all_abort_if_one_votes_no() {
+        let cluster = ended_with(&[0, 1, 0], &[]);
+        assert!((1..4).all(|node| *cluster.state(node) == State::Participant(Participant::Ended(Decision::Abort))));
+        assert_eq!(*cluster.state(COORDINATOR), State::Coordinator(Coordinator::Decided(Decision::Abort)));
+    }
+
+    /// Before `begin` there is 1 state. While votes are collected, each of N participants is in one of 5 situations:
+    /// Prepare on its way, vote yes or no on its way, vote yes or no counted; but the coordinator decides when all are
+    /// counted: 5^N - 2^N. After commit each has Commit on its way or has it: 2^N. After abort each has voted yes or
+    /// no and has Abort on its way, or has it and no past: 3^N, without the state in which all have voted yes. Together
+    /// 5^N + 3^N.
+    ///
+    /// Transitions: `begin`; in the first phase 2, 1, 1, 0 and 0 leave the five situations, so 4 N 5^(N-1); N 2^(N-1)
+    /// deliveries of Commit; of Abort 2 N 3^(N-1), without the N from the state that is not there.
+    #[test]
+    fn the_number_of_states_is_a_sum_of_powers() {
+        for n in 1..=4 {
+            let found = with(n, &[]).explore(10_000);
+            let states = 5_usize.pow(n) + 3_usize.pow(n);
+            let (n, before) = (n as usize, n - 1);
+            let transitions =
+                1 + 4 * n * 5_usize.pow(before) + n * 2_usize.pow(before) + 2 * n * 3_usize.pow(before) - n;
+            assert_eq!((found.global_states, found.transitions, found.broken), (states, transitions, None));
+            // All have committed, or all have aborted; 1 + 4 N events: `begin`, Prepare, vote and decision.
+            assert_eq!((found.terminal_states, found.depth), (2, 1 + 3 * n));
+        }
+    }
+
+    #[test]
+    fn a_majority_is_not_enough() {
+        let cluster = ended_with(&[0, 0, 1], &[("bug", "majority")]);
+        assert_eq!(cluster.check(), Err("atomicity: node 0 has committed, node 3 has aborted".to_owned()));
+        // With one or two participants a majority is all of them.
+        assert_eq!(with(2, &[("bug", "majority")]).explore(1_000).broken, None);
+        assert!(with(3, &[("bug", "majority")]).explore(1_000).broken.is_some());
+    }
+
+    #[test]
+    fn there_is_a_participant() {
+        assert!(Cluster::<TwoPhaseCommit>::new(1, &[]).is_err());
+    }
+}
