@@ -12,6 +12,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 
+use host_sandbox::Unit;
 use host_search::table::{STRATEGIES, Strategy};
 
 use checks::Rule;
@@ -136,6 +137,33 @@ fn the_readme_lists_the_exit_codes() {
     let expected: Vec<String> =
         host::exit::TABLE.iter().map(|(exit, meaning)| format!("| {} | {meaning} |", exit.code())).collect();
     none(checks::wrong_rows(&read("README.md"), "Exit codes", &expected));
+}
+
+/// Whoever reads that something is defended must be able to see it fail.
+#[test]
+fn each_row_of_the_resistance_table_names_a_test() {
+    let sources: Vec<String> = sources().map(|(_, source)| source).collect();
+    let security = read("docs/security.md");
+    none(checks::rows_without_tests(&security, "Resistance", &sources));
+}
+
+#[test]
+fn the_security_page_lists_the_limits() {
+    let limits = host_sandbox::Limits::default();
+    let expected: Vec<String> = host_sandbox::LIMITS.iter().map(|limit| limit_row(limit, &limits)).collect();
+    none(checks::wrong_rows(&read("docs/security.md"), "Limits", &expected));
+}
+
+fn limit_row(limit: &host_sandbox::Limit, limits: &host_sandbox::Limits) -> String {
+    let value = limit.get(limits);
+    let value = match limit.unit {
+        Unit::Bytes if value.is_multiple_of(1 << 30) => format!("{} GiB", value >> 30),
+        Unit::Bytes if value.is_multiple_of(1 << 20) => format!("{} MiB", value >> 20),
+        Unit::Bytes => format!("{} KiB", value >> 10),
+        Unit::Seconds => format!("{value} s"),
+        Unit::Count => value.to_string(),
+    };
+    format!("| `{}` | {value} | {} |", limit.name, limit.meaning)
 }
 
 #[test]

@@ -115,15 +115,35 @@ pub fn missing_parts(folder: &str, files: &[&str], has_tests: bool) -> Vec<Strin
 
 /// How the rows of the first table under a heading differ from those expected, whatever their order.
 pub fn wrong_rows(document: &str, heading: &str, expected: &[String]) -> Vec<String> {
+    let rows = rows(document, heading);
+    let missing = expected.iter().filter(|row| !rows.contains(&row.as_str()));
+    let wrong = rows.iter().filter(|row| !expected.iter().any(|expected| expected == *row));
+    let missing = missing.map(|row| format!("no such row under `## {heading}`: {row}"));
+    missing.chain(wrong.map(|row| format!("out of date under `## {heading}`: {row}"))).collect()
+}
+
+/// The rows of the first table under a heading.
+fn rows<'d>(document: &'d str, heading: &str) -> Vec<&'d str> {
     let heading = format!("## {heading}");
     let section = document.lines().skip_while(|line| *line != heading).skip(1);
     let section = section.take_while(|line| !line.starts_with("## ")).skip_while(|line| !line.starts_with('|'));
     // The first two lines of a table are its head.
-    let rows: Vec<&str> = section.take_while(|line| line.starts_with('|')).skip(2).collect();
-    let missing = expected.iter().filter(|row| !rows.contains(&row.as_str()));
-    let wrong = rows.iter().filter(|row| !expected.iter().any(|expected| expected == *row));
-    let missing = missing.map(|row| format!("no such row under `{heading}`: {row}"));
-    missing.chain(wrong.map(|row| format!("out of date under `{heading}`: {row}"))).collect()
+    section.take_while(|line| line.starts_with('|')).skip(2).collect()
+}
+
+/// The rows of the table under a heading whose last column names no test of the sources.
+pub fn rows_without_tests(document: &str, heading: &str, sources: &[String]) -> Vec<String> {
+    let rows: Vec<&str> = rows(document, heading);
+    let missing = rows.iter().filter(|row| {
+        let name = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap_or_default();
+        let name = name.trim().trim_matches('`');
+        // The attribute stands right before the function.
+        let test = format!("#[test]\nfn {name}() {{");
+        let test_in_module = format!("#[test]\n    fn {name}() {{");
+        !sources.iter().any(|source| source.contains(&test) || source.contains(&test_in_module))
+    });
+    let missing: Vec<String> = missing.map(|row| format!("no such test: {row}")).collect();
+    if rows.is_empty() { vec![format!("no table under `## {heading}`")] } else { missing }
 }
 
 /// What to say about a source file that the code map leaves out.
@@ -275,6 +295,14 @@ mod tests {
         assert_eq!(rows(&["| 1 | 2 |"]), ["out of date under `## A`: | 3 | 4 |"]);
         assert_eq!(rows(&["| 1 | 2 |", "| 3 | 4 |", "| 5 | 6 |"]), ["no such row under `## A`: | 5 | 6 |"]);
         assert_eq!(wrong_rows(document, "C", &["| 1 | 2 |".to_owned()]).len(), 1);
+    }
+
+    #[test]
+    fn a_row_without_its_test_is_found() {
+        let document = "## R\n\n| x | t |\n|---|---|\n| 1 | `one` |\n| 2 | `two` |\n";
+        let sources = ["#[test]\nfn one() {}\n// fn two() {}\n".to_owned()];
+        assert_eq!(rows_without_tests(document, "R", &sources), ["no such test: | 2 | `two` |"]);
+        assert_eq!(rows_without_tests(document, "S", &sources).len(), 1);
     }
 
     #[test]

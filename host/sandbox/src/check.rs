@@ -1,6 +1,8 @@
 //! Whether bytes are a component of our world, before any of it runs.
 
-use wasmparser::{Encoding, Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{
+    ComponentAlias, ComponentExternalKind, ComponentTypeRef, Encoding, Parser, Payload, Validator, WasmFeatures,
+};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -28,14 +30,26 @@ fn features() -> WasmFeatures {
         | WasmFeatures::COMPONENT_MODEL
 }
 
+/// Bytes of all sections with types. The contract takes some 3 KiB. The parser reads nested types by recursion and takes
+/// up to 4 KiB of stack for each 3 bytes of them, see [`STACK_BYTES`](crate::compile::STACK_BYTES).
+pub(crate) const TYPE_BYTES_MAX: usize = 64 << 10;
+
+/// Components inside the component. A toolchain makes one for each interface.
+const COMPONENTS_MAX: usize = 64;
+
+/// Refuses at once what is too large. Reads nothing.
+pub(crate) fn size(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
+    match bytes.len() > limits.component_bytes {
+        true => Err(LoadError::TooLarge { bytes: bytes.len(), limit: limits.component_bytes }),
+        false => Ok(()),
+    }
+}
+
 /// Refuses everything but a valid component; says what it is instead.
-pub(crate) fn preamble(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
+pub(crate) fn preamble(bytes: &[u8]) -> Result<(), LoadError> {
     const MAGIC: &[u8; 4] = b"\0asm";
     if bytes.is_empty() {
         return Err(LoadError::Empty);
-    }
-    if bytes.len() > limits.component_bytes {
-        return Err(LoadError::TooLarge { bytes: bytes.len(), limit: limits.component_bytes });
     }
     if !bytes.starts_with(MAGIC) {
         if MAGIC.starts_with(bytes) {
@@ -55,10 +69,45 @@ pub(crate) fn preamble(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
         Ok(_) => {}
         Err(error) => return Err(parse_error(bytes, &error)),
     }
+    shape(bytes)?;
     match Validator::new_with_features(features()).validate_all(bytes) {
         Ok(_) => Ok(()),
         Err(error) => Err(parse_error(bytes, &error)),
     }
+}
+
+/// Refuses what is small and becomes huge: types in types by the thousand, and components that instantiate others, which
+/// doubles with each level. Walks over the sections without reading types.
+fn shape(bytes: &[u8]) -> Result<(), LoadError> {
+    let (mut depth, mut components, mut type_bytes) = (0_usize, 0_usize, 0_usize);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(|error| parse_error(bytes, &error))? {
+            Payload::ModuleSection { .. } => depth += 1,
+            Payload::ComponentSection { .. } => {
+                depth += 1;
+                components += 1;
+                if depth > 1 {
+                    return Err(LoadError::invalid("it has components in components inside; no plugin needs them"));
+                }
+                if components > COMPONENTS_MAX {
+                    let what = format!("it has more than {COMPONENTS_MAX} components inside; no plugin needs as many");
+                    return Err(LoadError::invalid(what));
+                }
+            }
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentInstanceSection(_) if depth > 0 => {
+                return Err(LoadError::invalid("a component inside it instantiates others; no plugin needs that"));
+            }
+            Payload::ComponentTypeSection(section) => type_bytes += section.range().len(),
+            Payload::CoreTypeSection(section) => type_bytes += section.range().len(),
+            _ => {}
+        }
+        if type_bytes > TYPE_BYTES_MAX {
+            let what = format!("its types take more than {TYPE_BYTES_MAX} bytes; the contract needs a twentieth of it");
+            return Err(LoadError::invalid(what));
+        }
+    }
+    Ok(())
 }
 
 fn truncated(bytes: &[u8], detail: &str) -> LoadError {
@@ -104,7 +153,17 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    names.imports.push(import.map_err(LoadError::invalid)?.name.name.to_owned());
+                    let import = import.map_err(LoadError::invalid)?;
+                    let name = import.name.name.to_owned();
+                    if !matches!(import.ty, ComponentTypeRef::Instance(_)) {
+                        return Err(LoadError::Import { name, remedy: "a plugin imports interfaces only".into() });
+                    }
+                    names.imports.push(name);
+                }
+            }
+            Payload::ComponentAliasSection(section) if depth == 0 => {
+                for alias in section {
+                    refuse_code_from_outside(&alias.map_err(LoadError::invalid)?)?;
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
@@ -150,6 +209,18 @@ pub(crate) fn functions(engine: &Engine, component: &Component) -> Result<(), Lo
         missing.extend(INTERFACES[which].2.iter().filter(|f| !has(f)).map(|f| format!("{name}#{f}")));
     }
     if missing.is_empty() { Ok(()) } else { Err(LoadError::MissingExports { names: missing }) }
+}
+
+/// The rewriting must see all code, and what an index of a module stands for.
+fn refuse_code_from_outside(alias: &ComponentAlias<'_>) -> Result<(), LoadError> {
+    match alias {
+        ComponentAlias::InstanceExport {
+            kind: ComponentExternalKind::Module | ComponentExternalKind::Component,
+            name,
+            ..
+        } => Err(LoadError::Import { name: (*name).to_owned(), remedy: "a plugin brings all its code along".into() }),
+        _ => Ok(()),
+    }
 }
 
 /// The row of [`INTERFACES`] that an export is, or an error if it is another version of one.

@@ -3,7 +3,7 @@
 use host_model::machine::{Choice, Fault, FaultKind};
 use wasmtime::ResourceLimiter;
 
-use crate::limits::Limits;
+use crate::limits::{Limits, allows_more};
 
 /// How the panic hook of a guest begins the line that it logs.
 const PANIC_PREFIX: &str = "panic: ";
@@ -32,6 +32,8 @@ pub(crate) struct Context {
     /// The fault that made a host function trap.
     pub fault: Option<Fault>,
     pub table_refused: bool,
+    /// Elements of all tables of the instance. One that grows and is then refused elsewhere stays counted.
+    table_elements: usize,
 }
 
 /// Carries a fault of a host function through the guest; the fault itself is in the context.
@@ -52,6 +54,7 @@ impl Context {
             panic_line: None,
             fault: None,
             table_refused: false,
+            table_elements: 0,
         }
     }
 
@@ -108,30 +111,52 @@ impl Context {
             Some("calls `choose` with no alternative".into())
         } else if alternatives > self.limits.alternatives {
             let limit = self.limits.alternatives;
-            Some(format!("calls `choose` with {alternatives} alternatives, more than the limit of {limit}"))
+            let more = allows_more("alternatives");
+            Some(format!("calls `choose` with {alternatives} alternatives, more than the limit of {limit}; {more}"))
         } else if self.choices.len() >= self.limits.choices_per_call {
             let limit = self.limits.choices_per_call;
-            Some(format!("calls `choose` more often than the limit of {limit} in one handler"))
+            let more = allows_more("choices");
+            Some(format!("calls `choose` more often than the limit of {limit} in one handler; {more}"))
         } else {
             None
         }
     }
 
-    /// Takes a line of `log`.
-    pub(crate) fn log(&mut self, line: String) {
+    /// How many bytes of the next line of `log` are of use.
+    pub(crate) fn log_wanted(&self) -> usize {
+        let kept = if self.keep_log { self.limits.log_bytes.saturating_sub(self.log_bytes) } else { 0 };
+        kept.max(self.limits.text_bytes)
+    }
+
+    /// Takes a line of `log`, of which so many bytes are given that are [wanted](Self::log_wanted).
+    pub(crate) fn log(&mut self, line: String, bytes: usize) {
         if line.starts_with(PANIC_PREFIX) {
-            self.panic_line = Some(line.clone());
+            self.panic_line = Some(shortened(&line, bytes, self.limits.text_bytes));
         }
         if !self.keep_log || self.log_bytes > self.limits.log_bytes {
             return;
         }
-        self.log_bytes += line.len() + 1;
+        self.log_bytes = self.log_bytes.saturating_add(bytes).saturating_add(1);
         if self.log_bytes > self.limits.log_bytes {
-            self.log.push(format!("(log cut off here: more than {} bytes in one call)", self.limits.log_bytes));
+            let limit = self.limits.log_bytes;
+            self.log.push(format!("(log cut off here: more than {limit} bytes in one call; {})", allows_more("log")));
         } else {
             self.log.push(line);
         }
     }
+}
+
+/// The longest start of a text that has at most so many bytes.
+pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// A text of so many bytes, of which the start is given, cut to a number of bytes with a note.
+pub(crate) fn shortened(start: &str, bytes: usize, bytes_max: usize) -> String {
+    if bytes <= bytes_max {
+        return start.to_owned();
+    }
+    format!("{}... (cut: {bytes} bytes)", cut(start, bytes_max))
 }
 
 impl ResourceLimiter for Context {
@@ -140,8 +165,12 @@ impl ResourceLimiter for Context {
         Ok(true)
     }
 
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let allowed = desired <= self.limits.table_elements;
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.table_elements.saturating_add(desired.saturating_sub(current));
+        let allowed = total <= self.limits.table_elements;
+        if allowed {
+            self.table_elements = total;
+        }
         self.table_refused |= !allowed;
         Ok(allowed)
     }

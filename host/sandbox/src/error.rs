@@ -26,7 +26,7 @@ pub enum LoadError {
         detail: String,
     },
     /// Larger than the limit.
-    #[error("the component has {bytes} bytes, more than the limit of {limit}")]
+    #[error("the component has {bytes} bytes, more than the limit of {limit}; `--limit component=N` allows more")]
     TooLarge {
         /// Its length.
         bytes: usize,
@@ -87,6 +87,18 @@ pub enum LoadError {
     Start {
         /// What it did.
         fault: Fault,
+    },
+    /// It takes too long to check and compile. The attempt goes on in a thread that nobody waits for.
+    #[error("the component is not compiled within {seconds} seconds; `--limit compile-time=N` allows more")]
+    CompileTime {
+        /// The limit.
+        seconds: u64,
+    },
+    /// It takes too much memory to check and compile. The attempt goes on in a thread that nobody waits for.
+    #[error("the component takes more than {bytes} bytes of memory to compile; `--limit compile-memory=N` allows more")]
+    CompileMemory {
+        /// The limit.
+        bytes: usize,
     },
     /// The host's own trouble.
     #[error("cannot compile the component: {detail}")]

@@ -3,8 +3,8 @@
 use host_model::machine::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::context::Context;
-use crate::limits::Limits;
+use crate::context::{Context, shortened};
+use crate::limits::{Limits, allows_more};
 
 /// What was observed besides the error.
 pub(crate) struct Evidence<'a> {
@@ -16,11 +16,14 @@ pub(crate) struct Evidence<'a> {
     pub violation: Option<&'static str>,
 }
 
+/// Bytes of the name of a function that are shown: names come from the component and have any length.
+const NAME_BYTES_MAX: usize = 200;
+
 /// Explains the error of a call of `function`.
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
     let (kind, mut message) = classify(error, function, evidence);
     if let Some(frame) = innermost(error) {
-        message.push_str(&format!(" in `{frame}`"));
+        message.push_str(&format!(" in `{}`", shortened(&frame, frame.len(), NAME_BYTES_MAX)));
     }
     if let Some(line) = evidence.context.panic_line.take() {
         message.push_str(&format!(" ({line})"));
@@ -43,20 +46,28 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {
         let message = format!(
-            "`{function}` does not end within {} units of fuel; raise the fuel limit if it is only slow",
+            "`{function}` does not end within {} units of fuel; if it is only slow, {}",
             limits.fuel_per_call,
+            allows_more("fuel"),
         );
         return (FaultKind::Divergence, message);
     }
     if evidence.memory_refused {
+        let (limit, more) = (limits.memory_bytes, allows_more("memory"));
         let message =
-            format!("`{function}` wants more memory than the limit of {} bytes for one instance", limits.memory_bytes,);
+            format!("`{function}` wants more memory than the limit of {limit} bytes for one instance; {more}");
         return (FaultKind::MemoryLimit, message);
     }
     if evidence.context.table_refused {
-        let message =
-            format!("`{function}` wants a table of more than the limit of {} elements", limits.table_elements);
+        let (limit, more) = (limits.table_elements, allows_more("table"));
+        let message = format!("`{function}` wants tables of more than the limit of {limit} elements; {more}");
         return (FaultKind::MemoryLimit, message);
+    }
+    if trap == Some(&Trap::StackOverflow) {
+        let (limit, more) = (limits.stack_bytes, allows_more("stack"));
+        let message =
+            format!("`{function}` trapped: call stack exhausted, more than the limit of {limit} bytes; {more}");
+        return (FaultKind::Trap, message);
     }
     if let Some(trap) = trap {
         let trap = trap.to_string();
@@ -66,7 +77,8 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
     let cause = error.root_cause().to_string();
     // The type behind this message is private to wasmtime; a test makes sure that the words stay the same.
     if cause.contains("fuel allocated for hostcalls") {
-        let message = format!("`{function}` hands more than the limit of {} bytes to the host", limits.output_bytes);
+        let (limit, more) = (limits.output_bytes, allows_more("output"));
+        let message = format!("`{function}` hands more than the limit of {limit} bytes to the host; {more}");
         return (FaultKind::OutputLimit, message);
     }
     (FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))

@@ -12,11 +12,15 @@ use crate::context::Context;
 use crate::error::LoadError;
 use crate::fault::{Evidence, explain};
 use crate::image::Images;
-use crate::limits::{Sabotage, SandboxConfig};
+use crate::limits::{Limits, Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
 use crate::plugin::PluginParts;
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
 use crate::snapshot::{Cells, Data, Delta, Memories};
+
+/// What copying globals and growing memories on behalf of the host may take, whatever the guest is allowed: a module has
+/// at most 8,000 globals, and this is code of the host.
+const SYNC_FUEL: u64 = 1_000_000;
 
 /// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
 const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
@@ -149,6 +153,11 @@ impl Live {
         explain(error, name, &mut evidence)
     }
 
+    /// What the guest may use up.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.plugin.sandbox.config.limits
+    }
+
     /// What the next call may do, and what the last one did beside its result.
     pub(crate) fn context(&mut self) -> &mut Context {
         self.store.data_mut()
@@ -215,7 +224,7 @@ impl Live {
                 .iter()
                 .find_map(|sync| Some((sync, sync.data.iter().position(|&index| index == memory)?)))
                 .expect("every module that defines a memory has a synchronising export");
-            refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
+            refuel(&mut self.store, SYNC_FUEL);
             let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, pages));
             called.map_err(|error| machine_error(&error))?;
             if self.memories.sizes().nth(memory) != Some(wanted) {
@@ -232,7 +241,7 @@ impl Live {
     fn sync_shared(&mut self, what: u32) -> wasmtime::Result<()> {
         for sync in self.syncs.iter().filter(|sync| sync.shared) {
             self.memories.touch();
-            refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
+            refuel(&mut self.store, SYNC_FUEL);
             sync.function.call(&mut self.store, (what, 0))?;
         }
         Ok(())

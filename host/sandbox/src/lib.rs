@@ -12,6 +12,7 @@
 mod abi;
 mod cache;
 mod check;
+mod compile;
 mod context;
 mod error;
 mod fault;
@@ -36,7 +37,7 @@ pub mod fixtures;
 pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use error::LoadError;
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
-pub use limits::{Limits, Sabotage, SandboxConfig};
+pub use limits::{LIMITS, Limit, Limits, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};
 pub use sandbox::{Sandbox, SandboxError};
 

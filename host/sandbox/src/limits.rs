@@ -1,20 +1,28 @@
 //! What a guest may use up, and how the sandbox behaves.
 
-/// Bounds on what one guest may take. Every bound is deterministic: the same guest and input run into
-/// it at the same point on every machine.
+use host_model::machine::{Fault, FaultKind};
+
+/// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
+/// the same point on every machine. [`LIMITS`] has their names, units and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Fuel of one call into the guest, about one unit an instruction. Default: 200 million, a few tenths
-    /// of a second.
+    /// Fuel of one call into the guest: about one unit an instruction, and one for each byte that an instruction copies
+    /// or fills. Default: 200 million, a few tenths of a second.
     pub fuel_per_call: u64,
     /// Bytes of all linear memories of one instance together; at most 4 GiB less 64 KiB. Default: 256 MiB.
     pub memory_bytes: usize,
-    /// Elements of any one table. Default: 1 million.
+    /// Elements of all tables of one instance together. Default: 1 million.
     pub table_elements: usize,
     /// Bytes that one call may hand to the host, messages and strings together. Default: 16 MiB.
     pub output_bytes: usize,
+    /// Bytes of one message, and of the argument of one local event. Default: 1 MiB.
+    pub message_bytes: usize,
+    /// Bytes of one text for people: names must not be longer, explanations are cut. Default: 4 KiB.
+    pub text_bytes: usize,
     /// Messages or local events that one call may return. Default: 4096.
     pub items_per_call: usize,
+    /// Properties. Each state is asked for its view of every one. Default: 256.
+    pub properties: usize,
     /// Calls of `choose` in one handler. Default: 64.
     pub choices_per_call: usize,
     /// Alternatives of one `choose`. Default: 4096.
@@ -25,8 +33,12 @@ pub struct Limits {
     pub stack_bytes: usize,
     /// Core module instances inside one component. Default: 256.
     pub instances: usize,
-    /// Bytes of the component itself. Default: 256 MiB.
+    /// Bytes of the component itself. Default: 64 MiB.
     pub component_bytes: usize,
+    /// Seconds that checking and compiling a component may take. Default: 120.
+    pub compile_seconds: u64,
+    /// Bytes by which the process may grow while it compiles a component. Default: 4 GiB.
+    pub compile_bytes: usize,
 }
 
 impl Default for Limits {
@@ -36,15 +48,125 @@ impl Default for Limits {
             memory_bytes: 256 << 20,
             table_elements: 1_000_000,
             output_bytes: 16 << 20,
+            message_bytes: 1 << 20,
+            text_bytes: 4 << 10,
             items_per_call: 4096,
+            properties: 256,
             choices_per_call: 64,
             alternatives: 4096,
             log_bytes: 256 << 10,
             stack_bytes: 512 << 10,
             instances: 256,
-            component_bytes: 256 << 20,
+            component_bytes: 64 << 20,
+            compile_seconds: 120,
+            compile_bytes: 4 << 30,
         }
     }
+}
+
+/// What the value of a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+}
+
+/// One of the [`Limits`], by the name that users know.
+pub struct Limit {
+    /// Its name.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What is limited, for people.
+    pub meaning: &'static str,
+    /// The values that it can take.
+    pub range: std::ops::RangeInclusive<u64>,
+    get: fn(&Limits) -> u64,
+    set: fn(&mut Limits, u64),
+}
+
+impl std::fmt::Debug for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Limit").field("name", &self.name).field("range", &self.range).finish_non_exhaustive()
+    }
+}
+
+impl Limit {
+    /// The limit of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        LIMITS.iter().find(|limit| limit.name == name)
+    }
+
+    /// Its value.
+    pub fn get(&self, limits: &Limits) -> u64 {
+        (self.get)(limits)
+    }
+
+    /// Changes its value; one out of [`range`](Self::range) becomes the nearest inside.
+    pub fn set(&self, limits: &mut Limits, value: u64) {
+        (self.set)(limits, value.clamp(*self.range.start(), *self.range.end()));
+    }
+}
+
+/// A row for a field.
+macro_rules! limit {
+    ($name:literal, $unit:ident, $field:ident as $type:ty, $range:expr, $meaning:literal) => {
+        Limit {
+            name: $name,
+            unit: Unit::$unit,
+            meaning: $meaning,
+            range: $range,
+            get: |limits| limits.$field as u64,
+            set: |limits, value| limits.$field = value as $type,
+        }
+    };
+}
+
+const GIB: u64 = 1 << 30;
+
+/// All limits that a user can set, in the order of the documentation.
+pub const LIMITS: &[Limit] = &[
+    limit!("fuel", Count, fuel_per_call as u64, 10_000..=1 << 60, "instructions and bytes moved in one call"),
+    limit!("memory", Bytes, memory_bytes as usize, 1 << 16..=(4 * GIB - (1 << 16)), "all memories of one instance"),
+    limit!("table", Count, table_elements as usize, 0..=100_000_000, "elements of all tables of one instance"),
+    limit!("output", Bytes, output_bytes as usize, 1 << 10..=GIB, "what one call hands to the host"),
+    limit!("message", Bytes, message_bytes as usize, 0..=GIB, "one message, or the argument of one local event"),
+    limit!("text", Bytes, text_bytes as usize, 64..=1 << 20, "one name; a longer explanation is cut"),
+    limit!("items", Count, items_per_call as usize, 1..=1 << 20, "messages, or local events, that one call returns"),
+    limit!("properties", Count, properties as usize, 0..=1 << 16, "properties of the plugin"),
+    limit!("choices", Count, choices_per_call as usize, 0..=1 << 16, "calls of `choose` in one handler"),
+    limit!("alternatives", Count, alternatives as u32, 1..=1 << 16, "alternatives of one `choose`"),
+    limit!("log", Bytes, log_bytes as usize, 0..=GIB, "log lines of one call; more is dropped with a note"),
+    // Threads have 2 MiB, and the host needs some of it below the guest.
+    limit!("stack", Bytes, stack_bytes as usize, 1 << 14..=1 << 20, "native stack of one call"),
+    limit!("instances", Count, instances as usize, 1..=1000, "core module instances inside the component"),
+    limit!("component", Bytes, component_bytes as usize, 8..=GIB, "the component itself"),
+    limit!("compile-time", Seconds, compile_seconds as u64, 1..=86_400, "seconds to check and compile the component"),
+    limit!("compile-memory", Bytes, compile_bytes as usize, 1 << 26..=1 << 40, "growth of the process meanwhile"),
+];
+
+/// What a fault says about the limit that was hit.
+pub(crate) fn allows_more(name: &'static str) -> String {
+    debug_assert!(Limit::find(name).is_some(), "{name} is a limit");
+    format!("`--limit {name}=N` allows more")
+}
+
+/// A fault if a number is above a limit.
+pub(crate) fn within(
+    number: usize,
+    limit: usize,
+    name: &'static str,
+    what: impl FnOnce() -> String,
+) -> Result<(), Fault> {
+    if number <= limit {
+        return Ok(());
+    }
+    let message = format!("{}, more than the limit of {limit}; {}", what(), allows_more(name));
+    Err(Fault { kind: FaultKind::OutputLimit, message })
 }
 
 /// How a [`Sandbox`](crate::Sandbox) behaves.
@@ -71,4 +193,24 @@ pub enum Sabotage {
     SkipGlobals,
     /// The size of memories keeps its value across `restore`.
     SkipSizes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_can_be_set_and_its_default_is_in_range() {
+        for limit in LIMITS {
+            let mut limits = Limits::default();
+            assert!(limit.range.contains(&limit.get(&limits)), "{limit:?}");
+            let other =
+                if limit.get(&limits) == *limit.range.end() { *limit.range.start() } else { *limit.range.end() };
+            limit.set(&mut limits, other);
+            assert_eq!(limit.get(&limits), other, "{limit:?}");
+            assert_ne!(limits, Limits::default(), "{limit:?}");
+            limit.set(&mut limits, u64::MAX);
+            assert_eq!(limit.get(&limits), *limit.range.end(), "{limit:?}");
+        }
+    }
 }

@@ -7,8 +7,9 @@ use host_model::machine::{
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, Text};
+use crate::context::shortened;
 use crate::instance::{Live, StartError};
-use crate::limits::Sabotage;
+use crate::limits::{Limits, Sabotage, within};
 use crate::plugin::PluginParts;
 use crate::snapshot::Delta;
 
@@ -112,7 +113,7 @@ impl GuestMachine {
                 let (result,) = live.call("init", |f| &f.init, params)?;
                 result.map_err(|reason| Fault {
                     kind: FaultKind::Refused,
-                    message: format!("`init` refuses its configuration: {reason}"),
+                    message: format!("`init` refuses its configuration: {}", self.explanation(reason)),
                 })
             }
             Input::Message { src, payload } => {
@@ -136,6 +137,9 @@ impl GuestMachine {
     /// Moves the messages into `effects` and checks them.
     fn deliver(&mut self, sent: Vec<EnvelopeOut>, effects: &mut Effects) -> Result<(), Fault> {
         self.check_count(sent.len(), "messages")?;
+        for EnvelopeOut { message, .. } in &sent {
+            self.check_message(message, "a message")?;
+        }
         let nodes = self.live().nodes;
         for EnvelopeOut { to, message } in sent {
             if to >= nodes {
@@ -149,15 +153,29 @@ impl GuestMachine {
         Ok(())
     }
 
+    fn limits(&self) -> &Limits {
+        &self.plugin.sandbox.config.limits
+    }
+
     fn check_count(&self, count: usize, what: &str) -> Result<(), Fault> {
-        let limit = self.plugin.sandbox.config.limits.items_per_call;
-        if count <= limit {
-            return Ok(());
-        }
-        Err(Fault {
-            kind: FaultKind::OutputLimit,
-            message: format!("returns {count} {what} from one call, more than the limit of {limit}"),
-        })
+        within(count, self.limits().items_per_call, "items", || format!("returns {count} {what} from one call"))
+    }
+
+    fn check_message(&self, payload: &[u8], what: &str) -> Result<(), Fault> {
+        let bytes = payload.len();
+        within(bytes, self.limits().message_bytes, "message", || format!("returns {what} of {bytes} bytes"))
+    }
+
+    /// What a guest calls a thing must not be cut: two things could become one.
+    fn check_name(&self, name: &str, what: &str) -> Result<(), Fault> {
+        let bytes = name.len();
+        within(bytes, self.limits().text_bytes, "text", || format!("gives {what} a name of {bytes} bytes"))
+    }
+
+    /// What a guest says for people may be cut.
+    fn explanation(&self, text: String) -> String {
+        let limit = self.limits().text_bytes;
+        if text.len() <= limit { text } else { shortened(&text, text.len(), limit) }
     }
 }
 
@@ -207,6 +225,10 @@ impl Machine for GuestMachine {
         let result = self.read("local-events").call("local-events", |f| &f.local_events, ());
         let result = result.and_then(|(events,)| {
             self.check_count(events.len(), "local events")?;
+            for event in &events {
+                self.check_name(&event.name, "a local event")?;
+                self.check_message(&event.payload, "a local event with an argument")?;
+            }
             Ok(events)
         });
         let events = self.settle(result)?;
@@ -230,8 +252,13 @@ impl Machine for GuestMachine {
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
         let result = self.read("properties").call("properties", |f| &f.properties, ());
         let result = result.and_then(|(properties,)| {
-            self.check_count(properties.len(), "properties")?;
-            Ok(properties.into_iter().map(Property::from).collect())
+            let (count, limit) = (properties.len(), self.limits().properties);
+            within(count, limit, "properties", || format!("has {count} properties"))?;
+            let properties: Vec<Property> = properties.into_iter().map(Property::from).collect();
+            for property in &properties {
+                self.check_name(&property.name, "a property")?;
+            }
+            Ok(properties)
         });
         self.settle(result)
     }
@@ -240,7 +267,7 @@ impl Machine for GuestMachine {
         fill_views(&mut self.views, views);
         let params = (property, Arc::clone(&self.views));
         let result = self.read("invariant").call("invariant", |f| &f.invariant, params);
-        self.settle(result).map(|(holds,)| holds)
+        self.settle(result).map(|(holds,)| holds.map_err(|why| self.explanation(why)))
     }
 
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {

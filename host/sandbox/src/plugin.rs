@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use host_model::machine::{Machine, MachineError, MachineFactory};
+use host_model::machine::{Fault, Machine, MachineError, MachineFactory};
 use wasmtime::component::InstancePre;
 
 use crate::abi::About;
-use crate::cache;
-use crate::check::{self, Interfaces};
+use crate::check::Interfaces;
+use crate::compile::{Compiled, compile};
 use crate::context::Context;
 use crate::error::LoadError;
 use crate::image::Images;
 use crate::inspect::Inspection;
 use crate::instance::Live;
+use crate::limits::{Limits, within};
 use crate::machine::GuestMachine;
-use crate::rewrite::{MemoryPlan, MemoryRole, rewrite};
+use crate::rewrite::{MemoryPlan, MemoryRole};
 use crate::sandbox::{Sandbox, SandboxParts};
 
 /// What loading a plugin took.
@@ -87,18 +88,9 @@ impl Plugin {
     pub fn load(sandbox: &Sandbox, bytes: &[u8]) -> Result<Self, LoadError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let shared = &sandbox.shared;
+        let Compiled { interfaces, names, rewritten, component, cached, rewrite_time, compile_time } =
+            compile(shared, bytes)?;
         let began = Instant::now();
-        check::preamble(bytes, &shared.config.limits)?;
-        // Names come before the rewriting: a component of another world should be told just that.
-        let (interfaces, names) = check::names(bytes)?;
-        let rewritten = rewrite(bytes)?;
-        let rewrite_time = began.elapsed();
-        let began = Instant::now();
-        let (component, cached) = cache::compile(&shared.engine, shared.cache_dir.as_deref(), &rewritten.bytes)
-            .map_err(|error| LoadError::Compile { detail: format!("{error:#}") })?;
-        let compile_time = began.elapsed();
-        let began = Instant::now();
-        check::functions(&shared.engine, &component)?;
         let pre = shared
             .linker
             .instantiate_pre(&component)
@@ -162,7 +154,25 @@ fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
     }
     live.context().begin_reading("about");
     let result = live.call("about", |f| f.about.as_ref().expect("checked above"), ());
-    result.map(|(about,)| Some(about)).map_err(|fault| LoadError::Start { fault })
+    let limits = live.limits().clone();
+    let checked = result.and_then(|(about,)| check_about(&about, &limits).map(|()| Some(about)));
+    checked.map_err(|fault| LoadError::Start { fault })
+}
+
+/// Texts end up in tables and names of folders.
+fn check_about(about: &About, limits: &Limits) -> Result<(), Fault> {
+    let parameters = &about.parameters;
+    within(parameters.len(), limits.items_per_call, "items", || {
+        format!("`about` lists {} parameters", parameters.len())
+    })?;
+    let of_parameters = parameters
+        .iter()
+        .flat_map(|parameter| [&parameter.name, &parameter.default_value, &parameter.meaning].map(String::as_str));
+    for text in [&about.name, &about.version, &about.summary].map(String::as_str).into_iter().chain(of_parameters) {
+        let bytes = text.len();
+        within(bytes, limits.text_bytes, "text", || format!("`about` has a text of {bytes} bytes"))?;
+    }
+    Ok(())
 }
 
 impl MachineFactory for Plugin {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wasmtime::component::{Linker, WasmStr};
-use wasmtime::{Config, Engine, StoreContextMut, WasmBacktraceDetails};
+use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
 use crate::abi;
-use crate::context::Context;
+use crate::context::{Context, cut};
 use crate::limits::SandboxConfig;
 use crate::memory::Creator;
 
@@ -67,6 +67,8 @@ fn settings(config: &SandboxConfig) -> Config {
     // An endless loop must end, at the same instruction everywhere. Interruption by epochs is cheaper and depends on
     // the clock.
     settings.consume_fuel(true);
+    // Instructions that copy or fill cost a unit for each byte besides. Growing is a call into the host.
+    settings.operator_cost(OperatorCost { MemoryGrow: 255, TableGrow: 255, ..OperatorCost::default() });
     // The bits of a NaN differ between processors.
     settings.cranelift_nan_canonicalization(true);
     // So do the results of relaxed vector instructions, by design.
@@ -102,9 +104,25 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
         Ok((store.data_mut().choose(alternatives)?,))
     })?;
     environment.func_wrap("log", |mut store: StoreContextMut<'_, Context>, (line,): (WasmStr,)| {
-        let line = line.to_str(&store)?.into_owned();
-        store.data_mut().log(line);
+        let wanted = store.data().log_wanted();
+        let text = line.to_str(&store)?;
+        let bytes = text.len();
+        // Only so much is kept: a guest that logs its whole memory again and again must not make the host copy it.
+        let line = cut(&text, wanted).to_owned();
+        burn(&mut store, LOG_FUEL + bytes as u64)?;
+        store.data_mut().log(line, bytes);
         Ok(())
     })?;
     Ok(linker)
+}
+
+/// What a call of `log` costs besides a unit for each byte.
+const LOG_FUEL: u64 = 200;
+
+/// Takes fuel for work that the host does.
+fn burn(store: &mut StoreContextMut<'_, Context>, fuel: u64) -> wasmtime::Result<()> {
+    match store.get_fuel()?.checked_sub(fuel) {
+        Some(left) => store.set_fuel(left),
+        None => Err(Trap::OutOfFuel.into()),
+    }
 }

@@ -29,7 +29,7 @@ fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
         ("start chooses", fixtures::chooses_at_start(), "calls `choose` while it starts"),
         ("start bomb", fixtures::memory_bomb_at_start(), "wants more memory than the limit"),
         ("huge memory", fixtures::huge_memory(), "wants more memory than the limit"),
-        ("huge table", fixtures::huge_table(), "wants a table of more than the limit"),
+        ("huge table", fixtures::huge_table(), "wants tables of more than the limit"),
         ("64-bit memory", fixtures::memory64(), "64-bit memory"),
         ("nested module", fixtures::nested_module(), "components with core modules inside"),
     ];

@@ -2,7 +2,7 @@
 
 mod faults;
 mod load;
-
+mod resistance;
 mod snapshots;
 
 use host_model::machine::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};

@@ -1,0 +1,101 @@
+//! Checking, rewriting and compiling a component, apart from the caller.
+//!
+//! How long a compiler takes is not bounded by the size of what it compiles: 300 KB of nested blocks take half a minute,
+//! and some 80 KB take gigabytes. So this runs in a thread of its own that is given up when it takes too much. Unlike all
+//! other limits these two depend on the machine; they can only decide that a plugin is not loaded.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::cache;
+use crate::check::{self, Interfaces, Names};
+use crate::error::LoadError;
+use crate::limits::Limits;
+use crate::rewrite::{Rewritten, rewrite};
+use crate::sandbox::SandboxParts;
+
+/// Native stack of the thread: the parser reads types in types by recursion, and
+/// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only what is used becomes memory.
+pub(crate) const STACK_BYTES: usize = 512 << 20;
+
+/// How often the memory of the process is looked at.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A component that can be instantiated.
+pub(crate) struct Compiled {
+    pub interfaces: Interfaces,
+    pub names: Names,
+    pub rewritten: Rewritten,
+    pub component: Component,
+    /// Whether the machine code was in the cache.
+    pub cached: bool,
+    pub rewrite_time: Duration,
+    pub compile_time: Duration,
+}
+
+/// Checks, rewrites and compiles.
+pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compiled, LoadError> {
+    let limits = &shared.config.limits;
+    check::size(bytes, limits)?;
+    let (engine, cache_dir, bytes) = (shared.engine.clone(), shared.cache_dir.clone(), bytes.to_vec());
+    let (sender, receiver) = channel();
+    let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
+    let spawned = thread.spawn(move || {
+        // Nobody listens any more if it took too long.
+        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes));
+    });
+    let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
+    let (began, before) = (Instant::now(), resident_bytes());
+    loop {
+        match receiver.recv_timeout(INTERVAL.min(Duration::from_secs(limits.compile_seconds))) {
+            Ok(result) => {
+                // Its stack and what it still holds are gone before the caller goes on.
+                let _ = thread.join();
+                return result;
+            }
+            Err(RecvTimeoutError::Timeout) => exceeded(limits, began.elapsed(), before)?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let panic = thread.join().expect_err("a thread that sends nothing has panicked");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+fn run(engine: &Engine, cache_dir: Option<&Path>, bytes: &[u8]) -> Result<Compiled, LoadError> {
+    let began = Instant::now();
+    check::preamble(bytes)?;
+    // Names come before the rewriting: a component of another world should be told just that.
+    let (interfaces, names) = check::names(bytes)?;
+    let rewritten = rewrite(bytes)?;
+    let rewrite_time = began.elapsed();
+    let began = Instant::now();
+    let (component, cached) = cache::compile(engine, cache_dir, &rewritten.bytes)
+        .map_err(|error| LoadError::Compile { detail: format!("{error:#}") })?;
+    check::functions(engine, &component)?;
+    Ok(Compiled { interfaces, names, rewritten, component, cached, rewrite_time, compile_time: began.elapsed() })
+}
+
+fn exceeded(limits: &Limits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {
+    if elapsed >= Duration::from_secs(limits.compile_seconds) {
+        return Err(LoadError::CompileTime { seconds: limits.compile_seconds });
+    }
+    match (before, resident_bytes()) {
+        (Some(before), Some(now)) if now.saturating_sub(before) > limits.compile_bytes => {
+            Err(LoadError::CompileMemory { bytes: limits.compile_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of memory that the process has; none where the system does not tell.
+fn resident_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.split_whitespace().next()?.parse::<usize>().ok()? * 1024)
+}
