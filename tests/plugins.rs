@@ -175,7 +175,15 @@ fn live_state() -> Trace {
         }
     }
     let plugin = PluginRef { name: "paxos".to_owned(), version: None, digest: None };
-    Trace { trace_version: TRACE_VERSION, plugin, scenario: buggy, init_choices: Vec::new(), finding: None, steps }
+    Trace {
+        trace_version: TRACE_VERSION,
+        plugin,
+        scenario: buggy,
+        limits: BTreeMap::new(),
+        init_choices: Vec::new(),
+        finding: None,
+        steps,
+    }
 }
 
 /// The first local event of a node in the initial state.

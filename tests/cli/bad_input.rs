@@ -54,7 +54,7 @@ fn a_path_that_leads_to_no_plugin_is_named() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 19] = [
         (&["run"], "<PLUGIN>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -69,6 +69,9 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--states", "0"], "--states"),
         (&["run", "x", "--time", "60"], "with a unit"),
         (&["run", "x", "--memory", "0GiB"], "more than zero"),
+        (&["run", "x", "--limit", "fuel"], "NAME=VALUE"),
+        (&["run", "x", "--limit", "magic=1"], "there is no limit `magic`; there are: fuel"),
+        (&["replay", "x", "--limit", "stack=1GiB"], "must be between 16KiB and 1MiB"),
         (&["run", "x", "--resets", "1"], "--resets"),
         (&["run", "x", "--any-plugin"], "--prefix"),
     ];
@@ -146,6 +149,8 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(0)), &["0 nodes"]);
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(4_000_000_000_u32)), &["4000000000 nodes"]);
     check(&changed(&|trace| trace["scenario"]["parameters"]["a\nb"] = json!("1")), &["line break"]);
+    check(&changed(&|trace| trace["limits"] = json!({ "magic": 1 })), &["there is no limit `magic`"]);
+    check(&changed(&|trace| trace["limits"] = json!({ "fuel": 1 })), &["the limit `fuel` must be between"]);
     check(&changed(&|trace| trace["init_choices"] = json!([[]])), &["choices in `init` for 1 nodes of 2"]);
     place.host(&["replay", "none.json", "--plugin", "guest.wasm"]).exits(151).says(&["none.json"]);
     place.host(&["replay", ".", "--plugin", "guest.wasm"]).exits(151).says(&["it is a folder"]);

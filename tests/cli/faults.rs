@@ -35,6 +35,27 @@ fn what_goes_wrong_in_a_handler_is_a_finding() {
     finds(&fixtures::writes_table(), "trap", "table");
 }
 
+/// A limit that is set by hand is recorded with what it leads to, so the trace replays without the option; with the
+/// option, the same trace shows that the finding goes away.
+#[test]
+fn limits_can_be_set_and_are_part_of_a_trace() {
+    let place = Place::new();
+    // Sends 3 messages of no content.
+    let local = "(call $list (i32.const 65536) (i32.const 3))".to_owned();
+    place.put("guest.wasm", Guest { memory: "2".into(), local, ..Guest::default() }.component());
+    let run = ["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--out", "found", "--depth", "1"];
+    place.host(&run).exits(0);
+    let ran = place.host(&[&run[..], &["--limit", "items=2"]].concat()).exits(14);
+    let words = "returns 3 messages from one call, more than the limit of 2; `--limit items=N` allows more";
+    assert!(ran.out.contains(words), "{ran:?}");
+    let replay = ["replay", "found/trace.json", "--plugin", "guest.wasm"];
+    assert!(place.host(&replay).exits(14).out.contains(words));
+    let ran = place.host(&[&replay[..], &["--limit", "items=3"]].concat()).exits(151);
+    ran.says(&["does not replay", "it sent 3 messages, not the recorded 0"]);
+    let ran = place.host(&["inspect", "guest.wasm", "--limit", "component=1000"]).exits(150);
+    ran.says(&["more than the limit of 1000; `--limit component=N` allows more"]);
+}
+
 #[test]
 fn what_goes_wrong_in_any_other_function_is_a_finding() {
     for function in ["init", "serialize", "local-events", "view"] {

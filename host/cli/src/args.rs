@@ -9,6 +9,7 @@ use host_model::scenario::Network;
 use host_search::table::{self, STRATEGIES, Strategy};
 
 use crate::exit;
+use crate::limits::{self, LimitArguments};
 use crate::plugin_source::NODES_MAX;
 use crate::units;
 
@@ -65,7 +66,7 @@ const RUN_EXAMPLES: &str = "Examples:\n  \
     host run plugins/paxos --prefix live.json --out found";
 
 fn run_long_help() -> String {
-    format!("{RUN_EXAMPLES}\n\n{}", exit::help())
+    format!("{RUN_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
 }
 
 const REPLAY_EXAMPLES: &str = "Examples:\n  \
@@ -73,7 +74,7 @@ const REPLAY_EXAMPLES: &str = "Examples:\n  \
     host replay trace.json --plugin fixed.wasm --any-plugin";
 
 fn replay_long_help() -> String {
-    format!("{REPLAY_EXAMPLES}\n\n{}", exit::help())
+    format!("{REPLAY_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
 }
 
 /// How a plugin is found and loaded.
@@ -142,6 +143,9 @@ pub struct RunArguments {
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -167,6 +171,9 @@ pub struct InspectArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -187,6 +194,9 @@ pub struct ReplayArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,

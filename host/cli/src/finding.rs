@@ -11,6 +11,7 @@ use host_search::kernel::Found;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits;
 use crate::plugin_source::Loaded;
 
 /// A finding that was run again from the start, in fresh machines.
@@ -65,6 +66,7 @@ pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Violatio
         trace_version: TRACE_VERSION,
         plugin: loaded.reference.clone(),
         scenario: lts.scenario().clone(),
+        limits: limits::changed(&loaded.limits),
         init_choices,
         finding: Some(finding.clone()),
         steps,

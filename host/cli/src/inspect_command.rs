@@ -10,13 +10,15 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json_text;
+use crate::limits::{self, Given};
 use crate::plugin_source::{self, Loaded};
 use crate::report::rounded;
 use crate::text::{bytes, count, grouped, on_one_line, table};
 
 /// Shows what a plugin is made of.
 pub fn run(arguments: &InspectArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source, environment)?;
+    let limits = limits::effective(&arguments.limits.over(Given::new()));
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
     environment.print(&if arguments.json { json(&loaded) } else { text(&loaded) })?;
     Ok(Exit::Ok)
 }

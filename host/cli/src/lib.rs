@@ -9,6 +9,7 @@
 //! | `run_command`, `replay_command`, `inspect_command`, `list_command`, `build_command` | one command each |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
+//! | `limits` | what a plugin may use up |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `monitor` | progress, and the bounds on time and memory |
 //! | `finding` | from what a search found to what is confirmed, told and saved |
@@ -25,6 +26,7 @@ pub mod exit;
 mod failure;
 mod finding;
 mod inspect_command;
+mod limits;
 mod list_command;
 mod monitor;
 mod plugin_source;

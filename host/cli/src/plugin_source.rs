@@ -7,7 +7,7 @@ use std::time::Instant;
 use host_build::{BuildError, Options};
 use host_model::machine::{MachineError, MachineFactory, Property};
 use host_model::trace::PluginRef;
-use host_sandbox::{AboutIdentity, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{AboutIdentity, Limits, Plugin, Sandbox, SandboxConfig};
 
 use crate::args::SourceArguments;
 use crate::environment::Environment;
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub properties: Vec<Property>,
     /// The path that the user gave.
     pub given: PathBuf,
+    /// What it may use up.
+    pub limits: Limits,
     /// The component.
     pub wasm: PathBuf,
     /// Seconds from the bytes of the component to a plugin.
@@ -37,7 +39,12 @@ pub struct Loaded {
 /// # Errors
 ///
 /// There is no plugin at the path, or it cannot be built or loaded.
-pub fn load(given: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<Loaded, Failure> {
+pub fn load(
+    given: &Path,
+    source: SourceArguments,
+    limits: Limits,
+    environment: &mut Environment<'_>,
+) -> Result<Loaded, Failure> {
     let path = environment.path(given);
     let wasm = match fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => build(given, source, environment)?,
@@ -49,11 +56,11 @@ pub fn load(given: &Path, source: SourceArguments, environment: &mut Environment
             );
         }
     };
-    let config = SandboxConfig::default();
+    let config = SandboxConfig { limits, ..SandboxConfig::default() };
     let bytes = read(&wasm, given, config.limits.component_bytes)?;
     let began = Instant::now();
     let cache = environment.cache.as_ref().map(|cache| cache.join("compiled"));
-    let sandbox = Sandbox::new(config, cache).map_err(Failure::system)?;
+    let sandbox = Sandbox::new(config.clone(), cache).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| cannot_load(&error))?;
@@ -71,7 +78,7 @@ pub fn load(given: &Path, source: SourceArguments, environment: &mut Environment
         version: plugin.about().map(|about| about.version.clone()),
         digest: Some(plugin.digest().to_owned()),
     };
-    Ok(Loaded { plugin, reference, properties, given: given.to_owned(), wasm, seconds })
+    Ok(Loaded { plugin, reference, properties, given: given.to_owned(), limits: config.limits, wasm, seconds })
 }
 
 /// Builds the plugin in a folder and returns the component's path. The steps are told as they begin.
@@ -102,8 +109,10 @@ fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure>
         return Err(error(&"it is neither a file nor a folder"));
     }
     if metadata.len() > bytes_max as u64 {
-        let what =
-            format_args!("the file has {} bytes, more than the limit of {bytes_max}", metadata.len()).to_string();
+        let what = format!(
+            "the file has {} bytes, more than the limit of {bytes_max}; `--limit component=N` allows more",
+            metadata.len()
+        );
         return Err(error(&what));
     }
     fs::read(wasm).map_err(|cause| error(&cause))

@@ -15,13 +15,14 @@ use crate::failure::Failure;
 use crate::plugin_source::{self, Loaded};
 use crate::report::PluginReport;
 use crate::text::{count, on_one_line, shortened};
-use crate::{finding, json_text, scenario_choice, trace_file};
+use crate::{finding, json_text, limits, scenario_choice, trace_file};
 
 /// Runs a trace again and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let trace = trace_file::read(&arguments.trace, environment)?;
     let path = plugin_path(arguments, &trace, environment)?;
-    let loaded = plugin_source::load(&path, arguments.source, environment)?;
+    let limits = limits::effective(&arguments.limits.over(trace.limits.clone()));
+    let loaded = plugin_source::load(&path, arguments.source, limits, environment)?;
     trace_file::check_plugin(&trace, &arguments.trace, &loaded, arguments.any_plugin)?;
     scenario_choice::check_keys(&loaded, trace.scenario.parameters.keys())?;
     let mut shown = Shown::new(arguments, &trace, &loaded);

@@ -20,7 +20,7 @@ use crate::monitor::Watch;
 use crate::plugin_source::{self, Loaded};
 use crate::report::{Run, RunReport, Saved};
 use crate::text::shell_quoted;
-use crate::{scenario_choice, trace_file};
+use crate::{limits, scenario_choice, trace_file};
 
 /// Explores the states of a protocol and reports what was found.
 pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -28,7 +28,9 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let limits = scenario_choice::limits(arguments)?;
     check_out(arguments, environment)?;
     let prefix = arguments.prefix.as_deref().map(|path| trace_file::read(path, environment)).transpose()?;
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source, environment)?;
+    let recorded = prefix.as_ref().map(|trace| trace.limits.clone()).unwrap_or_default();
+    let guest = limits::effective(&arguments.limits.over(recorded));
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source, guest, environment)?;
     if let (Some(path), Some(trace)) = (&arguments.prefix, &prefix) {
         trace_file::check_plugin(trace, path, &loaded, arguments.any_plugin)?;
     }

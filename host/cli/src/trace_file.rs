@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::json_text;
+use crate::limits;
 use crate::plugin_source::{Loaded, NODES_MAX};
 
 /// Bytes of a trace file at most: a path of a million events fits.
@@ -71,6 +72,9 @@ fn check(trace: &Trace) -> Result<(), String> {
         if key.is_empty() || key.contains(['=', '\n', '\r']) || value.contains(['\n', '\r']) {
             return Err(format!("its parameter {key:?} has no name or a line break"));
         }
+    }
+    for (name, value) in &trace.limits {
+        limits::check(name, *value)?;
     }
     let recorded = trace.init_choices.len();
     if recorded != 0 && recorded != nodes as usize {

@@ -2,6 +2,8 @@
 //!
 //! A trace speaks of contents, never of ids, so that it can be replayed without the search that found it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::machine::{Choice, Envelope, Fault, LocalEvent, LocalKind, NodeId, PropertyKind};
@@ -151,6 +153,9 @@ pub struct Trace {
     pub plugin: PluginRef,
     /// The cluster that it starts.
     pub scenario: Scenario,
+    /// What the plugin was allowed to use up, by the name of the limit; those that are absent had their default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub init_choices: Vec<Vec<Choice>>,
