@@ -64,6 +64,14 @@ fn only_the_sandbox_names_wasmtime() {
     none(checks::users_of("wasmtime", &packages(), &["host-sandbox"]));
 }
 
+/// They are compared with in `tests/peers`, a workspace of its own.
+#[test]
+fn no_package_depends_on_another_model_checker() {
+    let packages = packages();
+    assert!(packages.iter().all(|package| !package.folder.starts_with("tests/")), "tests/peers is no member");
+    none(["stateright", "traceforge"].into_iter().flat_map(|peer| checks::users_of(peer, &packages, &[])));
+}
+
 #[test]
 fn the_pure_packages_use_pure_packages() {
     none(checks::beyond(&packages(), &PURE, PURE_USES));

@@ -1,0 +1,114 @@
+//! Other model checkers on the protocols of host, side by side in one run; and what depth costs.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `compare` | which runs are compared, what must agree, the tables |
+//! | `depth` | the strategies of host by depth |
+//! | `plot` | curves as SVG |
+//! | `checkers` | how each checker is built, started and understood |
+//! | `measure` | a process with what it used up |
+//! | `table` | Markdown tables and numbers in them |
+//! | `paxos` | Paxos for Stateright |
+//! | `two_phase` | two-phase commit for TraceForge |
+
+mod checkers;
+mod compare;
+mod depth;
+mod measure;
+mod paxos;
+mod plot;
+mod table;
+mod two_phase;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use checkers::Tools;
+
+/// Compare host with other model checkers, and plot what depth costs.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Stateright, TraceForge and SPIN beside host: prints tables in Markdown, and writes them to target/peers.md
+    Compare(Compare),
+    /// Time, states and memory of the strategies by depth: prints a table in Markdown, and writes docs/cost-*.svg
+    Depth(Depth),
+    /// Runs a checker in this process, and prints one JSON object
+    #[command(subcommand, hide = true)]
+    Child(Child),
+}
+
+/// What is compared.
+#[derive(clap::Args, Clone, Debug)]
+struct Compare {
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "PATH")]
+    host: Option<PathBuf>,
+    /// One round, and smaller bounds: under a minute
+    #[arg(long)]
+    quick: bool,
+    /// Also the whole space of two proposals by Stateright and SPIN: about half an hour, 8 GB of memory
+    #[arg(long)]
+    complete: bool,
+    /// How often each run is repeated; the tables have the medians [default: 3, or 1 with --quick]
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZeroUsize>,
+}
+
+/// How deep.
+#[derive(clap::Args, Clone, Debug)]
+struct Depth {
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "PATH")]
+    host: Option<PathBuf>,
+    /// A strategy goes no deeper after a run that took more CPU time
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    seconds_max: f64,
+    /// Folder for the plots [default: docs of the repository]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Child {
+    Stateright {
+        proposers: usize,
+        #[arg(action = clap::ArgAction::Set)]
+        init_by_event: bool,
+        transitions_max: Option<NonZeroUsize>,
+    },
+    #[command(name = "traceforge")]
+    TraceForge { participants: u32 },
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Compare(compare) => {
+            Tools::ready(compare.host.clone()).and_then(|tools| compare::run(&compare, &tools))
+        }
+        Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
+        Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
+            println!("{}", paxos::check(paxos::Scenario { proposers, init_by_event, transitions_max }));
+            Ok(())
+        }
+        Command::Child(Child::TraceForge { participants }) => {
+            println!("{}", two_phase::check(participants));
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
