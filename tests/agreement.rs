@@ -167,7 +167,9 @@ fn violations_agree_with_the_reference_and_are_shortest() {
     let limits = Limits::default();
     let mut violated = 0;
     for_random_systems(limits, |seed, toy, reached| {
-        for Strategy { name, run: strategy, .. } in STRATEGIES.iter().filter(|strategy| strategy.is_complete) {
+        // The systems of `stateless.rs` are small enough for the strategies that count executions.
+        let stateful = STRATEGIES.iter().filter(|strategy| strategy.is_complete && !strategy.name.starts_with("dpor"));
+        for Strategy { name, run: strategy, .. } in stateful {
             let (report, _) = run(toy, limits, *strategy);
             let found = report.violations.first().map(|found| (found.path.len() as u32, found.shortest));
             let depth = reached.violation_depth;

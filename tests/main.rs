@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
+//! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `structure` | what the documents promise about the tree itself |
@@ -10,4 +11,5 @@
 mod agreement;
 mod cli;
 mod plugins;
+mod stateless;
 mod structure;

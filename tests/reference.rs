@@ -104,3 +104,89 @@ fn moves(toy: &Toy, global: &Global, node: NodeId, on: ToyTrigger) -> Vec<Global
     };
     outcomes.into_iter().map(go).collect()
 }
+
+/// The configurations of a toy: executions up to the order of independent events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Configurations {
+    /// How many there are.
+    pub all: usize,
+    /// In how many of them nothing more can happen.
+    pub maximal: u64,
+}
+
+/// What happened at one node so far.
+type Sequence = Vec<(ToyTrigger, usize)>;
+
+/// Counts the configurations; `None` if there are more than `all_max`.
+///
+/// Two executions are reorderings of each other exactly if every node sees the same sequence of triggers and outcomes
+/// in both: what a node sends depends on its sequence alone, and with identical messages delivered in the order of
+/// sending, which delivery belongs to which sending does, too.
+pub fn configurations(toy: &Toy, local_events_max: Option<u32>, all_max: usize) -> Option<Configurations> {
+    let start = vec![Sequence::new(); toy.nodes as usize];
+    let mut seen = BTreeSet::from([start.clone()]);
+    let mut queue = VecDeque::from([start]);
+    let mut found = Configurations::default();
+    while let Some(sequences) = queue.pop_front() {
+        let next = longer(toy, &sequences, local_events_max);
+        found.maximal += u64::from(next.is_empty());
+        queue.extend(next.into_iter().filter(|longer| seen.insert(longer.clone())));
+        if seen.len() > all_max {
+            return None;
+        }
+    }
+    found.all = seen.len();
+    Some(found)
+}
+
+/// The configurations with one event more.
+fn longer(toy: &Toy, sequences: &[Sequence], local_events_max: Option<u32>) -> Vec<Vec<Sequence>> {
+    let global = after(toy, sequences);
+    let mut found = Vec::new();
+    let mut add = |node: NodeId, on: ToyTrigger| {
+        for outcome in 0..toy.outcomes(node, global.locals[node as usize], on).len() {
+            let mut longer = sequences.to_vec();
+            longer[node as usize].push((on, outcome));
+            found.push(longer);
+        }
+    };
+    for (from, to, content) in global.in_flight.iter().filter(|(_, count)| **count > 0).map(|(message, _)| *message) {
+        add(to, ToyTrigger::Message(from, content));
+    }
+    for node in 0..toy.nodes {
+        let so_far = sequences[node as usize].iter().filter(|(on, _)| matches!(on, ToyTrigger::Local(_))).count();
+        if local_events_max.is_none_or(|max| so_far < max as usize) {
+            for name in toy.local_events(node, global.locals[node as usize]) {
+                add(node, ToyTrigger::Local(name));
+            }
+        }
+    }
+    found
+}
+
+/// The global state after each node has seen its sequence.
+fn after(toy: &Toy, sequences: &[Sequence]) -> Global {
+    let mut global =
+        Global { locals: vec![0; sequences.len()], in_flight: BTreeMap::new(), local_events: vec![0; sequences.len()] };
+    let (mut sent, mut received): (Vec<Message>, Vec<Message>) = (toy.initial.clone(), Vec::new());
+    for (node, sequence) in (0..).zip(sequences) {
+        for (on, outcome) in sequence {
+            if let ToyTrigger::Message(from, content) = on {
+                received.push((*from, node, *content));
+            }
+            let local = &mut global.locals[node as usize];
+            let ToyOutcome::Go(state, out) = toy.outcomes(node, *local, *on).swap_remove(*outcome) else {
+                panic!("the reference does not know traps")
+            };
+            *local = state;
+            sent.extend(out.into_iter().map(|(to, content)| (node, to, content)));
+        }
+    }
+    for message in sent {
+        *global.in_flight.entry(message).or_default() += 1;
+    }
+    for message in received {
+        *global.in_flight.get_mut(&message).expect("what is received was sent") -= 1;
+    }
+    global
+}

@@ -25,6 +25,7 @@ const ROWS: &[Row] = &[
     ("one-proposal", "lmc-gen", ONE, None),
     ("one-proposal", "lmc-opt", ONE, None),
     ("one-proposal", "unfold", ONE, None),
+    ("one-proposal", "dpor", ONE, None),
     ("two-proposals-5M-states", "bdfs", TWO, Some(5_000_000)),
     ("two-proposals-bug", "bdfs", BUG, None),
     ("two-proposals-bug", "unfold", BUG, None),
@@ -66,7 +67,8 @@ fn measure(plugin: &Plugin, (case, algo, parameters, states): &Row) {
     let report = (table::find(algo).expect("a strategy").run)(&search).expect("no host fault");
     let seconds = began.elapsed().as_secs_f64();
     let counts = report.counts;
-    let states = counts.global_states.or(counts.events).or(counts.local_states).unwrap_or_default();
+    let states =
+        counts.global_states.or(counts.events).or(counts.executions).or(counts.local_states).unwrap_or_default();
     let transitions = counts.transitions.unwrap_or_default();
     println!(
         "| {case} | {algo} | {} | {seconds:.3} | {states} | {transitions} | {:.0} | {} | {} |",

@@ -120,7 +120,7 @@ pub struct RunArguments {
     /// Local events of each node on a path [default: no bound]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub local_events: Option<u32>,
-    /// States, or events of `unfold`, or system states of `lmc-gen` [default: no bound]
+    /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
     /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]

@@ -87,6 +87,7 @@ fn line(elapsed: Duration, progress: &Progress, process_bytes: u64) -> String {
     let known = [
         (counts.global_states, "global state"),
         (counts.events, "event"),
+        (counts.executions, "execution"),
         (counts.transitions, "transition"),
         (counts.local_states, "local state"),
         (counts.system_states, "system state"),

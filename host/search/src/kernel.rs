@@ -13,7 +13,7 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Local events of each node on a path.
     pub local_events: Option<u32>,
-    /// Global states, or events for a strategy that does not keep global states.
+    /// Global states; events or executions for a strategy that does not keep global states.
     pub states: Option<u64>,
 }
 
@@ -72,6 +72,10 @@ pub struct Counts {
     pub messages: Option<u64>,
     /// Events of the unfolding.
     pub events: Option<u64>,
+    /// Executions explored to their end.
+    pub executions: Option<u64>,
+    /// Of these, executions that turned out to repeat earlier ones up to the order of independent events.
+    pub redundant: Option<u64>,
     /// Handler executions in the machine.
     pub handler_calls: Option<u64>,
     /// Violations on over-approximated states that had to be verified.

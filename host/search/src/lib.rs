@@ -3,19 +3,24 @@
 //! Knows nothing of Wasm, files, clocks, terminals or threads. A strategy is a row of [`table::STRATEGIES`].
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod bdfs;
 pub mod chains;
 pub mod consequence;
 pub mod cursor;
 pub mod cuts;
+pub mod dpor;
+pub mod execution;
 pub mod kernel;
 pub mod ledger;
 pub mod lmc;
 pub mod local_space;
 pub mod order;
+pub mod runs;
 pub mod table;
 pub mod targets;
 pub mod tuples;
 pub mod unfold;
 pub mod unfolding;
 pub mod visited;
+pub mod wakeup;

@@ -1,7 +1,7 @@
 //! The table of strategies: command-line help, documentation and agreement tests come from it.
 
 use crate::kernel::{Limits, Report, Search, SearchError};
-use crate::{bdfs, consequence, lmc, unfold};
+use crate::{bdfs, consequence, dpor, lmc, unfold};
 
 /// A bound that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,16 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: false,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         run: consequence::run,
+    },
+    Strategy {
+        name: "dpor",
+        aliases: &[],
+        summary: "optimal dynamic partial-order reduction: one execution for each happens-before, no state kept",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        run: dpor::run,
     },
 ];
 

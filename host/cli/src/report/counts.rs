@@ -10,7 +10,7 @@ pub struct CountsReport(pub Counts);
 
 impl CountsReport {
     /// Names, as in JSON, and numbers.
-    pub fn rows(&self) -> [(&'static str, Option<u64>); 9] {
+    pub fn rows(&self) -> [(&'static str, Option<u64>); 11] {
         // Without `..`, so that a new count cannot be forgotten here.
         let Counts {
             global_states,
@@ -19,6 +19,8 @@ impl CountsReport {
             system_states,
             messages,
             events,
+            executions,
+            redundant,
             handler_calls,
             preliminary_violations,
             soundness_checks,
@@ -30,6 +32,8 @@ impl CountsReport {
             ("system_states", system_states),
             ("messages", messages),
             ("events", events),
+            ("executions", executions),
+            ("redundant", redundant),
             ("handler_calls", handler_calls),
             ("preliminary_violations", preliminary_violations),
             ("soundness_checks", soundness_checks),

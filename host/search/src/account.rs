@@ -1,0 +1,206 @@
+//! What a stateless strategy has executed, judged and counted: its counterpart of the [`ledger`](crate::ledger).
+
+use std::collections::BTreeSet;
+
+use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+
+use crate::execution::{Cut, Event, Execution};
+use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_system_state};
+use crate::runs::Runs;
+
+/// How many events an execution can have, or more precisely how many can happen before an event, unless
+/// [`Limits::depth`](crate::kernel::Limits::depth) says otherwise: a search that remembers no states cannot notice that
+/// it goes round in circles.
+pub const DEPTH_DEFAULT: u32 = 1_000;
+
+/// The current execution from one start state, and the accounts of all of them.
+pub struct Account<'s, 'l> {
+    /// What the search was asked.
+    pub search: &'s Search<'s>,
+    /// The worker that executes the handlers.
+    pub stepper: &'s mut Stepper<'l>,
+    /// The current execution.
+    pub execution: Execution,
+    /// Executions that were given up because they only repeat earlier ones, or were such repetitions.
+    pub redundant: u64,
+    start: &'s Start,
+    executions: u64,
+    transitions: u64,
+    limits: Limits,
+    cut: Cut,
+    report: Report,
+    classes: Runs<ClassId>,
+    /// Kept if the system states are asked for.
+    locals: Option<Runs<LocalStateId>>,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    ticks: Ticks,
+}
+
+impl<'s, 'l> Account<'s, 'l> {
+    /// An empty account.
+    pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>) -> Self {
+        let start = &search.starts[0];
+        let limits = Limits { depth: search.limits.depth.or(Some(DEPTH_DEFAULT)), ..search.limits };
+        Self {
+            search,
+            limits,
+            execution: Execution::new(stepper, start, limits),
+            stepper,
+            redundant: 0,
+            start,
+            executions: 0,
+            transitions: 0,
+            cut: Cut::default(),
+            report: Report::new(search.lts),
+            classes: Runs::new(std::iter::empty()),
+            locals: None,
+            collected: BTreeSet::new(),
+            ticks: Ticks::default(),
+        }
+    }
+
+    /// Goes to a start state and judges it; returns the end if it is a violation.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
+        self.start = start;
+        self.execution = Execution::new(self.stepper, start, self.limits);
+        let classes: Vec<ClassId> = start.locals.iter().map(|local| self.stepper.state(*local).class).collect();
+        self.classes = Runs::new(classes.into_iter());
+        if self.search.collect_system_states {
+            self.locals = Some(Runs::new(start.locals.iter().copied()));
+            self.collected.insert(start.locals.as_slice().into());
+        }
+        let judgements = judge_system_state(self.stepper, &start.locals)?;
+        Ok(self.report.note(start, &[], judgements).then_some(End::Violation))
+    }
+
+    /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
+    /// the search, if there is a reason.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn push(&mut self, step: Step) -> Result<Option<End>, SearchError> {
+        self.execution.push(self.stepper, step)?;
+        self.transitions += 1;
+        let depth_max = self.limits.depth.unwrap_or(DEPTH_DEFAULT);
+        let depth = self.execution.events().len() as u32;
+        self.cut.depth |= depth > depth_max;
+        self.report.depth = self.report.depth.max(depth.min(depth_max));
+        if self.judge(step.node, depth_max)? {
+            return Ok(Some(End::Violation));
+        }
+        if self.ticks.is_check_due(self.stepper)
+            && let Some(end) = self.search.monitor.check(&self.progress())
+        {
+            return Ok(Some(end));
+        }
+        Ok(None)
+    }
+
+    /// Takes the last event back.
+    pub fn pop(&mut self) -> Option<Event> {
+        if !self.execution.events().is_empty() {
+            self.classes.pop(&self.execution);
+            if let Some(locals) = &mut self.locals {
+                locals.pop(&self.execution);
+            }
+        }
+        self.execution.pop(self.stepper)
+    }
+
+    /// What can happen next.
+    pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) {
+        let cut = self.execution.enabled(self.stepper, enabled);
+        self.cut.depth |= cut.depth;
+        self.cut.local_events |= cut.local_events;
+    }
+
+    /// Counts an execution in which nothing more can happen; returns the end if it is the last one allowed.
+    pub fn count_execution(&mut self) -> Option<End> {
+        self.executions += 1;
+        self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound)
+    }
+
+    /// Judges what the last event brings; whether it is bad.
+    fn judge(&mut self, node: NodeId, depth_max: u32) -> Result<bool, SearchError> {
+        let Self { execution, stepper, start, report, classes, locals, collected, .. } = self;
+        let index = execution.events().len() - 1;
+        let next = execution.events()[index].next;
+        let (class, judgements) = {
+            let state = stepper.state(next);
+            (state.class, state.judgements.clone())
+        };
+        if !judgements.is_empty() {
+            let path = cut_path(execution, execution.clock(index));
+            let judgements = judgements.iter().map(|judgement| (Some(node), judgement.clone())).collect();
+            if report.note(start, &path, judgements) {
+                return Ok(true);
+            }
+        }
+        if classes.push(execution, class) {
+            classes.for_each_new(execution, depth_max, |classes, cut| {
+                let judgements = stepper.judge(classes)?;
+                let is_news = |judgement: &Judgement| match judgement {
+                    Judgement::Witnessed { property } => report.wants_witness(*property),
+                    _ => true,
+                };
+                if !judgements.iter().any(is_news) {
+                    return Ok(true);
+                }
+                let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
+                Ok::<_, MachineError>(!report.note(start, &cut_path(execution, cut), judgements))
+            })?;
+        }
+        if let Some(locals) = locals
+            && locals.push(execution, next)
+        {
+            locals.for_each_new(execution, depth_max, |locals, _| {
+                if !collected.contains(locals) {
+                    collected.insert(locals.into());
+                }
+                Ok::<_, MachineError>(true)
+            })?;
+        }
+        Ok(!self.report.violations.is_empty())
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            transitions: Some(self.transitions),
+            executions: Some(self.executions),
+            redundant: Some(self.redundant),
+            system_states: self.locals.is_some().then_some(self.collected.len() as u64),
+            ..Counts::default()
+        };
+        let bytes = self.search.lts.counts().snapshot_bytes;
+        Progress { counts, depth: self.report.depth, queue: 0, bytes }
+    }
+
+    /// Closes the account of a search that ended early, or for no other reason than that everything was explored.
+    pub fn finish(self, end: Option<End>) -> Report {
+        let counts = self.progress().counts;
+        let end = end.unwrap_or(match (self.cut.depth, self.cut.local_events) {
+            (true, _) => End::DepthBound,
+            (false, true) => End::LocalEventBound,
+            (false, false) => End::SpaceExhausted,
+        });
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        let mut report = Report { end, counts, system_states, ..self.report };
+        report.count_local(self.search.lts);
+        report
+    }
+}
+
+/// The events of an execution that are in a consistent cut, in their order.
+fn cut_path(execution: &Execution, cut: &[u32]) -> Vec<Step> {
+    let events = execution.events().iter();
+    events.filter(|event| event.position <= cut[event.step.node as usize]).map(|event| event.step).collect()
+}

@@ -1,0 +1,301 @@
+//! One execution with its happens-before: the common ground of the stateless strategies.
+//!
+//! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the
+//! event that sent the message that it delivers; *happens-before* is the transitive closure. Identical messages in
+//! flight are interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that
+//! was sent as the `k`-th one. So executions have the same happens-before exactly if each node goes through the same
+//! sequence of triggers and outcomes in both.
+//!
+//! *Bounds.* A bound on local events counts on one node, so it cannot tell executions with the same happens-before
+//! apart. A bound on the length of executions can: it would cut off some orders of independent events and leave others.
+//! [`Limits::depth`] is therefore applied to each event with all that happens before it, which contains every execution
+//! within the bound, and again to what is judged ([`Runs`](crate::runs::Runs)).
+
+use std::sync::Arc;
+
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::start::Start;
+use host_model::stepper::{OutcomesRef, Stepper};
+
+use crate::kernel::Limits;
+
+/// The sender of a message that is in flight at the start.
+const START: u32 = u32::MAX;
+
+/// An event of the current execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// What happens, and where.
+    pub step: Step,
+    /// The outcomes of its trigger.
+    pub row: OutcomesRef,
+    /// The local state of its node before.
+    pub before: LocalStateId,
+    /// The local state of its node afterwards.
+    pub next: LocalStateId,
+    /// How many events of its node there are up to this one.
+    pub position: u32,
+}
+
+/// All copies of one message.
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    /// The event that sent each copy, in order.
+    senders: Vec<u32>,
+    /// How many copies were delivered.
+    delivered: usize,
+}
+
+/// Why something else could not happen in an execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// An event has more before it than [`Limits::depth`] allows.
+    pub depth: bool,
+    /// A node has had as many local events as [`Limits::local_events`] allows.
+    pub local_events: bool,
+}
+
+/// An execution from a start state that grows and shrinks at its end.
+pub struct Execution {
+    limits: Limits,
+    locals: Vec<LocalStateId>,
+    local_events: Vec<u32>,
+    events: Vec<Event>,
+    /// For each event, how many events of each node are in its past; the event itself counts.
+    clocks: Vec<u32>,
+    /// The events of each node, as indices.
+    chains: Vec<Vec<u32>>,
+    /// By message id.
+    channels: Vec<Channel>,
+    /// For each node, the messages ever sent to it.
+    inboxes: Vec<Vec<MessageId>>,
+}
+
+impl Execution {
+    /// Without events, at a start state.
+    pub fn new(stepper: &mut Stepper<'_>, start: &Start, limits: Limits) -> Self {
+        let nodes = start.locals.len();
+        let mut execution = Self {
+            limits,
+            locals: start.locals.clone(),
+            local_events: vec![0; nodes],
+            events: Vec::new(),
+            clocks: Vec::new(),
+            chains: vec![Vec::new(); nodes],
+            channels: Vec::new(),
+            inboxes: vec![Vec::new(); nodes],
+        };
+        for message in &start.in_flight {
+            execution.send(stepper, *message, START);
+        }
+        execution
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The events of a node in order, as indices.
+    pub fn chain(&self, node: NodeId) -> &[u32] {
+        &self.chains[node as usize]
+    }
+
+    /// How many events of each node are in the past of an event, itself included.
+    pub fn clock(&self, index: usize) -> &[u32] {
+        let nodes = self.locals.len();
+        &self.clocks[index * nodes..(index + 1) * nodes]
+    }
+
+    /// Whether an event happens after an earlier one.
+    #[inline]
+    pub fn happens_after(&self, later: usize, earlier: usize) -> bool {
+        let Event { step, position, .. } = self.events[earlier];
+        self.clocks[later * self.locals.len() + step.node as usize] >= position
+    }
+
+    /// Appends an event whose trigger is possible.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn push(&mut self, stepper: &mut Stepper<'_>, step: Step) -> Result<(), MachineError> {
+        let node = step.node as usize;
+        let before = self.locals[node];
+        let row = stepper.step(before, step.trigger)?;
+        let sender = match step.trigger.message() {
+            Some(message) => {
+                let channel = &mut self.channels[message.0 as usize];
+                channel.delivered += 1;
+                channel.senders[channel.delivered - 1]
+            }
+            None => {
+                self.local_events[node] += 1;
+                START
+            }
+        };
+        let first = self.clocks.len();
+        let last = self.chains[node].last().copied().unwrap_or(START);
+        self.extend_clock(last, sender);
+        self.clocks[first + node] += 1;
+        let index = self.events.len() as u32;
+        self.chains[node].push(index);
+        let position = self.chains[node].len() as u32;
+        let outcome = &stepper.outcomes(row)[step.outcome as usize];
+        let (next, sent) = (outcome.next, outcome.sent.len());
+        for number in 0..sent {
+            let message = stepper.outcomes(row)[step.outcome as usize].sent[number];
+            self.send(stepper, message, index);
+        }
+        self.locals[node] = next;
+        self.events.push(Event { step, row, before, next, position });
+        Ok(())
+    }
+
+    /// Takes the last event back and returns it.
+    pub fn pop(&mut self, stepper: &mut Stepper<'_>) -> Option<Event> {
+        let event = self.events.pop()?;
+        let node = event.step.node as usize;
+        for number in (0..stepper.outcomes(event.row)[event.step.outcome as usize].sent.len()).rev() {
+            let message = stepper.outcomes(event.row)[event.step.outcome as usize].sent[number];
+            let channel = &mut self.channels[message.0 as usize];
+            channel.senders.pop();
+            if channel.senders.is_empty() {
+                let to = stepper.message(message).to;
+                self.inboxes[to as usize].pop();
+            }
+        }
+        match event.step.trigger.message() {
+            Some(message) => self.channels[message.0 as usize].delivered -= 1,
+            None => self.local_events[node] -= 1,
+        }
+        self.chains[node].pop();
+        self.clocks.truncate(self.clocks.len() - self.locals.len());
+        self.locals[node] = event.before;
+        Some(event)
+    }
+
+    fn send(&mut self, stepper: &mut Stepper<'_>, message: MessageId, sender: u32) {
+        let index = message.0 as usize;
+        if self.channels.len() <= index {
+            self.channels.resize_with(index + 1, Channel::default);
+        }
+        if self.channels[index].senders.is_empty() {
+            let to = stepper.message(message).to;
+            self.inboxes[to as usize].push(message);
+        }
+        self.channels[index].senders.push(sender);
+    }
+
+    /// Appends the clock of what happens after both events, not counted itself.
+    fn extend_clock(&mut self, one: u32, other: u32) {
+        let first = self.clocks.len();
+        self.clocks.resize(first + self.locals.len(), 0);
+        for earlier in [one, other] {
+            if earlier != START {
+                let from = earlier as usize * self.locals.len();
+                for node in 0..self.locals.len() {
+                    self.clocks[first + node] = self.clocks[first + node].max(self.clocks[from + node]);
+                }
+            }
+        }
+    }
+
+    /// Whether an event with nothing before it but these two and their pasts is within the bound on depth.
+    fn fits(&self, last: u32, sender: u32) -> bool {
+        let Some(depth) = self.limits.depth else { return true };
+        let entry = |event: u32, node: usize| {
+            if event == START { 0 } else { self.clocks[event as usize * self.locals.len() + node] }
+        };
+        let past: u32 = (0..self.locals.len()).map(|node| entry(last, node).max(entry(sender, node))).sum();
+        past < depth
+    }
+
+    /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
+    /// local events. Returns what was left out because of a bound.
+    pub fn enabled(&self, stepper: &mut Stepper<'_>, enabled: &mut Vec<(NodeId, Trigger)>) -> Cut {
+        enabled.clear();
+        let mut cut = Cut::default();
+        for (node, local) in (0..).zip(&self.locals) {
+            let state = stepper.state(*local);
+            // Nothing happens any more at a node that is stuck in a fault.
+            if state.snapshot.is_none() {
+                continue;
+            }
+            let last = self.chains[node as usize].last().copied().unwrap_or(START);
+            for message in &self.inboxes[node as usize] {
+                let channel = &self.channels[message.0 as usize];
+                match channel.senders.get(channel.delivered) {
+                    Some(sender) if self.fits(last, *sender) => enabled.push((node, Trigger::deliver(*message))),
+                    Some(_) => cut.depth = true,
+                    None => {}
+                }
+            }
+            if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
+                cut.local_events |= !state.local_events.is_empty();
+            } else if self.fits(last, START) {
+                enabled.extend(state.local_events.iter().map(|event| (node, Trigger::local(*event))));
+            } else {
+                cut.depth |= !state.local_events.is_empty();
+            }
+        }
+        cut
+    }
+
+    /// The races of the events of a node: calls `found` with the index of an event and each trigger that could come
+    /// instead of it, once all that does not happen after the event came before. The trigger of the event itself is
+    /// among them, since it can have other outcomes.
+    ///
+    /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
+    /// message can be delivered unless its sending happens after the event. Of these triggers, one that is possible
+    /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
+    /// come next.
+    pub fn races(&self, stepper: &mut Stepper<'_>, node: NodeId, mut found: impl FnMut(usize, Trigger)) {
+        let inbox = &self.inboxes[node as usize];
+        let mut delivered: Vec<usize> =
+            inbox.iter().map(|message| self.channels[message.0 as usize].delivered).collect();
+        let mut local_events = self.local_events[node as usize];
+        let chain = &self.chains[node as usize];
+        let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
+        let mut next: Option<Trigger> = None;
+        for (position, index) in chain.iter().enumerate().rev() {
+            let last = if position == 0 { START } else { chain[position - 1] };
+            let (own, event) = (*index, &self.events[*index as usize]);
+            let local_events_after = local_events;
+            match event.step.trigger.message() {
+                Some(message) => {
+                    let position = inbox.iter().position(|other| *other == message).expect("it was delivered");
+                    delivered[position] -= 1;
+                }
+                None => local_events -= 1,
+            }
+            let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
+            let is_stuck = stepper.state(event.next).snapshot.is_none();
+            for (message, delivered) in inbox.iter().zip(&delivered) {
+                let channel = &self.channels[message.0 as usize];
+                let Some(sender) = channel.senders.get(*delivered).copied() else { continue };
+                let is_independent =
+                    sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
+                let trigger = Trigger::deliver(*message);
+                if is_independent
+                    && self.fits(last, sender)
+                    && (is_looked_at(trigger) || is_stuck || !self.fits(own, sender))
+                {
+                    found(own as usize, trigger);
+                }
+            }
+            if may_happen(local_events) && self.fits(last, START) {
+                let is_possible_after = may_happen(local_events_after) && self.fits(own, START);
+                let after = Arc::clone(stepper.state(event.next));
+                for local in &stepper.state(event.before).local_events {
+                    let trigger = Trigger::local(*local);
+                    if is_looked_at(trigger) || !is_possible_after || !after.local_events.contains(local) {
+                        found(own as usize, trigger);
+                    }
+                }
+            }
+            next = Some(event.step.trigger);
+        }
+    }
+}

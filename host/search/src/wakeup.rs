@@ -1,0 +1,99 @@
+//! Wakeup trees: which executions still have to be explored from a state, so that none is explored twice.
+//!
+//! A sequence of steps that is possible in a state stands for all executions that it can begin, up to the order of
+//! independent events; here, steps are independent if they are of different nodes. A step is a *weak initial* of a
+//! sequence if the sequence, or some continuation of it, can be reordered to begin with that step.
+//!
+//! Source: Abdulla, Aronis, Jonsson, Sagonas, "Source sets: a foundation for optimal dynamic partial order reduction",
+//! Journal of the ACM 64(4), 2017, §6.
+
+use host_model::lts::Step;
+
+/// The sequences to be explored from a state, with common beginnings shared; those on the left first.
+#[derive(Clone, Debug, Default)]
+pub struct WakeupTree {
+    branches: Vec<(Step, WakeupTree)>,
+}
+
+impl WakeupTree {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.branches.is_empty()
+    }
+
+    /// Takes the first branch out: a step, and what is to be explored after it.
+    pub fn take_first(&mut self) -> Option<(Step, Self)> {
+        (!self.branches.is_empty()).then(|| self.branches.remove(0))
+    }
+
+    /// Adds a sequence unless one that is there already leads to an execution that begins with it. Returns whether it
+    /// was added.
+    pub fn insert(&mut self, mut sequence: Vec<Step>) -> bool {
+        let mut at = self;
+        let mut is_root = true;
+        loop {
+            if at.branches.is_empty() && !is_root {
+                return false;
+            }
+            is_root = false;
+            let Some(index) = at.branches.iter().position(|(step, _)| is_weak_initial(*step, &sequence)) else {
+                let chain = |below: WakeupTree, step: Step| WakeupTree { branches: vec![(step, below)] };
+                let mut added = sequence.into_iter().rev().fold(Self::default(), chain);
+                at.branches.append(&mut added.branches);
+                return true;
+            };
+            let step = at.branches[index].0;
+            if let Some(first) = sequence.iter().position(|other| other.node == step.node) {
+                sequence.remove(first);
+            }
+            at = &mut at.branches[index].1;
+        }
+    }
+}
+
+/// Whether a step that is possible where the sequence begins is a weak initial of it: the first step of its node there,
+/// or none of the sequence is of its node.
+pub fn is_weak_initial(step: Step, sequence: &[Step]) -> bool {
+    sequence.iter().find(|other| other.node == step.node).is_none_or(|first| *first == step)
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::lts::{MessageId, Trigger};
+
+    use super::*;
+
+    fn step(node: u32, message: u32) -> Step {
+        Step { node, trigger: Trigger::deliver(MessageId(message)), outcome: 0 }
+    }
+
+    /// All sequences from the root to a leaf.
+    fn leaves(tree: &WakeupTree) -> Vec<Vec<Step>> {
+        let mut found = Vec::new();
+        for (step, below) in &tree.branches {
+            match below.is_empty() {
+                true => found.push(vec![*step]),
+                false => {
+                    found.extend(leaves(below).into_iter().map(|rest| [vec![*step], rest].concat()));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn orders_of_independent_steps_are_one_sequence() {
+        let (a, b, c) = (step(0, 1), step(1, 2), step(1, 3));
+        let mut tree = WakeupTree::default();
+        assert!(tree.insert(vec![a, b]));
+        // The same two in the other order, and each of them alone, lead to executions that the leaf stands for.
+        for covered in [vec![b, a], vec![a], vec![b]] {
+            assert!(!tree.insert(covered));
+        }
+        // At node 1, c first is another execution. Its step at node 0 is shared.
+        assert!(tree.insert(vec![c, a]));
+        assert_eq!(leaves(&tree), [vec![a, b], vec![a, c]]);
+        assert_eq!(tree.take_first().map(|(step, below)| (step, leaves(&below))), Some((a, vec![vec![b], vec![c]])));
+        assert!(tree.is_empty());
+    }
+}

@@ -1,0 +1,180 @@
+//! The stateless strategies on random small systems: what they reach, how many executions they need, what they report.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_model::lts::{Lts, Step};
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::toy::{Toy, ToyState, ToyTrigger};
+use host_search::account::DEPTH_DEFAULT;
+use host_search::cursor::Cursor;
+use host_search::dpor::{self, Races};
+use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
+use host_tests::reference;
+
+/// Systems with more configurations than this are left out: the reference is slow.
+const CONFIGURATIONS_MAX: usize = 1_500;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
+}
+
+type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
+
+/// What a strategy found in a toy, by content.
+struct Ran {
+    report: Report,
+    system_states: BTreeSet<Vec<ToyState>>,
+    /// Where the path of the first violation ends, if there is one.
+    violated: Option<Vec<ToyState>>,
+}
+
+fn run(toy: &Toy, limits: Limits, strategy: Run) -> Ran {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let starts = start::initial(&mut stepper).expect("a toy starts");
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
+    let report = strategy(&search).expect("a toy has no host faults");
+    let state = |id| lts.state(id).snapshot.as_ref().expect("toys do not trap").words()[1] as ToyState;
+    let states = report.system_states.iter().flatten();
+    let system_states = states.map(|locals| locals.iter().map(|id| state(*id)).collect()).collect();
+    let violated = report.violations.first().map(|found| {
+        let mut cursor = Cursor::new(&mut stepper, &starts[0], &Limits::default());
+        for Step { node, trigger, outcome } in &found.path {
+            let mut enabled = Vec::new();
+            cursor.enabled(&mut stepper, &mut enabled);
+            assert!(enabled.contains(&(*node, *trigger)), "a path is an execution");
+            let mut children = Vec::new();
+            cursor.children(&mut stepper, (*node, *trigger), &mut children).expect("a toy has no host faults");
+            cursor.descend(&mut stepper, children[*outcome as usize].step, children[*outcome as usize].row);
+        }
+        cursor.locals().iter().map(|id| state(*id)).collect()
+    });
+    Ran { report, system_states, violated }
+}
+
+/// Calls `check` with random systems of tractable size and their configurations.
+fn for_random_systems(local_events: Option<u32>, mut check: impl FnMut(u64, &Toy, &reference::Configurations)) {
+    let mut tried = 0;
+    for seed in 0.. {
+        let toy = Toy::random(seed, 3);
+        if let Some(found) = reference::configurations(&toy, local_events, CONFIGURATIONS_MAX)
+            && found.all > 40
+        {
+            check(seed, &toy, &found);
+            tried += 1;
+        }
+        if tried == systems() {
+            return;
+        }
+    }
+}
+
+fn unconstrained(toy: &Toy) -> Toy {
+    Toy { forbidden: Vec::new(), ..toy.clone() }
+}
+
+/// Every happens-before is explored exactly once, no execution is begun in vain, and what is found is what there is.
+#[test]
+fn dpor_explores_each_happens_before_once() {
+    let (mut most, mut violated) = (0, 0);
+    for_random_systems(None, |seed, toy, expected| {
+        let ran = run(&unconstrained(toy), Limits::default(), dpor::run);
+        assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
+        assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
+        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
+        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        let ran = run(toy, Limits::default(), dpor::run);
+        assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}");
+        assert_eq!(ran.report.end == End::Violation, ran.violated.is_some(), "seed {seed}");
+        violated += u32::from(ran.violated.is_some());
+        assert!(ran.violated.is_none_or(|states| toy.is_forbidden(&states)), "seed {seed}");
+        most = most.max(expected.maximal);
+    });
+    assert!(most > 100 && violated > 100, "at most {most} executions, {violated} violations: the test says little");
+}
+
+/// A bound on local events is one on what a node can do, so all of that holds under it, too.
+#[test]
+fn dpor_honours_a_bound_on_local_events() {
+    let limits = Limits { local_events: Some(1), ..Limits::default() };
+    for_random_systems(limits.local_events, |seed, toy, expected| {
+        let ran = run(&unconstrained(toy), limits, dpor::run);
+        assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
+        assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
+        let reached = reference::search(toy, None, limits.local_events, usize::MAX).expect("there is no other bound");
+        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+    });
+}
+
+/// Under a bound on depth exactly the system states within it are reached.
+#[test]
+fn dpor_honours_a_bound_on_depth() {
+    let mut cut = 0;
+    for_random_systems(None, |seed, toy, _| {
+        let all = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        for depth in [2, 4, 6] {
+            let limits = Limits { depth: Some(depth), ..Limits::default() };
+            let ran = run(&unconstrained(toy), limits, dpor::run);
+            let reached = reference::search(toy, limits.depth, None, usize::MAX).expect("there is no other bound");
+            assert_eq!(ran.system_states, reached.system_states, "seed {seed}, depth {depth}");
+            assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}, depth {depth}");
+            let is_cut = ran.report.end == End::DepthBound;
+            assert!(is_cut || ran.system_states == all.system_states, "seed {seed}, depth {depth}");
+            let ran = run(toy, limits, dpor::run);
+            assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}, depth {depth}");
+            assert!(ran.report.violations.iter().all(|found| found.path.len() <= depth as usize), "seed {seed}");
+            cut += u32::from(is_cut);
+        }
+    });
+    assert!(cut > 100, "only {cut} searches are cut: the test says little");
+}
+
+/// The canary: without the races with what was disabled and never happened, executions are missing, and the comparison
+/// notices.
+#[test]
+fn a_dropped_race_is_caught() {
+    let mut missed = 0;
+    for_random_systems(None, |seed, toy, expected| {
+        let all = |search: &Search<'_>| dpor::run_with(search, Races::Executed);
+        let ran = run(&unconstrained(toy), Limits::default(), all);
+        let executions = ran.report.counts.executions.expect("dpor counts executions");
+        assert!(executions <= expected.maximal, "seed {seed}");
+        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        assert!(ran.system_states.is_subset(&reached.system_states), "seed {seed}");
+        missed += u32::from(executions < expected.maximal && ran.system_states != reached.system_states);
+    });
+    assert!(missed > 0, "no system state was missed");
+}
+
+/// Two local events of one node that disable each other never happen in one execution.
+#[test]
+fn local_events_that_exclude_each_other_are_both_taken() {
+    let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 0)]).rule(0, 0, ToyTrigger::Local(1), 2, &[]);
+    let ran = run(&toy, Limits::default(), dpor::run);
+    // The first with its delivery, and the second.
+    assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(2), Some(2 + 1)));
+    assert_eq!(ran.system_states, BTreeSet::from([vec![0, 0], vec![1, 0], vec![2, 0]]));
+}
+
+/// A message that goes back and forth for ever: a search without a memory goes along until the bound.
+#[test]
+fn an_endless_execution_ends_at_the_bound() {
+    let toy = Toy::new(2).in_flight(0, 1, 0).rule(1, 0, ToyTrigger::Message(0, 0), 0, &[(0, 0)]).rule(
+        0,
+        0,
+        ToyTrigger::Message(1, 0),
+        0,
+        &[(1, 0)],
+    );
+    for (depth, expected) in [(None, DEPTH_DEFAULT), (Some(7), 7)] {
+        let ran = run(&toy, Limits { depth, ..Limits::default() }, dpor::run);
+        assert_eq!((ran.report.end, ran.report.depth), (End::DepthBound, expected));
+        assert_eq!(ran.report.counts.transitions, Some(expected.into()));
+    }
+}
