@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
+//! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `structure` | what the documents promise about the tree itself |
@@ -13,3 +14,4 @@ mod cli;
 mod plugins;
 mod stateless;
 mod structure;
+mod walks;

@@ -273,6 +273,18 @@ fn the_shortest_violation_from_the_live_state_has_nine_events() {
     }
 }
 
+/// Random walks come across the bug of the papers, and go the same way each time.
+#[test]
+fn walks_find_the_last_response_bug() {
+    let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
+    let limits = |seed| Limits { seed: Some(seed), walks: Some(5_000), ..Limits::default() };
+    let found = |seed| hunt_within(&buggy, "walk", None, limits(seed)).path.len();
+    for seed in [0, 1] {
+        assert!(found(seed) >= 18);
+        assert_eq!(found(seed), found(seed));
+    }
+}
+
 /// The bug of the papers from the initial state: at least 18 events, twice the nine of one proposal that ends in a
 /// choice.
 #[test]

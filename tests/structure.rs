@@ -31,7 +31,7 @@ const EDGES: &[Rule] = &[
 
 /// The packages without effects, and what they may use besides each other.
 const PURE: [&str; 2] = ["host-model", "host-search"];
-const PURE_USES: &[&str] = &["blake3", "host-model", "rayon", "rustc-hash", "serde", "thiserror"];
+const PURE_USES: &[&str] = &["blake3", "host-model", "rand_chacha", "rayon", "rustc-hash", "serde", "thiserror"];
 
 /// Where `unsafe` may stand.
 const UNSAFE: &[&str] = &[

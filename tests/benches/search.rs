@@ -27,6 +27,7 @@ const ROWS: &[Row] = &[
     ("one-proposal", "unfold", ONE, None),
     ("one-proposal", "dpor", ONE, None),
     ("two-proposals-5M-states", "bdfs", TWO, Some(5_000_000)),
+    ("two-proposals-bug", "walk", BUG, None),
     ("two-proposals-bug", "bdfs", BUG, None),
     ("two-proposals-bug", "unfold", BUG, None),
     ("two-proposals-bug", "lmc-opt", BUG, None),

@@ -54,7 +54,7 @@ fn a_path_that_leads_to_no_plugin_is_named() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 19] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["run"], "<PLUGIN>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -67,6 +67,8 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--network", "telegraph"], "telegraph"),
         (&["run", "x", "--depth", "-1"], "-1"),
         (&["run", "x", "--states", "0"], "--states"),
+        (&["run", "x", "--walks", "0"], "--walks"),
+        (&["run", "x", "--weights", "reset=1"], "there is no kind of event `reset`"),
         (&["run", "x", "--time", "60"], "with a unit"),
         (&["run", "x", "--memory", "0GiB"], "more than zero"),
         (&["run", "x", "--limit", "fuel"], "NAME=VALUE"),
@@ -87,8 +89,9 @@ fn options_that_do_not_fit_end_with_151() {
     let place = Place::new();
     place.put("a file", "x").put("refuses.wasm", fixtures::refuses_config()).put("guest.wasm", fixtures::ping_pong());
     let run = |options: &[&str]| place.host(&[&["run", bundled("paxos")], options].concat()).exits(151);
-    run(&["--depth", "3"]).says(&["lmc-opt has no bound `--depth`", "bdfs, unfold"]);
+    run(&["--depth", "3"]).says(&["lmc-opt has no option `--depth`", "bdfs, unfold"]);
     run(&["--algo", "lmc", "--states", "3"]).says(&["--states"]);
+    run(&["--algo", "bdfs", "--seed", "3"]).says(&["bdfs has no option `--seed`", "walk"]);
     run(&["--set", "colour=red"]).says(&["paxos has no parameter `colour`", "proposers, init, bug"]);
     run(&["--set", "bug=none", "--set", "bug=none"]).says(&["`--set bug` is given twice"]);
     run(&["--set", "proposers=many"]).says(&["paxos", "proposers"]);

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use host_model::scenario::Network;
 use host_search::table::{self, STRATEGIES, Strategy};
+use host_search::weights::Weights;
 
 use crate::exit;
 use crate::limits::{self, LimitArguments};
@@ -114,7 +115,7 @@ pub struct RunArguments {
     #[arg(long, requires = "prefix", help_heading = "What to explore")]
     pub any_plugin: bool,
 
-    /// Events on a path, counted from the start of the search [default: no bound]
+    /// Events on a path, counted from the start of the search [default: no bound; 1000 for `dpor` and `walk`]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub depth: Option<u32>,
     /// Local events of each node on a path [default: no bound]
@@ -123,6 +124,15 @@ pub struct RunArguments {
     /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
+    /// How many random walks [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Random walks")]
+    pub walks: Option<u64>,
+    /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Random walks")]
+    pub seed: Option<u64>,
+    /// How likely events of each kind are, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal]
+    #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
+    pub weights: Option<Weights>,
     /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
     #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,

@@ -88,6 +88,7 @@ fn line(elapsed: Duration, progress: &Progress, process_bytes: u64) -> String {
         (counts.global_states, "global state"),
         (counts.events, "event"),
         (counts.executions, "execution"),
+        (counts.walks, "walk"),
         (counts.transitions, "transition"),
         (counts.local_states, "local state"),
         (counts.system_states, "system state"),

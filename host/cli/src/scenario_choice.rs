@@ -49,13 +49,14 @@ pub fn effective_parameters(loaded: &Loaded, scenario: &Scenario) -> BTreeMap<St
     defaults.chain(scenario.parameters.clone()).collect()
 }
 
-/// The bounds, all of which the strategy honours.
+/// The bounds and other options of the search, all of which the strategy honours.
 ///
 /// # Errors
 ///
-/// A bound that the strategy does not know: it would be wrong to ignore it.
+/// One that the strategy does not know: it would be wrong to ignore it.
 pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
-    let limits = Limits { depth: arguments.depth, local_events: arguments.local_events, states: arguments.states };
+    let RunArguments { depth, local_events, states, seed, walks, weights, .. } = *arguments;
+    let limits = Limits { depth, local_events, states, seed, walks, weights };
     for bound in Bound::ALL {
         if !bound.is_set(&limits) || arguments.algo.honours.contains(&bound) {
             continue;
@@ -63,7 +64,7 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         let honour = STRATEGIES.iter().filter(|strategy| strategy.honours.contains(&bound));
         let names: Vec<&str> = honour.map(|strategy| strategy.name).collect();
         let (name, option) = (arguments.algo.name, bound.option());
-        let failure = Failure::configuration(format_args!("the strategy {name} has no bound `--{option}`"));
+        let failure = Failure::configuration(format_args!("the strategy {name} has no option `--{option}`"));
         return Err(failure.help(format_args!("leave it out, or use one that has: {}", names.join(", "))));
     }
     Ok(limits)

@@ -6,6 +6,8 @@ use host_model::property::{ClassId, Judgement};
 use host_model::start::{Start, StartError};
 use host_model::stepper::Stepper;
 
+use crate::weights::Weights;
+
 /// How far a search may go. `None` is without bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -15,6 +17,12 @@ pub struct Limits {
     pub local_events: Option<u32>,
     /// Global states; events or executions for a strategy that does not keep global states.
     pub states: Option<u64>,
+    /// What random walks depend on besides the system.
+    pub seed: Option<u64>,
+    /// How many random walks there are.
+    pub walks: Option<u64>,
+    /// How likely random walks take events of each kind.
+    pub weights: Option<Weights>,
 }
 
 /// Why a search ended.
@@ -24,6 +32,8 @@ pub enum End {
     SpaceExhausted,
     /// The strategy left something out on purpose.
     Pruned,
+    /// All random walks that were asked for are done.
+    WalksDone,
     /// Some path was cut by [`Limits::depth`].
     DepthBound,
     /// Some local event was left out by [`Limits::local_events`].
@@ -46,6 +56,7 @@ impl End {
         match self {
             Self::SpaceExhausted => "space-exhausted",
             Self::Pruned => "pruned",
+            Self::WalksDone => "walks-done",
             Self::DepthBound => "depth-bound",
             Self::LocalEventBound => "local-event-bound",
             Self::StateBound => "state-bound",
@@ -76,6 +87,12 @@ pub struct Counts {
     pub executions: Option<u64>,
     /// Of these, executions that turned out to repeat earlier ones up to the order of independent events.
     pub redundant: Option<u64>,
+    /// Random walks.
+    pub walks: Option<u64>,
+    /// Of these, walks that came to where nothing can happen.
+    pub walks_ended: Option<u64>,
+    /// Distinct outcomes of handlers that were taken: a local state, what made the handler run, and its choices.
+    pub outcomes: Option<u64>,
     /// Handler executions in the machine.
     pub handler_calls: Option<u64>,
     /// Violations on over-approximated states that had to be verified.

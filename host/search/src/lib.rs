@@ -24,3 +24,5 @@ pub mod unfold;
 pub mod unfolding;
 pub mod visited;
 pub mod wakeup;
+pub mod walk;
+pub mod weights;

@@ -1,9 +1,9 @@
 //! The table of strategies: command-line help, documentation and agreement tests come from it.
 
 use crate::kernel::{Limits, Report, Search, SearchError};
-use crate::{bdfs, consequence, dpor, lmc, unfold};
+use crate::{bdfs, consequence, dpor, lmc, unfold, walk};
 
-/// A bound that a strategy honours.
+/// A bound, or another option of the search, that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// [`Limits::depth`].
@@ -12,11 +12,17 @@ pub enum Bound {
     LocalEvents,
     /// [`Limits::states`].
     States,
+    /// [`Limits::seed`].
+    Seed,
+    /// [`Limits::walks`].
+    Walks,
+    /// [`Limits::weights`].
+    Weights,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 3] = [Self::Depth, Self::LocalEvents, Self::States];
+    pub const ALL: [Self; 6] = [Self::Depth, Self::LocalEvents, Self::States, Self::Seed, Self::Walks, Self::Weights];
 
     /// Whether the limits set this bound.
     pub fn is_set(self, limits: &Limits) -> bool {
@@ -24,6 +30,9 @@ impl Bound {
             Self::Depth => limits.depth.is_some(),
             Self::LocalEvents => limits.local_events.is_some(),
             Self::States => limits.states.is_some(),
+            Self::Seed => limits.seed.is_some(),
+            Self::Walks => limits.walks.is_some(),
+            Self::Weights => limits.weights.is_some(),
         }
     }
 
@@ -33,6 +42,9 @@ impl Bound {
             Self::Depth => "depth",
             Self::LocalEvents => "local-events",
             Self::States => "states",
+            Self::Seed => "seed",
+            Self::Walks => "walks",
+            Self::Weights => "weights",
         }
     }
 }
@@ -119,6 +131,16 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         run: dpor::run,
+    },
+    Strategy {
+        name: "walk",
+        aliases: &[],
+        summary: "seeded random walks, with weights by kind of event",
+        soundness: "every step is carried out",
+        completeness: "a sample: says how many local states and outcomes the walks went through",
+        is_complete: false,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::Seed, Bound::Walks, Bound::Weights],
+        run: walk::run,
     },
 ];
 

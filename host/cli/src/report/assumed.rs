@@ -43,6 +43,12 @@ pub struct Bounds {
     pub local_events: Option<u32>,
     /// States, or what the strategy counts instead.
     pub states: Option<u64>,
+    /// What random walks depend on besides the system.
+    pub seed: Option<u64>,
+    /// How many random walks.
+    pub walks: Option<u64>,
+    /// How likely random walks take events of each kind.
+    pub weights: Option<String>,
     /// Time for the search.
     pub time_seconds: Option<f64>,
     /// Memory of the process.
@@ -65,6 +71,9 @@ impl Assumed {
                 depth: arguments.depth,
                 local_events: arguments.local_events,
                 states: arguments.states,
+                seed: arguments.seed,
+                walks: arguments.walks,
+                weights: arguments.weights.map(|weights| weights.to_string()),
                 time_seconds: arguments.time.map(|time| time.as_secs_f64()),
                 memory_bytes: arguments.memory,
             },

@@ -10,7 +10,7 @@ pub struct CountsReport(pub Counts);
 
 impl CountsReport {
     /// Names, as in JSON, and numbers.
-    pub fn rows(&self) -> [(&'static str, Option<u64>); 11] {
+    pub fn rows(&self) -> [(&'static str, Option<u64>); 14] {
         // Without `..`, so that a new count cannot be forgotten here.
         let Counts {
             global_states,
@@ -21,6 +21,9 @@ impl CountsReport {
             events,
             executions,
             redundant,
+            walks,
+            walks_ended,
+            outcomes,
             handler_calls,
             preliminary_violations,
             soundness_checks,
@@ -34,6 +37,9 @@ impl CountsReport {
             ("events", events),
             ("executions", executions),
             ("redundant", redundant),
+            ("walks", walks),
+            ("walks_ended", walks_ended),
+            ("outcomes", outcomes),
             ("handler_calls", handler_calls),
             ("preliminary_violations", preliminary_violations),
             ("soundness_checks", soundness_checks),

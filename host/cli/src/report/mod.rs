@@ -196,6 +196,7 @@ fn because(end: End) -> &'static str {
     match end {
         End::SpaceExhausted => "everything that can happen was explored, and no property is violated",
         End::Pruned => "no violation found, but the strategy leaves events out on purpose",
+        End::WalksDone => "no violation found, but random walks see only part of what can happen",
         End::DepthBound => "no violation found, but --depth cut off longer paths",
         End::LocalEventBound => "no violation found, but --local-events left events out",
         End::StateBound => "no violation found, but --states ended the search early",

@@ -76,6 +76,9 @@ impl RunReport {
             bounds.depth.map(|depth| format!("depth {depth}")),
             bounds.local_events.map(|events| format!("{} a node", count(events.into(), "local event"))),
             bounds.states.map(|states| count(states, "state")),
+            bounds.walks.map(|walks| count(walks, "walk")),
+            bounds.seed.map(|seed| format!("seed {seed}")),
+            bounds.weights.as_ref().map(|weights| format!("weights {weights}")),
             bounds.time_seconds.map(|seconds| format!("{seconds} s")),
             bounds.memory_bytes.map(bytes),
         ];

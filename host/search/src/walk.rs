@@ -1,0 +1,267 @@
+//! Random walks.
+
+use std::ops::Range;
+
+use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::machine::{LocalKind, NodeId};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use rustc_hash::FxHashSet;
+
+use crate::cursor::Cursor;
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
+use crate::weights::Weights;
+
+/// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
+pub const WALKS_DEFAULT: u64 = 1_000;
+
+/// How many events a walk has at most unless [`Limits::depth`](crate::kernel::Limits::depth) says otherwise.
+pub const LENGTH_DEFAULT: u32 = 1_000;
+
+/// Walks of which each takes a step before one takes the next. Their handlers are executed together, so this is also
+/// how much work there is for several workers; what is found does not depend on them.
+const BATCH: u64 = 256;
+
+/// Seeded random walks.
+///
+/// Guarantee: every reported violation is reachable.
+/// Complete: no, and it never claims to be.
+/// Explores: paths from a random start state, along events drawn with the weights of their kinds among all that are
+/// possible, and outcomes drawn uniformly, until nothing can be drawn or the walk is long enough. Says how many walks
+/// came to an end where nothing can happen, and which local states and outcomes of handlers they went through. Walks
+/// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: the
+/// paths of a batch.
+/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the monitor. Walk
+/// number `i` depends on the seed and on `i` only, and is the same on every machine.
+/// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
+/// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_numbers(search, 0..search.limits.walks.unwrap_or(WALKS_DEFAULT))
+}
+
+/// [`run`] with the walks of these numbers only.
+#[doc(hidden)]
+pub fn run_numbers(search: &Search<'_>, mut numbers: Range<u64>) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut run = Run {
+        search,
+        report: Report::new(search.lts),
+        weights: search.limits.weights.unwrap_or_default(),
+        length: search.limits.depth.unwrap_or(LENGTH_DEFAULT),
+        kinds: Vec::new(),
+        walks: 0,
+        ended: 0,
+        transitions: 0,
+        local_states: FxHashSet::default(),
+        outcomes: FxHashSet::default(),
+        ticks: Ticks::default(),
+        enabled: Vec::new(),
+    };
+    let mut end = run.judge_starts(&mut stepper)?;
+    while end.is_none() && !numbers.is_empty() {
+        let last = numbers.end.min(numbers.start + BATCH);
+        end = run.walk_together(&mut stepper, numbers.start..last)?;
+        numbers.start = last;
+    }
+    Ok(run.finish(end.unwrap_or(End::WalksDone)))
+}
+
+/// One walk.
+struct Walk<'s> {
+    start: &'s Start,
+    cursor: Cursor,
+    dice: ChaCha8Rng,
+    /// What was drawn for the current step; none once the walk is over.
+    drawn: Option<(NodeId, Trigger)>,
+}
+
+struct Run<'s> {
+    search: &'s Search<'s>,
+    report: Report,
+    weights: Weights,
+    length: u32,
+    /// The kinds of the local events seen so far, by id.
+    kinds: Vec<Option<LocalKind>>,
+    walks: u64,
+    /// Walks that came to where nothing can happen.
+    ended: u64,
+    transitions: u64,
+    local_states: FxHashSet<LocalStateId>,
+    outcomes: FxHashSet<(LocalStateId, Trigger, u32)>,
+    ticks: Ticks,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
+}
+
+impl<'s> Run<'s> {
+    /// A walk judges where it comes to, so start states are judged apart.
+    fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+        for start in self.search.starts {
+            let judgements = judge_system_state(stepper, &start.locals)?;
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Walks a batch to the end, step by step; returns why the search ended, if it did.
+    fn walk_together(&mut self, stepper: &mut Stepper<'_>, numbers: Range<u64>) -> Result<Option<End>, SearchError> {
+        let mut walks: Vec<Walk<'s>> = numbers.map(|number| self.begin(stepper, number)).collect();
+        let mut pairs = Vec::new();
+        while !walks.is_empty() {
+            pairs.clear();
+            for walk in &mut walks {
+                walk.drawn = self.draw(stepper, walk);
+                pairs.extend(walk.drawn.map(|(node, trigger)| (walk.cursor.locals()[node as usize], trigger)));
+            }
+            stepper.prepare(&pairs)?;
+            walks.retain(|walk| walk.drawn.is_some());
+            for walk in &mut walks {
+                if self.advance(stepper, walk)? {
+                    return Ok(Some(End::Violation));
+                }
+                if self.ticks.is_check_due(stepper)
+                    && let Some(end) = self.search.monitor.check(&self.progress())
+                {
+                    return Ok(Some(end));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn begin(&mut self, stepper: &mut Stepper<'_>, number: u64) -> Walk<'s> {
+        let mut dice = ChaCha8Rng::seed_from_u64(self.search.limits.seed.unwrap_or(0));
+        dice.set_stream(number);
+        let start = &self.search.starts[below(&mut dice, self.search.starts.len() as u64) as usize];
+        self.walks += 1;
+        self.local_states.extend(&start.locals);
+        Walk { start, cursor: Cursor::new(stepper, start, &self.search.limits), dice, drawn: None }
+    }
+
+    /// Draws the next event of a walk; none if the walk is over.
+    fn draw(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk<'_>) -> Option<(NodeId, Trigger)> {
+        if walk.cursor.depth() >= self.length {
+            return None;
+        }
+        let mut enabled = std::mem::take(&mut self.enabled);
+        let is_cut = walk.cursor.enabled(stepper, &mut enabled);
+        // Ids depend on what other walks came across before, contents do not.
+        let deliveries = enabled.partition_point(|(_, trigger)| trigger.message().is_some());
+        enabled[..deliveries].sort_unstable_by_key(|(_, trigger)| {
+            let message = trigger.message().expect("the first of the enabled triggers are deliveries");
+            stepper.message(message).fingerprint
+        });
+        self.ended += u64::from(enabled.is_empty() && !is_cut);
+        let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(stepper, *trigger)).collect();
+        let sum: u64 = weights.iter().sum();
+        let drawn = (sum > 0).then(|| {
+            let mut left = below(&mut walk.dice, sum);
+            let index = weights.iter().position(|weight| match left.checked_sub(*weight) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            });
+            enabled[index.expect("what is drawn is below the sum of the weights")]
+        });
+        self.enabled = enabled;
+        drawn
+    }
+
+    fn weight(&mut self, stepper: &Stepper<'_>, trigger: Trigger) -> u64 {
+        let Some(event) = trigger.local_event() else { return self.weights.deliver.into() };
+        let index = event.0 as usize;
+        if self.kinds.len() <= index {
+            self.kinds.resize(index + 1, None);
+        }
+        let kind = *self.kinds[index].get_or_insert_with(|| stepper.lts().local_event(event).kind);
+        self.weights.of_local(kind).into()
+    }
+
+    /// Takes the step that was drawn; whether it ends in a violation.
+    fn advance(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk<'_>) -> Result<bool, SearchError> {
+        let (node, trigger) = walk.drawn.expect("only walks that go on advance");
+        let before = walk.cursor.locals()[node as usize];
+        let mut children = Vec::new();
+        walk.cursor.children(stepper, (node, trigger), &mut children)?;
+        let child = children[below(&mut walk.dice, children.len() as u64) as usize];
+        self.transitions += 1;
+        self.local_states.insert(child.next);
+        self.outcomes.insert((before, trigger, child.step.outcome));
+        self.report.depth = self.report.depth.max(walk.cursor.depth() + 1);
+        let judgements = walk.cursor.judge_child(stepper, &child)?;
+        walk.cursor.descend(stepper, child.step, child.row);
+        let path: &[Step] = walk.cursor.path();
+        Ok(!judgements.is_empty() && self.report.note(walk.start, path, judgements))
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            transitions: Some(self.transitions),
+            walks: Some(self.walks),
+            walks_ended: Some(self.ended),
+            outcomes: Some(self.outcomes.len() as u64),
+            ..Counts::default()
+        };
+        let bytes = self.search.lts.counts().snapshot_bytes;
+        Progress { counts, depth: self.report.depth, queue: 0, bytes }
+    }
+
+    fn finish(mut self, end: End) -> Report {
+        self.report.end = end;
+        self.report.counts = self.progress().counts;
+        self.report.count_local(self.search.lts);
+        // Executing a handler shows all of its outcomes; what counts is where the walks went.
+        self.report.counts.local_states = Some(self.local_states.len() as u64);
+        self.report
+    }
+}
+
+/// A number below `bound`, each with the same probability; 0 if there is only one.
+///
+/// Written here because the distributions of crates for random numbers change between versions, while the stream of
+/// ChaCha does not.
+fn below(dice: &mut ChaCha8Rng, bound: u64) -> u64 {
+    if bound <= 1 {
+        return 0;
+    }
+    // Lemire, "Fast random integer generation in an interval", 2019: the high half of a product, and another draw in
+    // the few cases that would make some numbers likelier.
+    let threshold = bound.wrapping_neg() % bound;
+    loop {
+        let product = u128::from(dice.next_u64()) * u128::from(bound);
+        if product as u64 >= threshold {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn draws_are_even_and_do_not_depend_on_each_other() {
+        let mut dice = ChaCha8Rng::seed_from_u64(7);
+        let mut drawn = [0_u32; 6];
+        for _ in 0..60_000 {
+            drawn[below(&mut dice, 6) as usize] += 1;
+        }
+        // Ten thousand each; the standard deviation is 91.
+        assert!(drawn.iter().all(|count| count.abs_diff(10_000) < 500), "{drawn:?}");
+        let of_stream = |stream| {
+            let mut dice = ChaCha8Rng::seed_from_u64(7);
+            dice.set_stream(stream);
+            (0..8).map(|_| below(&mut dice, 1 << 40)).collect::<Vec<_>>()
+        };
+        let streams: BTreeSet<Vec<u64>> = (0..100).map(of_stream).collect();
+        assert_eq!(streams.len(), 100);
+    }
+}
