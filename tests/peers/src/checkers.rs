@@ -140,7 +140,7 @@ impl Tools {
     /// Whether this `host` has the strategy.
     pub fn has_strategy(&self, name: &str) -> bool {
         let listed = measure::run(Command::new(&self.host).arg("list"));
-        listed.is_ok_and(|done| done.stdout.split_whitespace().any(|word| word.trim_end_matches(',') == name))
+        listed.is_ok_and(|done| is_listed(&done.stdout, name))
     }
 
     /// Runs a job, and returns what it said and what it used.
@@ -189,6 +189,12 @@ impl Tools {
         };
         Ok((outcome, done))
     }
+}
+
+/// Whether `host list` has a paragraph about the strategy, which begins with its name.
+fn is_listed(list: &str, name: &str) -> bool {
+    let mut heads = list.lines().filter_map(|line| line.split_whitespace().next());
+    heads.any(|head| head.trim_end_matches([':', ',']) == name)
 }
 
 /// The path in cargo's message about the binary.
@@ -294,6 +300,12 @@ mod tests {
         assert_eq!((outcome.verdict.as_str(), outcome.seconds), ("ok", 0.02));
         assert_eq!(understood(&printed.replace("errors: 0", "errors: 1")).expect("too").verdict, "violation");
         assert!(understood("").is_err());
+    }
+
+    #[test]
+    fn a_strategy_is_listed_by_its_name() {
+        let list = "strategies for --algo\n\n  bdfs: bounded, not dpor\n    sound\n\n  lmc-opt, also lmc: local\n";
+        assert_eq!(["bdfs", "lmc-opt", "dpor"].map(|name| is_listed(list, name)), [true, true, false]);
     }
 
     #[test]
