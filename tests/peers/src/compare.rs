@@ -145,13 +145,18 @@ fn groups(arguments: &Compare, tools: &Tools) -> Result<Vec<Group>, String> {
         }
         Group { title, rows }
     };
-    Ok(vec![
-        one(ONE_BOOT_TITLE, false, ONE_BOOT),
-        one(ONE_EVENT_TITLE, true, ONE_EVENT),
-        part(arguments, tools)?,
-        whole(arguments, tools),
-        commit(arguments, tools),
-    ])
+    let is_wanted = |title: &str| arguments.only.as_ref().is_none_or(|only| title.contains(only.as_str()));
+    let mut groups = vec![one(ONE_BOOT_TITLE, false, ONE_BOOT), one(ONE_EVENT_TITLE, true, ONE_EVENT)];
+    // It runs something to know its bounds.
+    if is_wanted(PART_TITLE) {
+        groups.push(part(arguments, tools)?);
+    }
+    groups.extend([whole(arguments, tools), commit(arguments, tools)]);
+    groups.retain(|group| is_wanted(group.title));
+    match groups.is_empty() {
+        true => Err("no table has a title with that part: leave --only out to see them all".to_owned()),
+        false => Ok(groups),
+    }
 }
 
 /// SPIN with and without reduction, if it is there.

@@ -55,9 +55,12 @@ struct Compare {
     /// One round, and smaller bounds: under a minute
     #[arg(long)]
     quick: bool,
-    /// Also the whole space of two proposals by Stateright and SPIN: about half an hour, 8 GB of memory
+    /// Also the whole space of two proposals by Stateright and SPIN: about half an hour, 16 GB of memory
     #[arg(long)]
     complete: bool,
+    /// Only the tables with this in their titles
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
     /// How often each run is repeated; the tables have the medians [default: 3, or 1 with --quick]
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroUsize>,
