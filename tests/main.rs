@@ -5,12 +5,14 @@
 //! | `agreement` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
+//! | `languages` | one protocol in many languages: the same states, to the last byte |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `structure` | what the documents promise about the tree itself |
 
 mod agreement;
 mod cli;
+mod languages;
 mod plugins;
 mod stateless;
 mod structure;

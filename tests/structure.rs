@@ -119,6 +119,12 @@ fn every_plugin_has_readme_sources_and_tests() {
 }
 
 #[test]
+fn every_plugin_in_another_language_says_how_to_use_it() {
+    let foreign = tree::foreign_plugins();
+    none(foreign.iter().flat_map(|folder| checks::missing_commands(folder, &read(&format!("{folder}/README.md")))));
+}
+
+#[test]
 fn the_readme_lists_the_strategies() {
     let expected: Vec<String> = STRATEGIES.iter().map(strategy_row).collect();
     none(checks::wrong_rows(&read("README.md"), "Strategies", &expected));
@@ -134,9 +140,12 @@ fn strategy_row(strategy: &Strategy) -> String {
 #[test]
 fn the_readme_lists_the_plugins() {
     let plugins = packages().into_iter().filter(|package| package.is_plugin());
-    let expected: Vec<String> = plugins
-        .map(|package| format!("| [{}]({}) | {} |", package.name, package.folder, package.description))
-        .collect();
+    let rust = plugins.map(|package| format!("| [{}]({}) | {} |", package.name, package.folder, package.description));
+    let foreign = tree::foreign_plugins().into_iter().map(|folder| {
+        let summary = checks::first_sentence(&read(&format!("{folder}/README.md")));
+        format!("| [{}]({folder}) | {summary} |", folder.trim_start_matches("plugins/"))
+    });
+    let expected: Vec<String> = rust.chain(foreign).collect();
     none(checks::wrong_rows(&read("README.md"), "Plugins", &expected));
 }
 

@@ -1,10 +1,21 @@
-//! The canonical encoding of states, messages and views: postcard over types without hidden order.
+//! The canonical encoding of states, messages and views: postcard, or JSON, over types without hidden order.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a protocol encodes states, messages, local events and views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Postcard: compact and fast, for protocols whose nodes are all this very program.
+    Postcard,
+    /// Canonical JSON: keys sorted by their bytes, no white space, integers only. Every language can read and write it, and it
+    /// can be read without the plugin. `docs/encoding.md` defines it.
+    Json,
+}
 
 /// A value whose encoding is canonical: equal values have equal bytes.
 ///
@@ -66,9 +77,9 @@ pub trait Canonical: Sized + 'static {
     // What the SDK needs, in place of supertraits: with those the compiler would complain that `Hash` is missing, and the
     // notes above, which say why, would not be shown.
     #[doc(hidden)]
-    fn encode(&self) -> Vec<u8>;
+    fn encode(&self, encoding: Encoding) -> Vec<u8>;
     #[doc(hidden)]
-    fn decode(bytes: &[u8]) -> Option<Self>;
+    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self>;
     #[doc(hidden)]
     fn duplicate(&self) -> Self;
     #[doc(hidden)]
@@ -81,12 +92,18 @@ pub trait Canonical: Sized + 'static {
 
 #[diagnostic::do_not_recommend]
 impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Canonical for T {
-    fn encode(&self) -> Vec<u8> {
-        encode(self)
+    fn encode(&self, encoding: Encoding) -> Vec<u8> {
+        match encoding {
+            Encoding::Postcard => encode(self),
+            Encoding::Json => encode_json(self),
+        }
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        decode(bytes)
+    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
+        match encoding {
+            Encoding::Postcard => decode(bytes),
+            Encoding::Json => serde_json::from_slice(bytes).ok(),
+        }
     }
 
     fn duplicate(&self) -> Self {
@@ -132,6 +149,47 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     }
 }
 
+/// The canonical JSON of a value.
+///
+/// # Panics
+///
+/// A value without a JSON form: a map whose keys are neither words nor numbers, or an integer above 2^64.
+fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
+    let value = serde_json::to_value(value)
+        .unwrap_or_else(|error| panic!("{} cannot be encoded as JSON: {error}", std::any::type_name::<T>()));
+    let mut text = String::new();
+    write_json(&value, &mut text);
+    text.into_bytes()
+}
+
+fn write_json(value: &Value, text: &mut String) {
+    let separator = |index: usize| if index == 0 { "" } else { "," };
+    match value {
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(separator(index));
+                write_json(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(fields) => {
+            // Whether the map is sorted by itself depends on a feature that another crate may switch on.
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(key, _)| *key);
+            text.push('{');
+            for (index, (key, value)) in fields.into_iter().enumerate() {
+                text.push_str(separator(index));
+                text.push_str(&json_string(key));
+                text.push(':');
+                write_json(value, text);
+            }
+            text.push('}');
+        }
+        plain => text.push_str(&plain.to_string()),
+    }
+}
+
 /// The value as JSON; where JSON has no form for it (a map whose keys are tuples), its `Debug` form as a JSON string.
 fn json<T: Serialize + Debug>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| json_string(&format!("{value:?}")))
@@ -155,6 +213,21 @@ mod tests {
         assert_eq!(decode::<(u32, String)>(&bytes), Some((1, "two".to_owned())));
         assert_eq!(decode::<u32>(&bytes), None);
         assert_eq!(decode::<(u32, String, u8)>(&bytes), None);
+    }
+
+    #[test]
+    fn json_is_sorted_and_tight() {
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        struct Reply {
+            version: u32,
+            op: Option<i64>,
+            from: Vec<(u8, String)>,
+        }
+        let reply = Reply { version: 1, op: None, from: vec![(2, "a \"b\"".to_owned())] };
+        let bytes = reply.encode(Encoding::Json);
+        assert_eq!(String::from_utf8_lossy(&bytes), r#"{"from":[[2,"a \"b\""]],"op":null,"version":1}"#);
+        assert_eq!(Reply::decode(&bytes, Encoding::Json), Some(reply));
+        assert_eq!(Reply::decode(b"{}", Encoding::Json), None);
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub mod wasm;
 pub mod test;
 
 pub use about::{About, Network};
-pub use canonical::{Canonical, Never};
+pub use canonical::{Canonical, Encoding, Never};
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};

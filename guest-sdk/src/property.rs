@@ -133,7 +133,7 @@ impl<P: Protocol> Claim<'_, '_, P> {
         match self.question {
             Question::List(list) => list.push(Property { name: self.name, kind: self.kind, scope }),
             Question::View { property, protocol, state, view: answer } if *property == self.index => {
-                *answer = view(protocol, state).map(|view| view.encode());
+                *answer = view(protocol, state).map(|view| view.encode(P::ENCODING));
             }
             Question::Check { property, views, outcome }
                 if *property == self.index && views.iter().all(Option::is_none) =>
@@ -145,7 +145,7 @@ impl<P: Protocol> Claim<'_, '_, P> {
             }
             Question::Check { property, views, outcome } if *property == self.index => {
                 let read = |bytes: &Vec<u8>| {
-                    V::decode(bytes).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
+                    V::decode(bytes, P::ENCODING).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
                 };
                 let views: Vec<Option<V>> = views.iter().map(|view| view.as_ref().map(read)).collect();
                 *outcome = check(&views);

@@ -1,6 +1,6 @@
 //! What an author implements.
 
-use crate::{About, Canonical, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties};
+use crate::{About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Properties};
 
 /// A distributed protocol.
 ///
@@ -13,6 +13,9 @@ use crate::{About, Canonical, Context, LocalEvents, NodeId, ParameterError, Para
 pub trait Protocol: Sized + 'static {
     /// Name, version, usual number of nodes and network.
     const ABOUT: About;
+
+    /// How states and messages are encoded. JSON where nodes of other languages shall understand them.
+    const ENCODING: Encoding = Encoding::Postcard;
 
     /// What one node knows. Two nodes in equal states behave alike, up to who they are.
     type State: Canonical;

@@ -13,7 +13,9 @@ pub use explore::Explored;
 
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
-use crate::{Canonical, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, property};
+use crate::{
+    Canonical, Encoding, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, property,
+};
 
 /// A message that was sent and not yet delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl<P: Protocol> Cluster<P> {
         };
         for me in 0..nodes {
             let (state, sent) = cluster.seats[me as usize].init(&mut cluster.script, None);
-            cluster.states.push(round_trip(&state));
+            cluster.states.push(round_trip(&state, P::ENCODING));
             cluster.post(me, sent);
         }
         Ok(cluster)
@@ -115,7 +117,7 @@ impl<P: Protocol> Cluster<P> {
         let seat = Rc::clone(&self.seats);
         let state = &mut self.states[to as usize];
         let sent = seat[to as usize].handle_message(&mut self.script, state, from, message);
-        *state = round_trip(state);
+        *state = round_trip(state, P::ENCODING);
         self.post(to, sent);
     }
 
@@ -169,17 +171,17 @@ impl<P: Protocol> Cluster<P> {
     fn happen_event(&mut self, node: NodeId, event: &P::Local) {
         let seat = Rc::clone(&self.seats);
         let state = &mut self.states[node as usize];
-        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(event));
-        *state = round_trip(state);
+        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
+        *state = round_trip(state, P::ENCODING);
         self.post(node, sent);
     }
 
     /// Crashes a node and starts it again with what it persisted. Messages in flight stay in flight.
     pub fn reset(&mut self, node: NodeId) {
         let seat = &self.seats[node as usize];
-        let durable = seat.protocol.persist(self.state(node)).map(|durable| round_trip(&durable));
+        let durable = seat.protocol.persist(self.state(node)).map(|durable| round_trip(&durable, P::ENCODING));
         let (state, sent) = seat.init(&mut self.script, durable);
-        self.states[node as usize] = round_trip(&state);
+        self.states[node as usize] = round_trip(&state, P::ENCODING);
         self.post(node, sent);
     }
 
@@ -251,7 +253,8 @@ impl<P: Protocol> Cluster<P> {
     }
 
     fn post(&mut self, from: NodeId, sent: Sent<P>) {
-        let in_flight = sent.into_iter().map(|(to, message)| InFlight { from, to, message: round_trip(&message) });
+        let in_flight =
+            sent.into_iter().map(|(to, message)| InFlight { from, to, message: round_trip(&message, P::ENCODING) });
         self.in_flight.extend(in_flight);
     }
 }
@@ -279,8 +282,8 @@ impl Environment for Script {
 }
 
 /// The value that the other end of the network, or of a snapshot, has.
-fn round_trip<T: Canonical>(value: &T) -> T {
-    match T::decode(&value.encode()) {
+fn round_trip<T: Canonical>(value: &T, encoding: Encoding) -> T {
+    match T::decode(&value.encode(encoding), encoding) {
         Some(back) if back.is_same(value) => back,
         _ => panic!("an encoding that loses something (a skipped field?): {}", value.debug()),
     }

@@ -51,8 +51,9 @@ impl<P: Plugin> node::Guest for P {
     fn init(me: NodeId, nodes: u32, config: String, durable: Option<Vec<u8>>) -> Result<Vec<types::Envelope>, String> {
         explain_panics();
         let seat = Seat::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
-        let durable =
-            durable.map(|bytes| Canonical::decode(&bytes).expect("what a reset left is what `persist` returned"));
+        let durable = durable.map(|bytes| {
+            Canonical::decode(&bytes, P::Protocol::ENCODING).expect("what a reset left is what `persist` returned")
+        });
         let (state, sent) = seat.init(&mut Host, durable);
         P::with(|node| *node = Some(Node { seat, state }));
         Ok(envelopes::<P::Protocol>(sent))
@@ -60,8 +61,8 @@ impl<P: Plugin> node::Guest for P {
 
     fn handle_message(src: NodeId, message: Vec<u8>) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { seat, state }| {
-            let message =
-                Canonical::decode(&message).unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
+            let message = Canonical::decode(&message, P::Protocol::ENCODING)
+                .unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
             envelopes::<P::Protocol>(seat.handle_message(&mut Host, state, src, message))
         })
     }
@@ -75,7 +76,7 @@ impl<P: Plugin> node::Guest for P {
                     LocalKind::Application => types::LocalKind::Application,
                     LocalKind::Internal => types::LocalKind::Internal,
                 },
-                payload: listed.event.encode(),
+                payload: listed.event.encode(P::Protocol::ENCODING),
             };
             seat.local_events(state).into_iter().map(local).collect()
         })
@@ -83,14 +84,14 @@ impl<P: Plugin> node::Guest for P {
 
     fn handle_local(event: types::LocalEvent) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { seat, state }| {
-            let local =
-                Canonical::decode(&event.payload).unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
+            let local = Canonical::decode(&event.payload, P::Protocol::ENCODING)
+                .unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
             envelopes::<P::Protocol>(seat.handle_local(&mut Host, state, local))
         })
     }
 
     fn serialize() -> Vec<u8> {
-        with_node::<P, _>(|node| node.state.encode())
+        with_node::<P, _>(|node| node.state.encode(P::Protocol::ENCODING))
     }
 }
 
@@ -156,7 +157,7 @@ impl<P: Plugin> describe::Guest for P {
 
     fn message(message: Vec<u8>) -> String {
         explain_panics();
-        match <P::Protocol as Protocol>::Message::decode(&message) {
+        match <P::Protocol as Protocol>::Message::decode(&message, P::Protocol::ENCODING) {
             Some(message) => message.json(),
             None => json_string("not a message of this protocol"),
         }
@@ -165,7 +166,9 @@ impl<P: Plugin> describe::Guest for P {
 
 impl<P: Plugin> durable::Guest for P {
     fn persist() -> Option<Vec<u8>> {
-        with_node::<P, _>(|node| node.seat.protocol.persist(&node.state).map(|durable| durable.encode()))
+        with_node::<P, _>(|node| {
+            node.seat.protocol.persist(&node.state).map(|durable| durable.encode(P::Protocol::ENCODING))
+        })
     }
 }
 
@@ -174,7 +177,7 @@ fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
 }
 
 fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
-    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.encode() }).collect()
+    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.encode(P::ENCODING) }).collect()
 }
 
 /// Makes a panic say why through `log` before it traps. For every function that works before `init`.

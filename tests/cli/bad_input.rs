@@ -7,12 +7,11 @@ use super::{Place, bundled};
 
 #[test]
 fn a_wrong_file_is_named_with_what_is_wrong() {
-    let cases: [(&str, Vec<u8>, &str); 17] = [
+    let cases: [(&str, Vec<u8>, &str); 16] = [
         ("empty.wasm", fixtures::empty_file(), "empty"),
         ("text.wasm", fixtures::text_file(), "text"),
         ("elf.wasm", fixtures::not_wasm(), "not webassembly"),
         ("truncated.wasm", fixtures::truncated(), "cut off"),
-        ("core.wasm", fixtures::core_module(), "core module"),
         ("bare.wasm", fixtures::no_exports(), "does not export"),
         ("wasi.wasm", fixtures::imports_wasi(), "wasi:clocks/monotonic-clock@0.2.0"),
         ("import.wasm", fixtures::imports_unknown(), "acme:tools/dice@1.0.0"),
@@ -39,6 +38,16 @@ fn a_wrong_file_is_named_with_what_is_wrong() {
     assert_eq!(place.list(), [""; 0]);
 }
 
+/// A core module is no component, and becomes one.
+#[test]
+fn a_core_module_is_made_a_component_if_it_fits() {
+    let place = Place::new();
+    place.put("core.wasm", fixtures::core_module());
+    place.host(&["run", "core.wasm", "--nodes", "2"]).exits(0);
+    place.put("empty.wasm", b"\0asm\x01\0\0\0");
+    place.host(&["run", "empty.wasm"]).exits(150).says(&["cannot build empty.wasm", "host:protocol/node@0.1.0"]);
+}
+
 #[test]
 fn a_path_that_leads_to_no_plugin_is_named() {
     let place = Place::new();
@@ -47,8 +56,8 @@ fn a_path_that_leads_to_no_plugin_is_named() {
     place.host(&["run", "none.wasm"]).exits(150).says(&["none.wasm"]);
     place.host(&["inspect", "none"]).exits(150).says(&["none"]);
     place.host(&["run", "folder"]).exits(150).says(&["folder", "Cargo.toml"]);
-    place.host(&["build", "none"]).exits(150).says(&["there is no folder none"]);
-    place.host(&["build", "a file"]).exits(150).says(&["there is no folder a file"]);
+    place.host(&["build", "none"]).exits(150).says(&["there is no folder or file none"]);
+    place.host(&["build", "a file"]).exits(150).says(&["a file", "nothing to build", "host.toml"]);
 }
 
 #[test]

@@ -113,6 +113,23 @@ pub fn missing_parts(folder: &str, files: &[&str], has_tests: bool) -> Vec<Strin
     missing.map(|(part, _)| format!("{folder} has not {part}; plugins/template shows what a plugin has")).collect()
 }
 
+/// What the README of a plugin in another language lacks: the commands that build it, run it and find its bug.
+pub fn missing_commands(folder: &str, readme: &str) -> Vec<String> {
+    let commands = ["host build", "host run"].map(|command| format!("{command} {folder}\n")).into_iter();
+    let commands = commands.chain([format!("host run {folder} --set bug=")]);
+    commands.filter(|command| !readme.contains(command)).map(|command| format!("{folder}: no `{command}`")).collect()
+}
+
+/// The first sentence of the first paragraph that is no heading.
+pub fn first_sentence(readme: &str) -> String {
+    let lines = readme.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
+    let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..=end].to_owned(),
+        None => paragraph,
+    }
+}
+
 /// How the rows of the first table under a heading differ from those expected, whatever their order.
 pub fn wrong_rows(document: &str, heading: &str, expected: &[String]) -> Vec<String> {
     let rows = rows(document, heading);
@@ -284,6 +301,13 @@ mod tests {
     fn a_part_that_a_plugin_lacks_is_named() {
         assert_eq!(missing_parts("plugins/p", &["/README.md", "/src/lib.rs"], true), [""; 0]);
         assert_eq!(missing_parts("plugins/p", &["/src/main.rs"], false).len(), 3);
+    }
+
+    #[test]
+    fn a_command_that_a_readme_lacks_is_named() {
+        let readme = "# p\n\nOne. Two.\n\nhost build plugins/p\nhost run plugins/p --set bug=b\n";
+        assert_eq!(missing_commands("plugins/p", readme), ["plugins/p: no `host run plugins/p\n`"]);
+        assert_eq!(first_sentence(readme), "One.");
     }
 
     #[test]

@@ -77,13 +77,22 @@ pub fn files() -> Vec<String> {
     files
 }
 
+/// The folders of plugins that are no packages of the workspace, and so in other languages than Rust; sorted.
+pub fn foreign_plugins() -> Vec<String> {
+    let files = files();
+    let folders = files.iter().filter_map(|path| path.strip_prefix("plugins/")?.split_once('/'));
+    let folders: std::collections::BTreeSet<&str> = folders.map(|(folder, _)| folder).collect();
+    let foreign = folders.into_iter().map(|folder| format!("plugins/{folder}"));
+    foreign.filter(|folder| !files.contains(&format!("{folder}/Cargo.toml"))).collect()
+}
+
 fn walk(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         let from_root = path.strip_prefix(root()).expect("below the root").display().to_string();
         match path.is_dir() {
-            true if [".git", "target", "out", "tests/peers/target"].contains(&from_root.as_str()) => {}
+            true if [".git", "target", "out", "node_modules"].iter().any(|made| path.ends_with(made)) => {}
             true => found.extend(walk(&path)),
             false => found.push(from_root),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cluster, InFlight};
-use crate::{Canonical, NodeId, Protocol};
+use crate::{Canonical, Encoding, NodeId, Protocol};
 
 /// What [`Cluster::explore`] found. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +84,13 @@ impl<P: Protocol> Cluster<P> {
     fn successors(&self) -> Vec<Self> {
         let mut successors = Vec::new();
         // Equal messages are one event: the first in flight stands for all.
-        let messages: BTreeMap<_, _> =
-            self.in_flight.iter().enumerate().rev().map(|(index, message)| (message_key(message), index)).collect();
+        let messages: BTreeMap<_, _> = self
+            .in_flight
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(index, message)| (message_key(message, P::ENCODING), index))
+            .collect();
         for index in messages.into_values() {
             self.resolutions(|next| next.deliver(index), &mut successors);
         }
@@ -119,12 +124,13 @@ impl<P: Protocol> Cluster<P> {
     }
 
     fn key(&self) -> Key {
-        let mut messages: Vec<Vec<u8>> = self.in_flight.iter().map(message_key).collect();
+        let mut messages: Vec<Vec<u8>> =
+            self.in_flight.iter().map(|message| message_key(message, P::ENCODING)).collect();
         messages.sort_unstable();
-        (self.states.iter().map(Canonical::encode).collect(), messages)
+        (self.states.iter().map(|state| state.encode(P::ENCODING)).collect(), messages)
     }
 }
 
-fn message_key<M: Canonical>(in_flight: &InFlight<M>) -> Vec<u8> {
-    (in_flight.from, in_flight.to, in_flight.message.encode()).encode()
+fn message_key<M: Canonical>(in_flight: &InFlight<M>, encoding: Encoding) -> Vec<u8> {
+    (in_flight.from, in_flight.to, in_flight.message.encode(encoding)).encode(Encoding::Postcard)
 }

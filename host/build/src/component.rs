@@ -1,10 +1,18 @@
 //! Core module in, component out.
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, WorldId};
+use wit_parser::{Resolve, WorldId, WorldItem};
+
+use crate::exports;
 
 /// The contract, as this host speaks it.
 pub(crate) const CONTRACT: &str = include_str!("../../../wit/protocol.wit");
+
+/// What stands in for `wasi_snapshot_preview1` where a language's runtime insists on it.
+pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
+
+/// The module that the adapter is named after.
+const WASI: &str = "wasi_snapshot_preview1";
 
 /// Why a core module does not become a component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,47 +25,85 @@ pub enum ComponentError {
     Contract(String),
 }
 
+/// Whether bytes are a component, by their first eight.
+pub(crate) fn is_component(bytes: &[u8]) -> bool {
+    bytes.get(..8).is_some_and(|head| head == b"\0asm\x0d\0\x01\0")
+}
+
 /// Makes a component of a core module.
 ///
 /// Bindings leave the type of the component in the module. Where there is none, the module's own
-/// exports tell which of the optional interfaces it has.
+/// exports tell which of the optional interfaces it has; they may have their plain names, such as `handle_message`.
+/// What the module imports of `wasi_snapshot_preview1` comes from an adapter without state: a fixed clock, fixed
+/// randomness, output to `log`, no files, and a trap for the rest.
 ///
 /// # Errors
 ///
 /// The bytes are no module, or it does not fit the contract.
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
-    let contents = Contents::read(core)?;
     let mut module = core.to_vec();
+    let mut contents = Contents::read(&module)?;
     if !contents.typed {
-        let (resolve, world) = world_of(&contents.exports);
+        let (resolve, full) = world("full");
+        if let Some(renamed) = exports::with_full_names(&module, &resolve, full).map_err(|error| malformed(&error))? {
+            module = renamed;
+            contents = Contents::read(&module)?;
+        }
+        let (resolve, world) = world_with(|interface, _| {
+            let prefix = format!("{interface}#");
+            contents.exports.iter().any(|export| export.starts_with(&prefix))
+        });
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(contract)?;
     }
-    ComponentEncoder::default()
-        .validate(true)
-        .module(&module)
-        .and_then(|mut encoder| encoder.encode())
-        .map_err(contract)
+    let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(contract)?;
+    if contents.imports_wasi {
+        encoder = encoder.adapter(WASI, &adapter()).map_err(contract)?;
+    }
+    encoder.encode().map_err(contract)
+}
+
+/// The adapter with the type of what it imports.
+fn adapter() -> Vec<u8> {
+    let mut adapter = wat::parse_str(ADAPTER).expect("the adapter that is compiled in is well-formed");
+    // A world of its own, with nothing that could differ from the one that the module is typed with.
+    const WORLD: &str = "package host:protocol@0.1.0;
+        interface environment { choose: func(alternatives: u32) -> u32; log: func(line: string); }
+        world adapter { import environment; }";
+    let mut resolve = Resolve::default();
+    let package = resolve.push_str("adapter.wit", WORLD).expect("the world that is compiled in is well-formed");
+    let world = resolve.select_world(&[package], Some("adapter")).expect("it is the only one");
+    embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).expect("the adapter fits");
+    adapter
 }
 
 /// What a module says about itself.
 struct Contents {
     /// Whether it carries the type of the component that it becomes.
     typed: bool,
+    imports_wasi: bool,
     exports: Vec<String>,
+}
+
+fn malformed(error: &wasmparser::BinaryReaderError) -> ComponentError {
+    ComponentError::NotAModule(error.message().to_owned())
 }
 
 impl Contents {
     fn read(core: &[u8]) -> Result<Self, ComponentError> {
-        let malformed = |error: wasmparser::BinaryReaderError| ComponentError::NotAModule(error.message().to_owned());
-        let mut contents = Self { typed: false, exports: Vec::new() };
+        let mut contents = Self { typed: false, imports_wasi: false, exports: Vec::new() };
         for payload in wasmparser::Parser::new(0).parse_all(core) {
-            match payload.map_err(malformed)? {
+            match payload.map_err(|error| malformed(&error))? {
                 wasmparser::Payload::CustomSection(section) if section.name().starts_with("component-type") => {
                     contents.typed = true;
                 }
+                wasmparser::Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        contents.imports_wasi |= import.map_err(|error| malformed(&error))?.module == WASI;
+                    }
+                }
                 wasmparser::Payload::ExportSection(section) => {
                     for export in section {
-                        contents.exports.push(export.map_err(malformed)?.name.to_owned());
+                        contents.exports.push(export.map_err(|error| malformed(&error))?.name.to_owned());
                     }
                 }
                 wasmparser::Payload::Version { encoding: wasmparser::Encoding::Component, .. } => {
@@ -70,17 +116,29 @@ impl Contents {
     }
 }
 
-/// The required interfaces, and the optional ones of which a function is exported.
-fn world_of(exports: &[String]) -> (Resolve, WorldId) {
+/// A world of the contract.
+fn world(name: &str) -> (Resolve, WorldId) {
     let mut resolve = Resolve::default();
     let package = resolve.push_str("protocol.wit", CONTRACT).expect("the contract that is compiled in is well-formed");
-    let required = resolve.select_world(&[package], Some("protocol")).expect("the contract has this world");
-    let full = resolve.select_world(&[package], Some("full")).expect("the contract has this world");
-    let required = resolve.worlds[required].exports.clone();
+    let world = resolve.select_world(&[package], Some(name)).expect("the contract has this world");
+    (resolve, world)
+}
+
+/// The required interfaces, and those of the optional ones that are offered. `offers` is given the full name of an
+/// interface and the names of its functions.
+pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Resolve, WorldId) {
+    let (resolve, required) = world("protocol");
+    let required: Vec<String> =
+        resolve.worlds[required].exports.keys().map(|key| resolve.name_world_key(key)).collect();
+    let (mut resolve, full) = world("full");
     let mut offered = resolve.worlds[full].exports.clone();
-    offered.retain(|key, _| {
-        let prefix = format!("{}#", resolve.name_world_key(key));
-        required.contains_key(key) || exports.iter().any(|export| export.starts_with(&prefix))
+    offered.retain(|key, item| {
+        let name = resolve.name_world_key(key);
+        let functions: Vec<&str> = match item {
+            WorldItem::Interface { id, .. } => resolve.interfaces[*id].functions.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        required.contains(&name) || offers(&name, &functions)
     });
     resolve.worlds[full].exports = offered;
     (resolve, full)
@@ -103,10 +161,8 @@ mod tests {
     use super::*;
 
     /// The interfaces that a component made of a module with the exports of a world has.
-    fn exports(world: &str) -> Vec<String> {
-        let mut resolve = Resolve::default();
-        let package = resolve.push_str("protocol.wit", CONTRACT).expect("a well-formed contract");
-        let world = resolve.select_world(&[package], Some(world)).expect("a world of the contract");
+    fn exports_of(world: &str) -> Vec<String> {
+        let (resolve, world) = super::world(world);
         let module = dummy_module(&resolve, world, ManglingAndAbi::Legacy(LiftLowerAbi::Sync));
         let component = componentize(&module).expect("a module that fits");
         let DecodedWasm::Component(resolve, world) = decode(&component).expect("a component") else {
@@ -116,9 +172,19 @@ mod tests {
         keys.map(|key| resolve.name_world_key(key)).filter(|name| !name.contains("/types@")).collect()
     }
 
+    /// The world of the adapter repeats an interface of the contract.
+    #[test]
+    fn the_adapter_knows_the_contract() {
+        assert!(
+            CONTRACT.contains("choose: func(alternatives: u32) -> u32;")
+                && CONTRACT.contains("log: func(line: string);")
+        );
+        assert!(CONTRACT.starts_with("package host:protocol@0.1.0;"));
+    }
+
     #[test]
     fn a_module_without_bindings_becomes_what_its_exports_say() {
-        assert_eq!(exports("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
-        assert_eq!(exports("full").len(), 5);
+        assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
+        assert_eq!(exports_of("full").len(), 5);
     }
 }

@@ -8,17 +8,61 @@ use crate::component::ComponentError;
 /// Why there is no plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The path leads nowhere, or to a file.
-    #[error("there is no folder {}", folder.display())]
+    /// The path leads nowhere.
+    #[error("there is no folder or file {}", folder.display())]
     NoFolder {
         /// The path.
         folder: PathBuf,
     },
-    /// The folder holds no package.
-    #[error("{} has no Cargo.toml; a new plugin starts as a copy of plugins/template", folder.display())]
-    NoManifest {
+    /// No toolchain of the table knows what to do.
+    #[error("nothing to build in {}: looked for {wanted}; a `host.toml` can name a `toolchain`, or a `command` and its `output`, in [build]", path.display())]
+    NotRecognised {
+        /// The folder or file.
+        path: PathBuf,
+        /// What would have been recognised.
+        wanted: String,
+    },
+    /// The folder's `host.toml` cannot be used.
+    #[error("{}: {what}", path.display())]
+    BadManifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The manifest names a toolchain that there is not.
+    #[error("host.toml names the toolchain `{name}`; known are {known}")]
+    UnknownToolchain {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// The folder is none of a plugin.
+    #[error("{} holds more than {limit} files; give the folder of one plugin", folder.display())]
+    TooManyFiles {
         /// The folder.
         folder: PathBuf,
+        /// Files at most.
+        limit: usize,
+    },
+    /// The sources do not say where the program begins.
+    #[error("{}: cannot tell where the program begins: {what}; `main` in [build] of host.toml names the file", folder.display())]
+    NoMain {
+        /// The folder.
+        folder: PathBuf,
+        /// What was looked for.
+        what: String,
+    },
+    /// What drives a toolchain was not found, and not installed.
+    #[error("no {what}: {reason}; install it with `{remedy}`")]
+    NoTool {
+        /// What it is.
+        what: String,
+        /// Why it was not installed; a phrase.
+        reason: String,
+        /// The line that installs it.
+        remedy: String,
     },
     /// Cargo does not understand the manifest.
     #[error("cargo cannot read {}:\n{output}", folder.display())]
@@ -57,15 +101,17 @@ pub enum BuildError {
         output: String,
     },
     /// The module has not the exports of a plugin.
-    #[error("{name} compiles but is no plugin: {reason}; does it call `guest_sdk::export!`?")]
+    #[error("{name} compiles but is no plugin: {reason}; {hint}")]
     NotAPlugin {
         /// The package.
         name: String,
         /// What is missing.
         reason: ComponentError,
+        /// What to do in this language.
+        hint: &'static str,
     },
     /// No compiler for WebAssembly was found, and none could be installed.
-    #[error("no Rust toolchain for wasm32-unknown-unknown: {}; run `rustup target add wasm32-unknown-unknown`, or on Debian `apt-get install {}`", tried.join("; "), crate::install::PACKAGES.join(" "))]
+    #[error("no Rust toolchain for wasm32-unknown-unknown: {}; run `rustup target add wasm32-unknown-unknown`, or on Debian `apt-get install {}`", tried.join("; "), crate::languages::rust::PACKAGES.join(" "))]
     NoToolchain {
         /// What was tried, and why it did not help; phrases.
         tried: Vec<String>,

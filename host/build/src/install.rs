@@ -1,54 +1,49 @@
-//! Installs the distribution's toolchain with apt-get.
+//! What installs toolchains: the system's package manager, and npm into the host's own cache.
 
-use std::path::Path;
+pub(crate) mod apt;
+pub(crate) mod npm;
 
-use crate::BuildError;
-use crate::tool::{Output, finish, on_path, tool};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 
-/// Compiler, cargo, library sources and linker, as Debian calls them.
-pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
+use crate::{BuildError, Options};
 
-/// Installs what is missing; the inner error is a phrase that says why it cannot.
-pub(crate) fn install(say: &mut dyn FnMut(&str)) -> Result<Result<(), String>, BuildError> {
-    if on_path(&["apt-get"]).is_none() {
-        return Ok(Err("there is no apt-get to install it".to_owned()));
+/// Why something is not installed when the user does not want it.
+pub(crate) const SWITCHED_OFF: &str = "installing is switched off";
+
+/// A folder of the cache for one version of a tool, filled by `fill` if it is not there. `fill` is given a folder that becomes it;
+/// its inner error is a phrase.
+pub(crate) fn cached(
+    name: &str,
+    options: &Options,
+    fill: impl FnOnce(&Path) -> Result<Result<(), String>, BuildError>,
+) -> Result<Result<PathBuf, String>, BuildError> {
+    let tools = options.cache()?.join("tools");
+    let place = tools.join(name);
+    if place.is_dir() {
+        return Ok(Ok(place));
     }
-    let Some(become_root) = root()? else {
-        return Ok(Err("installing it needs root (or sudo without a password)".to_owned()));
-    };
-    // A cargo that is there is left alone: the distribution's would conflict with, or hide behind, it.
-    let packages: Vec<&str> =
-        PACKAGES.into_iter().filter(|package| *package != "cargo-web" || on_path(&["cargo"]).is_none()).collect();
-    let apt = |arguments: &[&str]| -> Result<Output, BuildError> {
-        let mut words = become_root.iter().copied().chain(["apt-get"]);
-        let mut command = tool(words.next().expect("at least apt-get"), Path::new("/"));
-        command.args(words).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        finish(command)
-    };
-    let mut wanted = vec!["install", "--yes", "--no-install-recommends"];
-    wanted.extend(&packages);
-    say(&format!("installing a compiler for WebAssembly (once, about 110 MB): apt-get install {}", packages.join(" ")));
-    let mut output = apt(&wanted)?;
-    if !output.success {
-        // A machine that was set up a while ago, or just now, does not know the packages yet.
-        say("reading the package lists again: apt-get update");
-        apt(&["update"])?;
-        output = apt(&wanted)?;
+    if !options.install {
+        return Ok(Err(SWITCHED_OFF.to_owned()));
     }
-    Ok(if output.success { Ok(()) } else { Err(format!("apt-get cannot install it ({})", output.last_line())) })
+    fs::create_dir_all(&tools).map_err(BuildError::io("create", &tools))?;
+    let lock_path = tools.join("lock");
+    let lock = File::create(&lock_path).map_err(BuildError::io("lock", &lock_path))?;
+    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    // Whoever held the lock may have installed it.
+    if place.is_dir() {
+        return Ok(Ok(place));
+    }
+    let partial = tempfile::Builder::new().prefix("partial-").tempdir_in(&tools);
+    let partial = partial.map_err(BuildError::io("write into", &tools))?;
+    if let Err(reason) = fill(partial.path())? {
+        return Ok(Err(reason));
+    }
+    fs::rename(partial.keep(), &place).map_err(BuildError::io("create", &place))?;
+    Ok(Ok(place))
 }
 
-/// The words before a command that make it run as root: none if we are; `None` if we cannot be.
-fn root() -> Result<Option<Vec<&'static str>>, BuildError> {
-    let mut id = tool("id", Path::new("/"));
-    id.arg("-u");
-    if finish(id)?.stdout.trim() == "0" {
-        return Ok(Some(Vec::new()));
-    }
-    if on_path(&["sudo"]).is_none() {
-        return Ok(None);
-    }
-    let mut sudo = tool("sudo", Path::new("/"));
-    sudo.args(["-n", "true"]);
-    Ok(finish(sudo)?.success.then(|| vec!["sudo", "-n"]))
+/// The first of these files in the folder or one above it.
+pub(crate) fn upward(folder: &Path, relative: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(relative)).find(|file| file.is_file())
 }

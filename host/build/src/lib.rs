@@ -1,40 +1,47 @@
-//! Turns a folder with a Rust plugin into a WebAssembly component.
+//! Turns the sources of a plugin into a WebAssembly component.
 //!
-//! [`build`] finds or installs a toolchain for `wasm32-unknown-unknown`, runs cargo, and wraps the core module
-//! that comes out as a component. No external Wasm tools are needed: the contract is compiled in.
+//! [`build`] looks at a folder or a file, takes the first row of the table of [`TOOLCHAINS`] that recognises it, finds or installs
+//! what that toolchain needs, runs it, and makes a component of the core module that comes out. No external Wasm tools are
+//! needed: the contract is compiled in. A `host.toml` in the folder overrides what is detected.
 //!
-//! The result is `<target directory>/plugins/<package>.wasm`, where the target directory is the one that cargo uses for the
-//! folder: all plugins of one workspace share it, and a folder elsewhere has its own. Compilation
-//! happens in `<target directory>/guests`, apart from native builds, so neither waits for the other.
+//! The result of a Rust package is `<target directory>/plugins/<package>.wasm`, where the target directory is the one that
+//! cargo uses for the folder; that of anything else is `target/plugins/<name>.wasm` in its folder. What is made on the way lies in
+//! `target/guests`.
 //!
-//! What is built is reproducible: the same sources and compiler give the same bytes in any folder on any machine.
+//! What is built is reproducible: the same sources and tools give the same bytes in any folder on any machine.
 
-mod cargo;
 mod component;
 mod error;
+mod exports;
 mod install;
-mod package;
-mod sysroot;
+mod languages;
+mod manifest;
+mod source;
 mod tool;
-mod toolchain;
+mod update;
 
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use component::{ComponentError, componentize};
 pub use error::BuildError;
+pub use languages::{TOOLCHAINS, Toolchain};
+
+use languages::Job;
+use source::Source;
+
+/// What single files that can be built end with; a `.wasm` can too, if it is a core module.
+pub const EXTENSIONS: &[&str] = &["wat", "c"];
 
 /// How to build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether a missing toolchain may be installed, by rustup or the system's package manager. Default: yes.
+    /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm into the
+    /// cache. Default: yes.
     pub install: bool,
-    /// Which toolchain to use. Default: the first that works.
+    /// Which Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,
-    /// Where things are kept that one user builds once: the standard library for the system's compiler.
-    /// Default: `host` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
+    /// Rust compiler. Default: `host` in `$XDG_CACHE_HOME` or `~/.cache`.
     pub cache: Option<PathBuf>,
 }
 
@@ -44,7 +51,19 @@ impl Default for Options {
     }
 }
 
-/// Where the compiler and its standard library come from.
+impl Options {
+    /// The cache, as given or the usual one.
+    pub(crate) fn cache(&self) -> Result<PathBuf, BuildError> {
+        if let Some(cache) = &self.cache {
+            return Ok(cache.clone());
+        }
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        Ok(cache.ok_or(BuildError::NoCache)?.join("host"))
+    }
+}
+
+/// Where the Rust compiler and its standard library come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolchainKind {
     /// The rustc on the path has the target; rustup adds it where it can.
@@ -60,69 +79,36 @@ pub struct Built {
     pub wasm: PathBuf,
     /// Whether the component is new; otherwise it was up to date.
     pub rebuilt: bool,
+    /// The row of [`TOOLCHAINS`] that made it.
+    pub toolchain: &'static str,
+    /// Which tool that was, and where it was found; a phrase.
+    pub tool: String,
     /// What was done, one phrase a step: what `report` was told.
     pub steps: Vec<String>,
 }
 
-/// Builds the plugin in a folder; does next to nothing if nothing changed.
+/// Builds the plugin in a folder or file; does next to nothing if nothing changed.
 ///
-/// `report` is told each step as it begins. Builds may run at the same time, also of one folder: cargo
-/// and a lock file order what must be ordered, and a file appears whole or not at all.
+/// `report` is told each step as it begins. Builds may run at the same time, also of one folder: lock files
+/// order what must be ordered, and a file appears whole or not at all.
 ///
 /// # Errors
 ///
 /// See [`BuildError`]. What was there before stays as it was.
-pub fn build(folder: &Path, options: &Options, report: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
+pub fn build(path: &Path, options: &Options, report: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
     let mut steps = Vec::new();
     let mut say = |step: &str| {
         report(step);
         steps.push(step.to_owned());
     };
-    let folder = package::folder(folder)?;
-    let toolchain = toolchain::find(&folder, options, &mut say)?;
-    let package = package::read(&folder, &toolchain)?;
-    let core = cargo::build(&package, &toolchain, &mut say)?;
-    let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
-    let rebuilt = update(&core, &wasm, &package.name)?;
-    if rebuilt {
-        let bytes = fs::metadata(&wasm).map_err(BuildError::io("read", &wasm))?.len();
-        say(&format!("wrote {}, {} KB", wasm.display(), bytes.div_ceil(1000)));
+    let source = Source::open(path)?;
+    let toolchain = languages::choose(&source)?;
+    let made = (toolchain.build)(&Job { source: &source, options }, &mut say)?;
+    if made.rebuilt {
+        let bytes = std::fs::metadata(&made.wasm).map_err(BuildError::io("read", &made.wasm))?.len();
+        say(&format!("wrote {}, {} KB", made.wasm.display(), bytes.div_ceil(1000)));
     } else {
-        say(&format!("{} is up to date", package.name));
+        say(&format!("{} is up to date", made.name));
     }
-    Ok(Built { wasm, rebuilt, steps })
-}
-
-/// Makes the component of a core module unless it is there; returns whether it was made.
-fn update(core: &Path, wasm: &Path, name: &str) -> Result<bool, BuildError> {
-    let core = fs::read(core).map_err(BuildError::io("read", core))?;
-    // The stamp says what the component was made from, and by which contract and encoder, and that it is unharmed.
-    let source = blake3::Hasher::new()
-        .update(component::CONTRACT.as_bytes())
-        .update(env!("CARGO_PKG_VERSION").as_bytes())
-        .update(&core)
-        .finalize();
-    let stamp_of = |component: &[u8]| format!("{source} {}\n", blake3::hash(component));
-    let stamp = wasm.with_extension("stamp");
-    if let (Ok(made), Ok(component)) = (fs::read_to_string(&stamp), fs::read(wasm))
-        && made == stamp_of(&component)
-    {
-        return Ok(false);
-    }
-    let component = componentize(&core).map_err(|reason| BuildError::NotAPlugin { name: name.to_owned(), reason })?;
-    write(wasm, &component)?;
-    write(&stamp, stamp_of(&component).as_bytes())?;
-    Ok(true)
-}
-
-/// Writes a file so that nobody ever sees a part of it.
-fn write(path: &Path, content: &[u8]) -> Result<(), BuildError> {
-    let folder = path.parent().expect("an output file lies in a folder");
-    fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
-    // A temporary file is private by default; a component is not.
-    let file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
-    let mut file = file.map_err(BuildError::io("write into", folder))?;
-    file.write_all(content).map_err(BuildError::io("write", path))?;
-    file.persist(path).map_err(|error| BuildError::io("write", path)(error.error))?;
-    Ok(())
+    Ok(Built { wasm: made.wasm, rebuilt: made.rebuilt, toolchain: toolchain.name, tool: made.tool, steps })
 }

@@ -1,7 +1,7 @@
 //! Other programs, without what an outer cargo told us.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,10 +15,62 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// All that it said.
+    pub fn both(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr).trim_end().to_owned()
+    }
+
     /// The last words of a program that failed; most say there what is wrong.
     pub fn last_line(&self) -> &str {
         let line = self.stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason given");
         ["error: ", "E: "].iter().find_map(|prefix| line.strip_prefix(prefix)).unwrap_or(line)
+    }
+}
+
+/// A program that was found, and how to run it.
+pub(crate) struct Tool {
+    /// The program and the words before its own arguments.
+    words: Vec<OsString>,
+    /// What it is and where it was found, for people.
+    pub found: String,
+}
+
+impl Tool {
+    /// A program.
+    pub fn program(program: &Path, found: &str) -> Self {
+        Self { words: vec![program.into()], found: found.to_owned() }
+    }
+
+    /// No program at all.
+    pub fn none(found: &str) -> Self {
+        Self { words: Vec::new(), found: found.to_owned() }
+    }
+
+    /// With words before the arguments.
+    pub fn with_words(mut self, words: &[&str]) -> Self {
+        self.words.extend(words.iter().map(OsString::from));
+        self
+    }
+
+    /// The command, without arguments, to run in a folder.
+    pub fn command(&self, folder: &Path) -> Command {
+        let mut words = self.words.iter();
+        let mut command = tool(words.next().expect("a tool that is run is a program"), folder);
+        command.args(words);
+        command
+    }
+
+    /// Changes when the program is another one; cheaper than to ask for its version.
+    pub fn identity(&self) -> String {
+        let mut identity = self.found.clone();
+        for word in &self.words {
+            identity.push_str(&format!(" {}", word.display()));
+        }
+        if let Some(metadata) = self.words.first().and_then(|program| std::fs::metadata(program).ok()) {
+            let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            identity.push_str(&format!(" {} {:?}", metadata.len(), modified));
+        }
+        identity
     }
 }
 

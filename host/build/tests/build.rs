@@ -46,14 +46,10 @@ fn lacks_toolchain(result: &Result<Built, BuildError>) -> bool {
 fn folders_that_hold_no_package_are_refused() {
     let empty = tempfile::tempdir().expect("a temporary folder");
     let message = |folder: &Path| silent(folder).expect_err("nothing to build").to_string();
-    assert_eq!(message(Path::new("no/such/folder")), "there is no folder no/such/folder");
-    assert_eq!(
-        message(&empty.path().join("..").join("file")),
-        format!("there is no folder {}/../file", empty.path().display())
-    );
-    let wanted =
-        format!("{} has no Cargo.toml; a new plugin starts as a copy of plugins/template", empty.path().display());
-    assert_eq!(message(empty.path()), wanted);
+    assert_eq!(message(Path::new("no/such/folder")), "there is no folder or file no/such/folder");
+    let message = message(empty.path());
+    assert!(message.starts_with(&format!("nothing to build in {}", empty.path().display())), "{message}");
+    assert!(message.contains("Cargo.toml (Rust)") && message.contains("host.toml"), "{message}");
 }
 
 /// Runs in a process of its own with nothing on the path but a rustup without network.
@@ -184,6 +180,89 @@ fn a_workspace_without_a_package_is_refused() {
         return;
     }
     assert!(matches!(result, Err(BuildError::NoPackage { .. })), "{result:?}");
+}
+
+/// A module that exports the required functions by their plain names, and prints by WASI.
+const PLAIN: &str = r#"(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+  (func (export "init") (param i32 i32 i32 i32 i32 i32 i32) (result i32)
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 64)))
+    (i32.const 0))
+  (func (export "handleMessage") (param i32 i32 i32) (result i32) (i32.const 0))
+  (func (export "cabi_post_handleMessage") (param i32))
+  (func (export "local_events") (result i32) (i32.const 0))
+  (func (export "handle_local") (param i32 i32 i32 i32 i32) (result i32) (i32.const 0))
+  (func (export "serialize") (result i32) (i32.const 0))
+  (func (export "properties") (result i32) (i32.const 0))
+  (func (export "view") (param i32) (result i32) (i32.const 0))
+  (func (export "invariant") (param i32 i32 i32) (result i32) (i32.const 0)))"#;
+
+#[test]
+fn text_becomes_a_component_without_any_tool() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("plain.wat");
+    fs::write(&file, PLAIN).expect("a new file");
+    let built = silent(&file).expect("the text is a plugin");
+    assert_eq!((built.rebuilt, built.toolchain), (true, "text"));
+    assert!(built.wasm.ends_with("target/plugins/plain.wasm"));
+    let component = fs::read(&built.wasm).expect("the component");
+    let text = String::from_utf8_lossy(&component).into_owned();
+    // Plain names are full ones now, and what was imported of WASI comes from the adapter.
+    assert!(text.contains("cabi_post_host:protocol/node@0.1.0#handle-message"));
+    assert!(text.contains("host:protocol/environment@0.1.0"));
+    assert!(!silent(&file).expect("the text is a plugin still").rebuilt);
+    // The folder is as good as its only file.
+    assert_eq!(silent(folder.path()).expect("the folder holds a plugin").toolchain, "text");
+    fs::write(&file, PLAIN.replace("\"view\"", "\"vew\"")).expect("a changed file");
+    let message = silent(&file).expect_err("a function is missing").to_string();
+    assert!(message.contains("`host:protocol/specification@0.1.0` function `view`"), "{message}");
+    fs::write(&file, "(module (func").expect("a changed file");
+    let message = silent(&file).expect_err("no text of a module").to_string();
+    assert!(message.starts_with("plain does not compile") && message.contains("plain.wat:1"), "{message}");
+}
+
+#[test]
+fn a_folder_can_have_a_command_of_its_own() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let put = |name: &str, content: &str| fs::write(folder.path().join(name), content).expect("a new file");
+    put("plain.txt", PLAIN);
+    put("host.toml", "[build]\ncommand = \"cp plain.txt made.bin\"\noutput = \"made.bin\"\n");
+    assert_eq!(silent(folder.path()).expect("the command works").toolchain, "command");
+    put("host.toml", "[build]\ncommand = \"echo no such luck >&2; exit 3\"\noutput = \"made.bin\"\n");
+    let message = silent(folder.path()).expect_err("the command fails").to_string();
+    assert!(message.contains("no such luck"), "{message}");
+}
+
+/// Runs in a process of its own with an empty path.
+#[test]
+#[ignore = "needs the environment that the next test prepares"]
+fn child_without_compilers() {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let options = Options { install: false, cache: Some(cache.path().to_owned()), ..Options::default() };
+    let message = |name: &str| build(&plugin(name), &options, &mut |_| ()).expect_err("no tool").to_string();
+    assert_eq!(
+        message("register-c"),
+        "no C compiler for WebAssembly: installing is switched off; install it with \
+         `apt-get install clang-22 lld-22 wasi-libc libclang-rt-22-dev-wasm32`"
+    );
+    assert_eq!(
+        message("register-assemblyscript"),
+        "no Node.js: there is no `node` on the path; install it with `apt-get install nodejs npm`"
+    );
+}
+
+#[test]
+fn without_a_tool_the_error_has_the_line_that_installs_it() {
+    let tools = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "--ignored", "child_without_compilers"])
+        .env("PATH", tools.path())
+        .env_remove("WASI_SDK_PATH")
+        .output()
+        .expect("this test starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]

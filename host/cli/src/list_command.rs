@@ -80,7 +80,7 @@ fn bundled(folder: &Path) -> Result<Vec<Bundled>, Failure> {
     let mut plugins = Vec::new();
     for entry in fs::read_dir(folder).map_err(failure)? {
         let path = entry.map_err(failure)?.path();
-        let Some(name) = path.file_name().filter(|_| path.join("Cargo.toml").is_file()) else { continue };
+        let Some(name) = path.file_name().filter(|_| path.join("README.md").is_file()) else { continue };
         let name = name.to_string_lossy().into_owned();
         let readme = fs::read_to_string(path.join("README.md")).unwrap_or_default();
         plugins.push(Bundled { name: on_one_line(&name), summary: on_one_line(&first_sentence(&readme)) });

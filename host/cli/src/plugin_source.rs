@@ -47,12 +47,12 @@ pub fn load(
 ) -> Result<Loaded, Failure> {
     let path = environment.path(given);
     let wasm = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => build(given, source, environment)?,
+        Ok(metadata) if metadata.is_dir() || is_source(&path) => build(given, source, environment)?,
         Ok(_) => path,
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
             return Err(
-                failure.help("give a component (.wasm) or the folder of a plugin; `host list` shows those here")
+                failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here")
             );
         }
     };
@@ -81,7 +81,19 @@ pub fn load(
     Ok(Loaded { plugin, reference, properties, given: given.to_owned(), limits: config.limits, wasm, seconds })
 }
 
-/// Builds the plugin in a folder and returns the component's path. The steps are told as they begin.
+/// Whether a file is something that a component is made of: text, the source of a language, or a core module.
+fn is_source(path: &Path) -> bool {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("wasm") | None => {
+            let mut head = [0; 8];
+            let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+            read.is_ok() && head == *b"\0asm\x01\0\0\0"
+        }
+        Some(extension) => host_build::EXTENSIONS.contains(&extension),
+    }
+}
+
+/// Builds the plugin in a folder or file and returns the component's path. The steps are told as they begin.
 ///
 /// # Errors
 ///
@@ -95,7 +107,7 @@ pub fn build(given: &Path, source: SourceArguments, environment: &mut Environmen
         }
     };
     let built = host_build::build(&folder, &options, &mut report).map_err(|error| match error {
-        BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder {}", given.display())),
+        BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder or file {}", given.display())),
         error => Failure::plugin(format_args!("cannot build {}: {error}", given.display())),
     })?;
     Ok(built.wasm)

@@ -6,9 +6,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use super::cargo;
+use super::toolchain::{System, TARGET, has_core};
 use crate::tool::{finish, tool};
-use crate::toolchain::{System, TARGET, has_core};
-use crate::{BuildError, Options, cargo};
+use crate::{BuildError, Options};
 
 /// Raised when the recipe below changes, so that old libraries are left alone.
 const RECIPE: u32 = 2;
@@ -44,19 +45,10 @@ pub(crate) fn get(system: &System, options: &Options, say: &mut dyn FnMut(&str))
 
 /// Where the sysroot of this compiler is, or will be.
 fn place(system: &System, options: &Options) -> Result<PathBuf, BuildError> {
-    let cache = match &options.cache {
-        Some(cache) => cache.clone(),
-        None => default_cache().ok_or(BuildError::NoCache)?,
-    };
+    let cache = options.cache()?;
     let release = system.version_line("release").unwrap_or("unknown");
     let digest = blake3::hash(system.version.as_bytes()).to_hex();
     Ok(cache.join(format!("sysroot-{release}-{}-{RECIPE}", &digest[..12])))
-}
-
-fn default_cache() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("host"))
 }
 
 fn library(sysroot: &Path) -> PathBuf {

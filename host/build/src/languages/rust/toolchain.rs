@@ -4,13 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install;
-use crate::sysroot;
+use super::sysroot;
+use crate::install::apt;
 use crate::tool::{Output, finish, on_path, tool};
 use crate::{BuildError, Options, ToolchainKind};
 
 /// What guests are compiled for: no operating system, no imports.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Compiler, cargo, library sources and linker, as Debian calls them.
+pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
 /// A compiler that can compile guests.
 pub(crate) struct Toolchain {
@@ -23,6 +26,14 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
+    /// Which compiler it is, and where it was found.
+    pub fn found(&self) -> String {
+        match &self.rustc {
+            None => "the active rustc".to_owned(),
+            Some(rustc) => format!("{} with a library of its own", rustc.display()),
+        }
+    }
+
     /// Cargo with this compiler, to run in a folder.
     pub fn cargo(&self, folder: &Path) -> Command {
         let mut cargo = tool("cargo", folder);
@@ -133,7 +144,10 @@ fn system(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Result<System,
     if !options.install {
         return Ok(Err(format!("{missing} (installing is switched off)")));
     }
-    match install::install(say)? {
+    // A cargo that is there is left alone: the distribution's would conflict with, or hide behind, it.
+    let packages: Vec<&str> =
+        PACKAGES.into_iter().filter(|package| *package != "cargo-web" || on_path(&["cargo"]).is_none()).collect();
+    match apt::install(&packages, "a Rust compiler for WebAssembly (once, about 110 MB)", say)? {
         Ok(()) => Ok(System::detect()),
         Err(reason) => Ok(Err(format!("{missing}, and {reason}"))),
     }

@@ -7,9 +7,9 @@ use std::thread;
 
 use serde::Deserialize;
 
+use super::package::{Package, Target};
+use super::toolchain::{TARGET, Toolchain};
 use crate::BuildError;
-use crate::package::{Package, Target};
-use crate::toolchain::{TARGET, Toolchain};
 
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;

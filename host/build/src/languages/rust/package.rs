@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::toolchain::Toolchain;
 use crate::BuildError;
 use crate::tool::finish;
-use crate::toolchain::Toolchain;
 
 /// A package that can become a plugin.
 pub(crate) struct Package {
@@ -15,18 +15,6 @@ pub(crate) struct Package {
     pub manifest: PathBuf,
     pub workspace_root: PathBuf,
     pub target_directory: PathBuf,
-}
-
-/// The folder as an absolute path, with a manifest in it.
-pub(crate) fn folder(folder: &Path) -> Result<PathBuf, BuildError> {
-    let absolute = match folder.canonicalize() {
-        Ok(absolute) if absolute.is_dir() => absolute,
-        _ => return Err(BuildError::NoFolder { folder: folder.to_owned() }),
-    };
-    match absolute.join("Cargo.toml").is_file() {
-        true => Ok(absolute),
-        false => Err(BuildError::NoManifest { folder: folder.to_owned() }),
-    }
 }
 
 /// Asks cargo about the package in a folder, without resolving dependencies.

@@ -1,0 +1,114 @@
+//! The table of toolchains. Each row has a file of its own, which knows how to find, install and drive one.
+
+mod assemblyscript;
+mod c;
+mod command;
+pub(crate) mod rust;
+mod text;
+
+use std::path::PathBuf;
+
+use crate::source::Source;
+use crate::{BuildError, Options};
+
+/// Told each step as it begins.
+pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
+
+/// A way to make a plugin of sources.
+pub struct Toolchain {
+    /// How the toolchain is called in `host.toml` and in reports.
+    pub name: &'static str,
+    /// The language, for people.
+    pub language: &'static str,
+    /// What a folder has that this toolchain builds.
+    pub detected_by: &'static str,
+    /// What is needed, and how to install it.
+    pub needs: &'static str,
+    pub(crate) recognises: fn(&Source) -> bool,
+    pub(crate) build: fn(&Job<'_>, Say<'_>) -> Result<Made, BuildError>,
+}
+
+impl std::fmt::Debug for Toolchain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The rows in the order in which they are tried: the ones that are recognised by a file made for them come first.
+pub const TOOLCHAINS: &[Toolchain] = &[command::ROW, rust::ROW, assemblyscript::ROW, c::ROW, text::ROW];
+
+/// What is to be built, and how.
+pub(crate) struct Job<'a> {
+    pub source: &'a Source,
+    pub options: &'a Options,
+}
+
+/// A component that is there now.
+pub(crate) struct Made {
+    pub wasm: PathBuf,
+    pub name: String,
+    pub rebuilt: bool,
+    /// Which tool made it, and where it was found.
+    pub tool: String,
+}
+
+/// The toolchain that the manifest names, or the first that recognises the sources.
+pub(crate) fn choose(source: &Source) -> Result<&'static Toolchain, BuildError> {
+    if let Some(name) = &source.manifest.build.toolchain {
+        let row = TOOLCHAINS.iter().find(|row| row.name == name);
+        return row.ok_or_else(|| BuildError::UnknownToolchain {
+            name: name.clone(),
+            known: TOOLCHAINS.iter().map(|row| row.name).collect::<Vec<_>>().join(", "),
+        });
+    }
+    TOOLCHAINS.iter().find(|row| (row.recognises)(source)).ok_or_else(|| {
+        let path = source.folder.join(source.file.as_deref().unwrap_or(std::path::Path::new("")));
+        let rows = TOOLCHAINS.iter().skip(1).map(|row| format!("{} ({})", row.detected_by, row.language));
+        BuildError::NotRecognised { path, wanted: rows.collect::<Vec<_>>().join(", ") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(files: &[(&str, &str)]) -> Result<&'static str, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+            std::fs::write(path, content).expect("a new file");
+        }
+        let source = Source::open(folder.path()).map_err(|error| error.to_string())?;
+        choose(&source).map(|row| row.name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn toolchains_are_detected_by_their_files() {
+        let assemblyscript = r#"{"devDependencies": {"assemblyscript": "1"}}"#;
+        for (files, expected) in [
+            (&[("Cargo.toml", ""), ("src/lib.rs", "")][..], "rust"),
+            (&[("register.c", ""), ("json.h", ""), ("README.md", "")], "c"),
+            (&[("package.json", assemblyscript), ("assembly/index.ts", "")], "assemblyscript"),
+            (&[("register.wat", "")], "text"),
+            (&[("host.toml", "[build]\ncommand = \"make\"\noutput = \"p.wasm\""), ("p.c", "")], "command"),
+            (&[("host.toml", "[build]\ntoolchain = \"text\""), ("p.c", ""), ("p.wat", "")], "text"),
+        ] {
+            assert_eq!(chosen(files).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn what_no_toolchain_recognises_is_refused() {
+        let message = chosen(&[("notes.txt", "")]).expect_err("nothing to build");
+        assert!(message.contains("Cargo.toml (Rust)") && message.contains("*.c (C)"), "{message}");
+        let message = chosen(&[("host.toml", "[build]\ntoolchain = \"algol\"")]).expect_err("unknown");
+        assert!(message.contains("algol") && message.contains("assemblyscript"), "{message}");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<&str> = TOOLCHAINS.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), TOOLCHAINS.len());
+    }
+}

@@ -1,0 +1,69 @@
+//! AssemblyScript: its compiler from npm, and exports by their plain names.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Job, Made, Say, Toolchain};
+use crate::install::npm;
+use crate::source::Source;
+use crate::tool::finish;
+use crate::{BuildError, update};
+
+pub(super) const ROW: Toolchain = Toolchain {
+    name: "assemblyscript",
+    language: "AssemblyScript",
+    detected_by: "package.json with assemblyscript, or asconfig.json",
+    needs: "node, and npm install assemblyscript",
+    recognises,
+    build,
+};
+
+/// The compiler that the host installs.
+const COMPILER: npm::Package = npm::Package { name: "assemblyscript", version: "0.28.20", program: "asc" };
+
+const HINT: &str = "the entry file must export the functions of wit/protocol.wit, such as handleMessage";
+
+fn recognises(source: &Source) -> bool {
+    let depends = || source.text("package.json").is_some_and(|text| text.contains("\"assemblyscript\""));
+    source.has("asconfig.json") || depends()
+}
+
+fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
+    let source = job.source;
+    let main = main(source)?;
+    let asc = npm::find(job, &COMPILER, say)?;
+    update::unless_current(job, ROW.name, &asc, HINT, say, |work, say| {
+        say(&format!("compiling {} with {}", source.name, asc.found));
+        let core = work.join("core.wasm");
+        let mut command = asc.command(&source.folder);
+        command.arg(main);
+        // `minimal` collects garbage when it is asked to, and not while a handler runs.
+        command.args(["-O3", "--runtime", "minimal", "--use", abort(source), "--outFile"]).arg(&core);
+        let output = finish(command)?;
+        if !output.success {
+            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
+        }
+        output.stderr.lines().for_each(say);
+        fs::read(&core).map_err(BuildError::io("read", &core))
+    })
+}
+
+/// What a failed assertion calls: by default an import, which no host has. The plugin's own function if it has one
+/// where `host new` puts it, else nothing but a trap.
+fn abort(source: &Source) -> &'static str {
+    match source.text("assembly/abi.ts") {
+        Some(text) if text.contains("function abort(") => "abort=assembly/abi/abort",
+        _ => "abort=",
+    }
+}
+
+fn main(source: &Source) -> Result<PathBuf, BuildError> {
+    if let Some(main) = &source.manifest.build.main {
+        return Ok(main.clone());
+    }
+    let usual = "assembly/index.ts";
+    match source.has(usual) {
+        true => Ok(PathBuf::from(usual)),
+        false => Err(BuildError::NoMain { folder: source.folder.clone(), what: format!("there is no {usual}") }),
+    }
+}

@@ -1,0 +1,33 @@
+//! Rust: cargo for `wasm32-unknown-unknown`.
+
+mod cargo;
+mod package;
+mod sysroot;
+mod toolchain;
+
+use super::{Job, Made, Say, Toolchain};
+use crate::{BuildError, update};
+
+pub(crate) use toolchain::PACKAGES;
+
+pub(super) const ROW: Toolchain = Toolchain {
+    name: "rust",
+    language: "Rust",
+    detected_by: "Cargo.toml",
+    needs: "rustup target add wasm32-unknown-unknown, or on Debian apt-get install rustc-web cargo-web rust-web-src lld-22",
+    recognises: |source| source.has("Cargo.toml"),
+    build,
+};
+
+const HINT: &str = "does it call `guest_sdk::export!`?";
+
+/// Cargo knows whether something changed, so it is always asked.
+fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
+    let folder = &job.source.folder;
+    let toolchain = toolchain::find(folder, job.options, say)?;
+    let package = package::read(folder, &toolchain)?;
+    let core = cargo::build(&package, &toolchain, say)?;
+    let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
+    let rebuilt = update::from_core(&core, &wasm, &package.name, HINT)?;
+    Ok(Made { wasm, name: package.name, rebuilt, tool: toolchain.found() })
+}

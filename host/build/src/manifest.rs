@@ -1,0 +1,84 @@
+//! `host.toml`: what a folder says about its build, where detection would be wrong or is not enough.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::BuildError;
+
+/// The file's name.
+pub(crate) const MANIFEST: &str = "host.toml";
+
+/// The manifest of a folder; without a file, nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// How to build.
+    #[serde(default)]
+    pub build: Build,
+}
+
+/// The table `[build]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Build {
+    /// Which toolchain of the table to use.
+    pub toolchain: Option<String>,
+    /// The file where the program begins, for the toolchains that want to know.
+    pub main: Option<PathBuf>,
+    /// A command that makes the module or component; run by `sh` in the folder.
+    pub command: Option<String>,
+    /// What the command makes, from the folder on.
+    pub output: Option<PathBuf>,
+}
+
+impl Build {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Manifest {
+    /// Reads the manifest of a folder.
+    pub fn read(folder: &Path) -> Result<Self, BuildError> {
+        let path = folder.join(MANIFEST);
+        if !path.is_file() {
+            return Ok(Self::default());
+        }
+        let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
+        let wrong = |what: String| BuildError::BadManifest { path: path.clone(), what };
+        let manifest: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let build = &manifest.build;
+        if build.command.is_some() != build.output.is_some() {
+            return Err(wrong("`command` and `output` in [build] belong together".to_owned()));
+        }
+        if build.command.is_some() && (build.toolchain.is_some() || build.main.is_some()) {
+            return Err(wrong("[build] has a `command`, and then neither `toolchain` nor `main`".to_owned()));
+        }
+        Ok(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Manifest, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join(MANIFEST), text).expect("a new file");
+        Manifest::read(folder.path()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_said_must_fit_together() {
+        assert!(read("").is_ok_and(|manifest| manifest.build.is_empty()));
+        assert!(read("[build]\ncommand = \"make\"\noutput = \"p.wasm\"\n").is_ok());
+        let wrong = ["[build]\ncommand = \"make\"\n", "[build]\ntool = \"c\"\n", "build = 3\n"];
+        for (text, word) in wrong.iter().zip(["belong together", "unknown field `tool`", "build = 3"]) {
+            let message = read(text).expect_err("refused");
+            assert!(message.contains(word) && message.contains(MANIFEST), "{message}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What is to be built: a folder, or one file of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::BuildError;
+use crate::manifest::Manifest;
+
+/// Files of one plugin at most; a folder with more is no plugin, but a home directory by mistake.
+const FILES_MAX: usize = 5_000;
+
+/// Folders that hold what tools make or fetch, and not what people write.
+const SKIPPED: [&str; 7] = ["target", "node_modules", "out", "dist", "zig-out", "__pycache__", "venv"];
+
+/// The sources of a plugin.
+pub(crate) struct Source {
+    /// Absolute.
+    pub folder: PathBuf,
+    /// The file that the user named, if it was one; from the folder on.
+    pub file: Option<PathBuf>,
+    /// What the component is called: the folder, or the file without its extension.
+    pub name: String,
+    /// `host.toml`, if it is there and the folder was named.
+    pub manifest: Manifest,
+    /// All files that can matter, from the folder on.
+    files: BTreeSet<PathBuf>,
+}
+
+impl Source {
+    /// Looks at a path.
+    pub fn open(path: &Path) -> Result<Self, BuildError> {
+        let missing = || BuildError::NoFolder { folder: path.to_owned() };
+        let absolute = path.canonicalize().map_err(|_| missing())?;
+        if absolute.is_dir() {
+            let name = absolute.file_name().map_or("plugin".to_owned(), |name| name.to_string_lossy().into_owned());
+            let manifest = Manifest::read(&absolute)?;
+            // Cargo knows better than a list of files what a package is made of, and a crate can be large.
+            let files = if absolute.join("Cargo.toml").is_file() && manifest.build.is_empty() {
+                BTreeSet::from([PathBuf::from("Cargo.toml")])
+            } else {
+                let mut files = BTreeSet::new();
+                walk(&absolute, Path::new(""), &mut files)?;
+                files
+            };
+            return Ok(Self { folder: absolute, file: None, name, manifest, files });
+        }
+        let folder = absolute.parent().ok_or_else(missing)?.to_owned();
+        let file = PathBuf::from(absolute.file_name().ok_or_else(missing)?);
+        let name = file.file_stem().map_or("plugin".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let files = BTreeSet::from([file.clone()]);
+        Ok(Self { folder, file: Some(file), name, manifest: Manifest::default(), files })
+    }
+
+    /// Whether a file is there; the path begins at the folder.
+    pub fn has(&self, file: &str) -> bool {
+        self.files.contains(Path::new(file))
+    }
+
+    /// The files with one of these extensions, sorted, from the folder on.
+    pub fn with_extension(&self, extensions: &[&str]) -> Vec<&Path> {
+        let fits = |file: &&PathBuf| {
+            file.extension().and_then(|extension| extension.to_str()).is_some_and(|e| extensions.contains(&e))
+        };
+        self.files.iter().filter(fits).map(PathBuf::as_path).collect()
+    }
+
+    /// The same without those in folders for tests.
+    pub fn sources(&self, extensions: &[&str]) -> Vec<&Path> {
+        let is_test = |file: &Path| {
+            file.components().any(|part| matches!(part.as_os_str().to_str(), Some("test" | "tests" | "__tests__")))
+        };
+        self.with_extension(extensions).into_iter().filter(|file| !is_test(file)).collect()
+    }
+
+    /// The text of a file, if it is there and is text.
+    pub fn text(&self, file: &str) -> Option<String> {
+        if self.has(file) { fs::read_to_string(self.folder.join(file)).ok() } else { None }
+    }
+
+    /// Where the component goes.
+    pub fn output(&self) -> PathBuf {
+        self.folder.join("target/plugins").join(format!("{}.wasm", self.name))
+    }
+
+    /// A folder for what a toolchain makes on the way.
+    pub fn work(&self, toolchain: &str) -> Result<PathBuf, BuildError> {
+        let work = self.folder.join("target/guests").join(toolchain).join(&self.name);
+        fs::create_dir_all(&work).map_err(BuildError::io("create", &work))?;
+        Ok(work)
+    }
+
+    /// A digest of names and contents of all files.
+    pub fn digest(&self) -> Result<blake3::Hash, BuildError> {
+        let mut hasher = blake3::Hasher::new();
+        for file in &self.files {
+            let path = self.folder.join(file);
+            let content = fs::read(&path).map_err(BuildError::io("read", &path))?;
+            hasher.update(file.as_os_str().as_encoded_bytes()).update(&[0]);
+            hasher.update(blake3::hash(&content).as_bytes());
+        }
+        Ok(hasher.finalize())
+    }
+}
+
+/// Adds the files below a folder, those left out that are hidden or made by tools.
+fn walk(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), BuildError> {
+    let folder = root.join(below);
+    for entry in fs::read_dir(&folder).map_err(BuildError::io("read", &folder))? {
+        let entry = entry.map_err(BuildError::io("read", &folder))?;
+        let name = entry.file_name();
+        let kind = entry.path();
+        if name.as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if kind.is_dir() {
+            // Links are not followed: they can lead round in circles.
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            if !is_link && !name.to_str().is_some_and(|name| SKIPPED.contains(&name)) {
+                walk(root, &below.join(&name), files)?;
+            }
+        } else if kind.is_file() {
+            files.insert(below.join(&name));
+        }
+        if files.len() > FILES_MAX {
+            return Err(BuildError::TooManyFiles { folder: root.to_owned(), limit: FILES_MAX });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Making a component only if what it is made of has changed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::component::{self, componentize};
+use crate::languages::{Job, Made, Say};
+use crate::tool::Tool;
+use crate::{BuildError, ComponentError};
+
+/// Raised when the host drives its toolchains in another way, so that what was made before is made again.
+const RECIPE: u32 = 1;
+
+/// Runs `compile` and makes a component of what it returns, unless sources and tool are those of the component that is there.
+///
+/// `compile` is given a folder to work in, and returns a core module or a component. `hint` says what to do if that is no
+/// plugin.
+pub(crate) fn unless_current(
+    job: &Job<'_>,
+    toolchain: &str,
+    tool: &Tool,
+    hint: &'static str,
+    say: Say<'_>,
+    compile: impl FnOnce(&Path, Say<'_>) -> Result<Vec<u8>, BuildError>,
+) -> Result<Made, BuildError> {
+    let source = job.source;
+    let wasm = source.output();
+    let work = source.work(toolchain)?;
+    // Two builds of one folder would write the same files.
+    let lock_path = work.join("lock");
+    let lock = File::create(&lock_path).map_err(BuildError::io("lock", &lock_path))?;
+    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    let key = blake3::Hasher::new()
+        .update(component::CONTRACT.as_bytes())
+        .update(component::ADAPTER.as_bytes())
+        .update(format!("{} {RECIPE} {toolchain} {}", env!("CARGO_PKG_VERSION"), tool.identity()).as_bytes())
+        .update(source.digest()?.as_bytes())
+        .finalize();
+    let made = |rebuilt| Made { wasm: wasm.clone(), name: source.name.clone(), rebuilt, tool: tool.found.clone() };
+    if is_current(&wasm, key) {
+        return Ok(made(false));
+    }
+    let output = compile(&work, say)?;
+    write_component(&output, &wasm, key, &source.name, hint)?;
+    Ok(made(true))
+}
+
+/// Makes the component of a core module unless it is there; returns whether it was made.
+pub(crate) fn from_core(core: &Path, wasm: &Path, name: &str, hint: &'static str) -> Result<bool, BuildError> {
+    let core = fs::read(core).map_err(BuildError::io("read", core))?;
+    // The stamp says what the component was made from, and by which contract and encoder, and that it is unharmed.
+    let key = blake3::Hasher::new()
+        .update(component::CONTRACT.as_bytes())
+        .update(env!("CARGO_PKG_VERSION").as_bytes())
+        .update(&core)
+        .finalize();
+    if is_current(wasm, key) {
+        return Ok(false);
+    }
+    write_component(&core, wasm, key, name, hint)?;
+    Ok(true)
+}
+
+fn stamp(wasm: &Path) -> PathBuf {
+    wasm.with_extension("stamp")
+}
+
+fn stamp_text(key: blake3::Hash, component: &[u8]) -> String {
+    format!("{key} {}\n", blake3::hash(component))
+}
+
+fn is_current(wasm: &Path, key: blake3::Hash) -> bool {
+    match (fs::read_to_string(stamp(wasm)), fs::read(wasm)) {
+        (Ok(made), Ok(component)) => made == stamp_text(key, &component),
+        _ => false,
+    }
+}
+
+fn write_component(
+    output: &[u8],
+    wasm: &Path,
+    key: blake3::Hash,
+    name: &str,
+    hint: &'static str,
+) -> Result<(), BuildError> {
+    let not_a_plugin = |reason: ComponentError| BuildError::NotAPlugin { name: name.to_owned(), reason, hint };
+    let component = match component::is_component(output) {
+        true => output.to_vec(),
+        false => componentize(output).map_err(not_a_plugin)?,
+    };
+    write(wasm, &component)?;
+    write(&stamp(wasm), stamp_text(key, &component).as_bytes())
+}
+
+/// Writes a file so that nobody ever sees a part of it.
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), BuildError> {
+    let folder = path.parent().expect("an output file lies in a folder");
+    fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
+    // A temporary file is private by default; a component is not.
+    let file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
+    let mut file = file.map_err(BuildError::io("write into", folder))?;
+    file.write_all(content).map_err(BuildError::io("write", path))?;
+    file.persist(path).map_err(|error| BuildError::io("write", path)(error.error))?;
+    Ok(())
+}

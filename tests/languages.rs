@@ -1,0 +1,122 @@
+//! One protocol in many languages: the same states, to the last byte, whatever the guest is written in.
+//!
+//! A language whose toolchain is not installed is skipped, and the output says so; `host build plugins/register-<language>`
+//! installs it.
+
+use std::path::{Path, PathBuf};
+
+use host_build::{BuildError, Options};
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::Lts;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
+use host_search::kernel::{Counts, End, Limits, Report, Search, Unmonitored};
+use host_search::table;
+
+/// The folders with the register, the yardstick first.
+const LANGUAGES: [&str; 3] = ["register", "register-assemblyscript", "register-c"];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
+}
+
+/// Builds a plugin; none if its toolchain is not there, which is said.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn component(name: &str) -> Option<Vec<u8>> {
+    let options = Options { install: name == "register", ..Options::default() };
+    match host_build::build(&folder(name), &options, &mut |_| ()) {
+        Ok(built) => Some(std::fs::read(built.wasm).expect("the component was just built")),
+        Err(error @ BuildError::NoTool { .. }) => {
+            eprintln!("skipped {name}: {error}");
+            None
+        }
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+fn load(component: &[u8], config: SandboxConfig) -> Plugin {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let sandbox = Sandbox::new(config, Some(cache.path().to_owned())).expect("the engine starts");
+    Plugin::load(&sandbox, component).expect("the plugin loads")
+}
+
+fn scenario(parameters: &[(&str, &str)]) -> Scenario {
+    let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario { parameters, ..Scenario::new(3) }
+}
+
+/// What a run found: end, counts, violated properties and the encodings of all local states, sorted by content.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    end: End,
+    counts: Counts,
+    violated: Vec<String>,
+    local_states: Vec<Fingerprint>,
+}
+
+fn run(plugin: &Plugin, scenario: &Scenario, algo: &str) -> Result<Outcome, String> {
+    let lts = Lts::new(plugin, scenario.clone()).map_err(|error| error.to_string())?;
+    let mut stepper = Stepper::new(&lts).map_err(|error| error.to_string())?;
+    let starts = start::initial(&mut stepper).map_err(|error| error.to_string())?;
+    let limits = Limits { states: Some(200_000), ..Limits::default() };
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
+    let strategy = table::find(algo).expect("a strategy");
+    let report: Report = (strategy.run)(&search).map_err(|error| error.to_string())?;
+    let states = report.system_states.iter().flatten().flatten();
+    let mut local_states: Vec<Fingerprint> = states.map(|id| lts.state(*id).fingerprint).collect();
+    local_states.sort_unstable();
+    local_states.dedup();
+    let violated = report.violations.iter().map(|found| format!("{:?} at {:?}", found.judgement, found.node)).collect();
+    Ok(Outcome { end: report.end, counts: report.counts, violated, local_states })
+}
+
+/// The yardstick has counts of its own, which native exploration confirms in plugins/register; here the others are compared with
+/// it. Fingerprints are hashes of the encodings, so equal ones mean equal bytes.
+#[test]
+fn every_language_reaches_the_same_states_and_finds_the_same_bugs() {
+    let cases: [(&[(&str, &str)], &str); 3] = [
+        (&[("reads", "1")], "bdfs"),
+        (&[("bug", "no-write-back")], "lmc"),
+        (&[("bug", "one-ack"), ("reads", "0")], "bdfs"),
+    ];
+    let yardstick = load(&component(LANGUAGES[0]).expect("Rust is there"), SandboxConfig::default());
+    let expected: Vec<Outcome> = cases
+        .iter()
+        .map(|(parameters, algo)| run(&yardstick, &scenario(parameters), algo).expect("the yardstick runs"))
+        .collect();
+    assert!(expected[0].violated.is_empty() && expected[0].local_states.len() > 10, "{:?}", expected[0]);
+    assert!(expected[1..].iter().all(|outcome| !outcome.violated.is_empty()));
+    for name in &LANGUAGES[1..] {
+        let Some(component) = component(name) else { continue };
+        let plugin = load(&component, SandboxConfig::default());
+        for ((parameters, algo), expected) in cases.iter().zip(&expected) {
+            let outcome = run(&plugin, &scenario(parameters), algo).expect("the plugin runs");
+            assert_eq!(&outcome, expected, "{name} {parameters:?} {algo}");
+        }
+    }
+}
+
+/// AssemblyScript keeps its variables, and the roots of its allocator, in globals. A snapshot without them mixes up states.
+#[test]
+fn snapshots_without_globals_are_noticed() {
+    let Some(component) = component("register-assemblyscript") else { return };
+    let parameters = scenario(&[("reads", "1")]);
+    let sound = run(&load(&component, SandboxConfig::default()), &parameters, "bdfs");
+    let sabotage = SandboxConfig { sabotage: Sabotage::SkipGlobals, ..SandboxConfig::default() };
+    let unsound = run(&load(&component, sabotage), &parameters, "bdfs");
+    assert!(sound.is_ok());
+    assert_ne!(sound, unsound);
+}
+
+/// The whole memory is compared with what was tracked, at every capture.
+#[test]
+fn tracking_misses_no_write_in_any_language() {
+    for name in LANGUAGES {
+        let Some(component) = component(name) else { continue };
+        let config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
+        let outcome = run(&load(&component, config), &scenario(&[("reads", "1")]), "lmc").expect("the plugin runs");
+        assert_eq!(outcome.end, End::SpaceExhausted, "{name}");
+    }
+}
