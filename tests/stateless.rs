@@ -11,6 +11,7 @@ use host_model::toy::{Toy, ToyState, ToyTrigger};
 use host_search::account::DEPTH_DEFAULT;
 use host_search::cursor::Cursor;
 use host_search::dpor::{self, Races};
+use host_search::dpor_ds;
 use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
 use host_tests::reference;
 
@@ -97,6 +98,29 @@ fn dpor_explores_each_happens_before_once() {
         most = most.max(expected.maximal);
     });
     assert!(most > 100 && violated > 100, "at most {most} executions, {violated} violations: the test says little");
+}
+
+/// Every happens-before is explored at least once, and what was explored before is counted as redundant.
+#[test]
+fn dpor_ds_explores_each_happens_before() {
+    let (mut repeated, mut violated) = (0, 0);
+    for_random_systems(None, |seed, toy, expected| {
+        let budget = Limits { states: Some(20_000), ..Limits::default() };
+        let ran = run(&unconstrained(toy), budget, dpor_ds::run);
+        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        if ran.report.end == End::StateBound {
+            return; // Too many repetitions.
+        }
+        let (executions, redundant) = (ran.report.counts.executions, ran.report.counts.redundant);
+        let distinct = executions.zip(redundant).map(|(all, redundant)| all - redundant);
+        assert_eq!(distinct, Some(expected.maximal), "seed {seed}");
+        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        repeated += u32::from(redundant > Some(0));
+        let ran = run(toy, Limits::default(), dpor_ds::run);
+        assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}");
+        violated += u32::from(ran.violated.is_some());
+    });
+    assert!(repeated > 100 && violated > 100, "{repeated} with repetitions, {violated} violations: it says little");
 }
 
 /// A bound on local events is one on what a node can do, so all of that holds under it, too.

@@ -123,6 +123,16 @@ impl<'s, 'l> Account<'s, 'l> {
         self.cut.local_events |= cut.local_events;
     }
 
+    /// Whether a trigger that is possible has as many outcomes as this step needs.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn has_outcome(&mut self, step: Step) -> Result<bool, SearchError> {
+        let row = self.stepper.step(self.execution.local(step.node), step.trigger)?;
+        Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
+    }
+
     /// Counts an execution in which nothing more can happen; returns the end if it is the last one allowed.
     pub fn count_execution(&mut self) -> Option<End> {
         self.executions += 1;

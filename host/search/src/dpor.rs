@@ -137,7 +137,7 @@ impl<'s> Run<'s, '_> {
         for node in 0..self.account.search.lts.scenario().nodes {
             let Account { execution, stepper, .. } = &mut self.account;
             found.clear();
-            execution.races(stepper, node, |index, trigger| found.push((index, trigger)));
+            execution.races(stepper, node, |race| found.push((race.event, race.trigger)));
             if self.races == Races::Executed {
                 let events = execution.chain(node).iter().map(|index| &execution.events()[*index as usize]);
                 let executed: BTreeSet<Trigger> = events.map(|event| event.step.trigger).collect();

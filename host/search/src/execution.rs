@@ -38,6 +38,17 @@ pub struct Event {
     pub position: u32,
 }
 
+/// An event and a trigger that could come instead of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Race {
+    /// Index of the event.
+    pub event: usize,
+    /// Possible at the node of the event once all that does not happen after the event came before.
+    pub trigger: Trigger,
+    /// The event that sends the message of the trigger; none for a local event, and for a message of the start.
+    sender: Option<u32>,
+}
+
 /// All copies of one message.
 #[derive(Clone, Debug, Default)]
 struct Channel {
@@ -95,6 +106,23 @@ impl Execution {
     /// The events in order.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Of the events after that of a race, those that must happen before its trigger.
+    pub fn before(&self, race: &Race) -> impl Iterator<Item = Step> {
+        let end = race.sender.map_or(0, |sender| sender as usize + 1);
+        let needed = (race.event + 1..end).filter(move |index| self.happens_after(end - 1, *index));
+        needed.map(|index| self.events[index].step)
+    }
+
+    /// The local state of a node after all events.
+    pub fn local(&self, node: NodeId) -> LocalStateId {
+        self.locals[node as usize]
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> NodeId {
+        self.locals.len() as NodeId
     }
 
     /// The events of a node in order, as indices.
@@ -243,15 +271,14 @@ impl Execution {
         cut
     }
 
-    /// The races of the events of a node: calls `found` with the index of an event and each trigger that could come
-    /// instead of it, once all that does not happen after the event came before. The trigger of the event itself is
+    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does not happen after the event came before. The trigger of the event itself is
     /// among them, since it can have other outcomes.
     ///
     /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
     /// message can be delivered unless its sending happens after the event. Of these triggers, one that is possible
     /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
     /// come next.
-    pub fn races(&self, stepper: &mut Stepper<'_>, node: NodeId, mut found: impl FnMut(usize, Trigger)) {
+    pub fn races(&self, stepper: &mut Stepper<'_>, node: NodeId, mut found: impl FnMut(Race)) {
         let inbox = &self.inboxes[node as usize];
         let mut delivered: Vec<usize> =
             inbox.iter().map(|message| self.channels[message.0 as usize].delivered).collect();
@@ -282,7 +309,8 @@ impl Execution {
                     && self.fits(last, sender)
                     && (is_looked_at(trigger) || is_stuck || !self.fits(own, sender))
                 {
-                    found(own as usize, trigger);
+                    let sender = (sender != START).then_some(sender);
+                    found(Race { event: own as usize, trigger, sender });
                 }
             }
             if may_happen(local_events) && self.fits(last, START) {
@@ -291,7 +319,7 @@ impl Execution {
                 for local in &stepper.state(event.before).local_events {
                     let trigger = Trigger::local(*local);
                     if is_looked_at(trigger) || !is_possible_after || !after.local_events.contains(local) {
-                        found(own as usize, trigger);
+                        found(Race { event: own as usize, trigger, sender: None });
                     }
                 }
             }

@@ -10,6 +10,7 @@ pub mod consequence;
 pub mod cursor;
 pub mod cuts;
 pub mod dpor;
+pub mod dpor_ds;
 pub mod execution;
 pub mod kernel;
 pub mod ledger;

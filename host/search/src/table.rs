@@ -1,7 +1,7 @@
 //! The table of strategies: command-line help, documentation and agreement tests come from it.
 
 use crate::kernel::{Limits, Report, Search, SearchError};
-use crate::{bdfs, consequence, dpor, lmc, unfold, walk};
+use crate::{bdfs, consequence, dpor, dpor_ds, lmc, unfold, walk};
 
 /// A bound, or another option of the search, that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +131,16 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         run: dpor::run,
+    },
+    Strategy {
+        name: "dpor-ds",
+        aliases: &[],
+        summary: "dynamic partial-order reduction for distributed systems (DPOR-DS) on the last path; repeats executions",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        run: dpor_ds::run,
     },
     Strategy {
         name: "walk",
