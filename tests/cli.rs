@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `faults` | guests that misbehave |
+//! | `scenarios` | scenarios in files, and `host test` |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 
 mod bad_input;
 mod faults;
 mod results;
+mod scenarios;
 mod traces;
 
 use std::collections::BTreeMap;

@@ -10,6 +10,7 @@ use host_search::table::{self, STRATEGIES, Strategy};
 use host_search::weights::Weights;
 
 use crate::exit;
+use crate::expectation::Expectation;
 use crate::limits::{self, LimitArguments};
 use crate::plugin_source::NODES_MAX;
 use crate::units;
@@ -44,7 +45,7 @@ fn long_overview() -> String {
 pub enum Command {
     /// Explore the states of a protocol and check its properties
     #[command(after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Build the plugin in a folder and print where it is
     ///
     /// Finds a Rust toolchain for WebAssembly or installs one, and says what it does. Does next to nothing if nothing
@@ -57,6 +58,13 @@ pub enum Command {
     /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
     #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
     Replay(ReplayArguments),
+    /// Run the scenarios and saved traces of a folder and compare with what they expect
+    ///
+    /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
+    /// paths; and files that are named. A scenario passes if what it expects comes out, or, if it expects nothing, if
+    /// nothing is violated. A trace passes if it replays and shows what it recorded. The exit code is 0 or 1.
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(TestArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
 }
@@ -64,11 +72,16 @@ pub enum Command {
 const RUN_EXAMPLES: &str = "Examples:\n  \
     host run plugins/paxos --algo bdfs --set proposers=2 --depth 12 --time 60s\n  \
     host run paxos.wasm --nodes 5 --json --require-complete\n  \
+    host run plugins/paxos/scenarios/one-proposal.toml --algo unfold\n  \
     host run plugins/paxos --prefix live.json --out found";
 
 fn run_long_help() -> String {
     format!("{RUN_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
 }
+
+const TEST_EXAMPLES: &str = "Examples:\n  \
+    host test plugins\n  \
+    host test plugins/paxos out --junit results.xml";
 
 const REPLAY_EXAMPLES: &str = "Examples:\n  \
     host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
@@ -92,9 +105,12 @@ pub struct SourceArguments {
 /// `host run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A component, or the folder of a plugin, which is built first
+    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
     #[arg(value_name = "PLUGIN")]
     pub plugin: PathBuf,
+    /// What should come out, where the plugin was given by a scenario
+    #[arg(skip)]
+    pub expect: Option<Expectation>,
 
     /// The strategy; `lmc` is short for lmc-opt
     #[arg(long, value_name = "NAME", default_value = "lmc", value_parser = strategies(), help_heading = "What to explore")]
@@ -208,6 +224,23 @@ pub struct ReplayArguments {
     #[command(flatten)]
     pub limits: LimitArguments,
     /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host test`.
+#[derive(Debug, Args)]
+pub struct TestArguments {
+    /// Folders with scenarios and traces, or single ones
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
+    #[arg(long, value_name = "PLUGIN")]
+    pub plugin: Option<PathBuf>,
+    /// Write the results as JUnit XML, too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How plugins are loaded.
     #[command(flatten)]
     pub source: SourceArguments,
 }

@@ -6,6 +6,8 @@
 pub enum Exit {
     /// No violation, or an incomplete search that was not required to be complete.
     Ok = 0,
+    /// Something else came out than was expected.
+    Unexpected = 1,
     /// The command line itself is wrong.
     Usage = 2,
     /// A state without a next event where the protocol should go on.
@@ -31,6 +33,7 @@ pub enum Exit {
 /// Every exit code with its meaning, for `--help` and the documentation.
 pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Ok, "no violation (also when a bound ended the search, see --require-complete)"),
+    (Exit::Unexpected, "something else came out than a scenario or a test expects"),
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "deadlock (no strategy of this version looks for one)"),
     (Exit::Safety, "an `always` property is violated"),

@@ -6,10 +6,12 @@
 //! | module | holds |
 //! |---|---|
 //! | `args` | the options and their help |
-//! | `run_command`, `replay_command`, `inspect_command`, `list_command`, `build_command` | one command each |
+//! | `run_command`, `replay_command`, `test_command`, `inspect_command`, `list_command`, `build_command` | one command each |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
 //! | `limits` | what a plugin may use up |
+//! | `scenario_file`, `expectation` | options in a file, and what should come out |
+//! | `junit` | results of tests for other programs |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `monitor` | progress, and the bounds on time and memory |
 //! | `finding` | from what a search found to what is confirmed, told and saved |
@@ -23,9 +25,11 @@ mod build_command;
 mod describe;
 mod environment;
 pub mod exit;
+mod expectation;
 mod failure;
 mod finding;
 mod inspect_command;
+mod junit;
 mod limits;
 mod list_command;
 mod monitor;
@@ -34,13 +38,15 @@ mod replay_command;
 mod report;
 mod run_command;
 mod scenario_choice;
+mod scenario_file;
+mod test_command;
 mod text;
 mod trace_file;
 mod units;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use serde_json::json;
 
 pub use crate::environment::{Environment, default_cache};
@@ -53,7 +59,9 @@ use crate::failure::Failure;
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = arguments.first().map_or_else(|| "host".to_owned(), |name| name.to_string_lossy().into_owned());
-    let parsed = match Arguments::try_parse_from(arguments) {
+    let parsed = Arguments::command().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (parsed, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(message) => return explain(&message, environment).code(),
     };
@@ -62,13 +70,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Inspect(arguments) => arguments.json,
         Command::Replay(arguments) => arguments.json,
         Command::List(arguments) => arguments.json,
-        Command::Build(_) => false,
+        Command::Build(_) | Command::Test(_) => false,
     };
     let result = match &parsed.command {
+        Command::Run(run) if scenario_file::is_scenario(&run.plugin) => {
+            let matches = matches.subcommand_matches("run").expect("the command is `run`");
+            scenario_file::merge(run, matches, &arguments, environment).and_then(|(run, origin)| {
+                run_command::run(&run, &program, environment).map_err(|failure| origin.locate(failure))
+            })
+        }
         Command::Run(arguments) => run_command::run(arguments, &program, environment),
         Command::Build(arguments) => build_command::run(arguments, environment),
         Command::Inspect(arguments) => inspect_command::run(arguments, environment),
         Command::Replay(arguments) => replay_command::run(arguments, environment),
+        Command::Test(arguments) => test_command::run(arguments, &program, environment),
         Command::List(arguments) => list_command::run(arguments, environment),
     };
     match result {

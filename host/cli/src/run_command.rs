@@ -43,7 +43,10 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let saved = save(arguments, &loaded, &violations, program, environment);
     let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
     let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, search_seconds, prefix_steps };
-    let result = RunReport::new(&run, &violations, saved);
+    let mut result = RunReport::new(&run, &violations, saved);
+    if let Some(expect) = &arguments.expect {
+        result.compare(expect);
+    }
     environment.print(&if arguments.json { result.json() } else { result.text() })?;
     Ok(result.exit())
 }

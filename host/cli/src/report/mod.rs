@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::args::RunArguments;
 use crate::describe::{self, Describer};
 use crate::exit::Exit;
+use crate::expectation::Expectation;
 use crate::finding::Violation;
 use crate::json_text;
 use crate::monitor::peak_bytes;
@@ -62,6 +63,9 @@ pub struct RunReport {
     memory_peak_bytes: Option<u64>,
     properties: Vec<PropertyReport>,
     violations: Vec<ViolationReport>,
+    /// What a scenario expects and did not come out; none without a scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unmet: Option<Vec<String>>,
     #[serde(skip)]
     exit: Exit,
     /// One phrase that says more than the verdict.
@@ -164,10 +168,22 @@ impl RunReport {
             memory_peak_bytes: peak_bytes(),
             properties: properties(run, result, violations),
             violations: reports,
+            unmet: None,
             exit,
             because,
             guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
         }
+    }
+
+    /// Compares the result with what a scenario expects. A difference is never a success.
+    pub fn compare(&mut self, expect: &Expectation) {
+        let run = serde_json::to_value(&*self).expect("keys are strings, and nothing else can fail in memory");
+        let unmet = expect.unmet(&run);
+        if !unmet.is_empty() && self.exit == Exit::Ok {
+            self.exit = Exit::Unexpected;
+            self.exit_code = self.exit.code();
+        }
+        self.unmet = (*expect != Expectation::default()).then_some(unmet);
     }
 
     /// How the command ends.

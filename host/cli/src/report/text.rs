@@ -13,6 +13,7 @@ impl RunReport {
         sections.push(table("explored", &self.explored()));
         sections.push(table("assumed", &self.assumed_rows()));
         sections.push(self.properties_text());
+        sections.extend(self.unmet.as_ref().map(|unmet| expected(unmet)));
         sections.push(format!("load {:.3} s, search {:.3} s{}\n", self.seconds.load, self.seconds.search, self.peak()));
         sections.extend(self.violations.iter().filter_map(replay));
         sections.join("\n")
@@ -98,6 +99,14 @@ impl RunReport {
             .collect();
         table("properties", &rows)
     }
+}
+
+fn expected(unmet: &[String]) -> String {
+    if unmet.is_empty() {
+        return "expected\n  all of this, as the scenario says\n".to_owned();
+    }
+    let lines: String = unmet.iter().map(|unmet| format!("  {}\n", on_one_line(unmet))).collect();
+    format!("not as the scenario expects\n{lines}")
 }
 
 fn status(status: &str) -> &str {

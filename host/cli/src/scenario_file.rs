@@ -1,0 +1,451 @@
+//! Scenarios in files: what to explore and what is expected to come out, in TOML.
+//!
+//! A scenario is a set of options of `host run` that is kept in a file. Each key stands for an option, and what is said
+//! on the command line counts more. So a new option needs one row in [`KEYS`].
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Parser};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::args::{Arguments, Command, RunArguments};
+use crate::environment::Environment;
+use crate::expectation::{self, Expectation};
+use crate::failure::Failure;
+use crate::limits;
+
+/// Bytes of a scenario file at most.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Text,
+    /// A path, relative to the folder of the file.
+    Path,
+}
+
+/// Keys that stand for one option each: section, name, kind. The option has the name of the key.
+const KEYS: &[(&str, &str, Kind)] = &[
+    ("", "nodes", Kind::Number),
+    ("", "network", Kind::Text),
+    ("", "prefix", Kind::Path),
+    ("strategy", "algo", Kind::Text),
+    ("bounds", "depth", Kind::Number),
+    ("bounds", "local-events", Kind::Number),
+    ("bounds", "states", Kind::Number),
+    ("bounds", "time", Kind::Text),
+    ("bounds", "memory", Kind::Text),
+];
+
+/// Keys with a meaning of their own, in the order in which errors list them.
+const PLUGIN: &str = "plugin";
+const SECTIONS: [&str; 5] = ["parameters", "strategy", "bounds", "limits", "expect"];
+
+/// A scenario as words of a command line.
+#[derive(Debug, Default)]
+pub struct ScenarioFile {
+    /// The plugin's path, from where the program runs.
+    plugin: Option<PathBuf>,
+    /// The name of an option, a key for those that have one, and its value.
+    options: Vec<Given>,
+    /// What should come out.
+    expect: Expectation,
+}
+
+/// One option of a scenario.
+#[derive(Debug)]
+struct Given {
+    option: &'static str,
+    /// The key of `--set` and `--limit`.
+    key: Option<String>,
+    value: OsString,
+    line: usize,
+}
+
+impl Given {
+    /// The option as one word of a command line.
+    fn word(&self) -> OsString {
+        let mut word = OsString::from(format!("--{}=", self.option));
+        if let Some(key) = &self.key {
+            word.push(format!("{key}="));
+        }
+        word.push(&self.value);
+        word
+    }
+}
+
+/// Whether a path is that of a scenario and not of a plugin.
+pub fn is_scenario(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// `host run` with a scenario in place of the plugin: the arguments as if its options stood on the command line, below
+/// those that do. Also says where to look for what is wrong with them.
+///
+/// # Errors
+///
+/// The file cannot be read, or a key or value in it is wrong. The sentence names file, line and key.
+pub fn merge(
+    arguments: &RunArguments,
+    matches: &ArgMatches,
+    words: &[OsString],
+    environment: &Environment<'_>,
+) -> Result<(RunArguments, Origin), Failure> {
+    let path = &arguments.plugin;
+    let file = read(path, environment)?;
+    let is_typed = |option: &Given| {
+        let given = |id: &str| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
+        match (option.option, &option.key) {
+            ("set", Some(key)) => arguments.set.iter().any(|(typed, _)| typed == key),
+            ("limit", Some(key)) => arguments.limits.limit.iter().any(|(typed, _)| typed == key),
+            (name, _) => given(&name.replace('-', "_")),
+        }
+    };
+    let (program, rest) = words.split_at(2.min(words.len()));
+    let added = file.options.iter().filter(|option| !is_typed(option)).map(Given::word);
+    let all: Vec<OsString> = program.iter().cloned().chain(added).chain(rest.iter().cloned()).collect();
+    let parsed = Arguments::try_parse_from(all).map_err(|error| wrong(path, None, &one_line(&error)))?;
+    let Command::Run(mut merged) = parsed.command else { unreachable!("the words begin with `run`") };
+    merged.plugin = file.plugin.clone().map_or_else(|| default_plugin(path, environment), Ok)?;
+    merged.expect = Some(file.expect);
+    Ok((
+        *merged,
+        Origin {
+            path: path.clone(),
+            lines: file.options.into_iter().map(|given| (names(&given), given.line)).collect(),
+        },
+    ))
+}
+
+/// How messages name an option of a scenario.
+fn names(given: &Given) -> Vec<String> {
+    let option =
+        given.key.as_ref().map_or_else(|| format!("--{}", given.option), |key| format!("--{} {key}", given.option));
+    let key = given.key.iter().map(|key| format!("`{key}`"));
+    std::iter::once(option).chain(key).collect()
+}
+
+/// Where the options of a scenario stand, to point there when one of them turns out not to fit.
+pub struct Origin {
+    path: PathBuf,
+    lines: Vec<(Vec<String>, usize)>,
+}
+
+impl Origin {
+    /// Names the file in a failure, and the line if it is about an option that the file gives.
+    pub fn locate(&self, mut failure: Failure) -> Failure {
+        let is_named = |names: &&(Vec<String>, usize)| names.0.iter().any(|name| failure.message.contains(name));
+        let line = self.lines.iter().find(is_named).map(|(_, line)| format!(":{line}")).unwrap_or_default();
+        failure.message = format!("{}{line}: {}", self.path.display(), failure.message);
+        failure
+    }
+}
+
+/// The folder around `scenarios`.
+fn default_plugin(path: &Path, environment: &Environment<'_>) -> Result<PathBuf, Failure> {
+    owner(path, environment).ok_or_else(|| {
+        let failure = wrong(path, None, "it does not say which plugin it is for");
+        failure.help("add `plugin = \"…\"`, a path from the scenario's folder; only in `scenarios` of a plugin it can be left out")
+    })
+}
+
+/// The folder of the plugin that a file in its `scenarios` belongs to.
+pub fn owner(path: &Path, environment: &Environment<'_>) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let absolute = environment.path(folder).canonicalize().ok()?;
+    if absolute.file_name()? != "scenarios" || !absolute.parent()?.join("Cargo.toml").is_file() {
+        return None;
+    }
+    match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => Some(parent.to_owned()),
+        _ if folder.as_os_str().is_empty() => Some(PathBuf::from("..")),
+        _ => Some(PathBuf::from(".")),
+    }
+}
+
+/// Reads a scenario.
+fn read(path: &Path, environment: &Environment<'_>) -> Result<ScenarioFile, Failure> {
+    let cannot_read = |cause: &dyn std::fmt::Display| {
+        Failure::configuration(format_args!("cannot read the scenario {}: {cause}", path.display()))
+    };
+    let absolute = environment.path(path);
+    let metadata = fs::metadata(&absolute).map_err(|error| cannot_read(&error))?;
+    if !metadata.is_file() {
+        return Err(cannot_read(&"it is no file"));
+    }
+    if metadata.len() > BYTES_MAX {
+        return Err(cannot_read(&format_args!("it has {} bytes, more than {BYTES_MAX}", metadata.len())));
+    }
+    let text = fs::read_to_string(&absolute).map_err(|error| cannot_read(&error))?;
+    parse(&text, path)
+}
+
+/// A scenario from its text; `path` is for messages, and for paths in it.
+fn parse(text: &str, path: &Path) -> Result<ScenarioFile, Failure> {
+    let reader = Reader { text, path };
+    let document = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map(|span| reader.line(span.start));
+        wrong(path, line, &format!("this is not TOML: {}", error.message().replace('\n', ", ")))
+    })?;
+    let mut file = ScenarioFile::default();
+    for (key, value) in document.get_ref() {
+        let name: &str = key.get_ref();
+        match name {
+            PLUGIN => file.plugin = Some(reader.path(key, value)?),
+            "parameters" => {
+                for (key, value) in reader.table(key, value)? {
+                    let name: &str = key.get_ref();
+                    if name.is_empty() || name.contains(['=', '\n', '\r']) {
+                        return Err(reader.wrong(key, &format!("{name:?} cannot be the name of a parameter")));
+                    }
+                    reader.push(&mut file, "set", key, Some(name.to_owned()), reader.scalar(key, value)?.into())?;
+                }
+            }
+            "limits" => {
+                for (key, value) in reader.table(key, value)? {
+                    let text = reader.scalar(key, value)?;
+                    limits::value(key.get_ref(), &text).map_err(|why| reader.wrong(key, &why))?;
+                    reader.push(&mut file, "limit", key, Some(key.get_ref().to_string()), text.into())?;
+                }
+            }
+            "expect" => file.expect = reader.expectation(reader.table(key, value)?)?,
+            section if SECTIONS.contains(&section) => {
+                for (key, value) in reader.table(key, value)? {
+                    reader.option(&mut file, section, key, value)?;
+                }
+            }
+            _ => reader.option(&mut file, "", key, value)?,
+        }
+    }
+    Ok(file)
+}
+
+/// A failure about a place in the file.
+fn wrong(path: &Path, line: Option<usize>, what: &str) -> Failure {
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    Failure::configuration(format_args!("{}{line}: {what}", path.display()))
+}
+
+/// What clap says, on one line and without advice about the command line.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines =
+        text.lines().map(str::trim).take_while(|line| !line.starts_with("For more") && !line.starts_with("Usage"));
+    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}
+
+/// The text with its path, to point into.
+struct Reader<'t> {
+    text: &'t str,
+    path: &'t Path,
+}
+
+type Key<'t> = Spanned<std::borrow::Cow<'t, str>>;
+type Value<'t> = Spanned<DeValue<'t>>;
+
+impl<'t> Reader<'t> {
+    /// The line of a byte, counted from 1.
+    fn line(&self, at: usize) -> usize {
+        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    fn wrong(&self, key: &Key<'_>, what: &str) -> Failure {
+        wrong(self.path, Some(self.line(key.span().start)), what)
+    }
+
+    fn table<'v>(&self, key: &Key<'_>, value: &'v Value<'t>) -> Result<&'v DeTable<'t>, Failure> {
+        value.get_ref().as_table().ok_or_else(|| {
+            self.wrong(key, &format!("`{0}` must be a table: [{0}] on a line of its own", key.get_ref()))
+        })
+    }
+
+    fn text(&self, key: &Key<'_>, value: &Value<'_>) -> Result<String, Failure> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        text.ok_or_else(|| self.wrong(key, &format!("`{}` must be a text in quotes", key.get_ref())))
+    }
+
+    /// A text, a whole number, true or false, as it stands on a command line.
+    fn scalar(&self, key: &Key<'_>, value: &Value<'_>) -> Result<String, Failure> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Boolean(value) => Ok(value.to_string()),
+            _ => self.number(key, value).map(|number| number.to_string()).map_err(|_| {
+                self.wrong(key, &format!("`{}` must be a text, a whole number, true or false", key.get_ref()))
+            }),
+        }
+    }
+
+    fn number(&self, key: &Key<'_>, value: &Value<'_>) -> Result<u64, Failure> {
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+        number.ok_or_else(|| self.wrong(key, &format!("`{}` must be a whole number, not less than 0", key.get_ref())))
+    }
+
+    /// A path in the file is relative to the file.
+    fn path(&self, key: &Key<'_>, value: &Value<'_>) -> Result<PathBuf, Failure> {
+        let path = self.text(key, value)?;
+        Ok(self.path.parent().unwrap_or(Path::new("")).join(path))
+    }
+
+    /// A key that stands for an option.
+    fn option(&self, file: &mut ScenarioFile, section: &str, key: &Key<'_>, value: &Value<'_>) -> Result<(), Failure> {
+        let name: &str = key.get_ref();
+        let Some((_, option, kind)) = KEYS.iter().find(|row| (row.0, row.1) == (section, name)) else {
+            return Err(self.unknown(section, key));
+        };
+        let value: OsString = match kind {
+            Kind::Number => self.number(key, value)?.to_string().into(),
+            Kind::Text => self.text(key, value)?.into(),
+            Kind::Path => self.path(key, value)?.into(),
+        };
+        self.push(file, option, key, None, value)
+    }
+
+    /// Adds an option after a look at its value: now the line is known.
+    fn push(
+        &self,
+        file: &mut ScenarioFile,
+        option: &'static str,
+        at: &Key<'_>,
+        key: Option<String>,
+        value: OsString,
+    ) -> Result<(), Failure> {
+        let given = Given { option, key, value, line: self.line(at.span().start) };
+        let words = ["host".into(), "run".into(), "plugin".into(), given.word()];
+        Arguments::try_parse_from(words).map_err(|error| self.wrong(at, &one_line(&error)))?;
+        file.options.push(given);
+        Ok(())
+    }
+
+    fn unknown(&self, section: &str, key: &Key<'_>) -> Failure {
+        let mut known: Vec<&str> = KEYS.iter().filter(|row| row.0 == section).map(|row| row.1).collect();
+        if section.is_empty() {
+            known.insert(0, PLUGIN);
+            known.extend(SECTIONS);
+        }
+        self.unknown_of(section, key, &known)
+    }
+
+    fn unknown_of(&self, section: &str, key: &Key<'_>, known: &[&str]) -> Failure {
+        let place = if section.is_empty() { "a scenario".to_owned() } else { format!("[{section}]") };
+        let failure = self.wrong(key, &format!("{place} has no key `{}` in this version", key.get_ref()));
+        failure.help(format_args!("there are: {}", known.join(", ")))
+    }
+
+    fn expectation(&self, table: &DeTable<'t>) -> Result<Expectation, Failure> {
+        let mut expect = Expectation::default();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            match name {
+                "counts" => {
+                    for (key, value) in self.table(key, value)? {
+                        let name: &str = key.get_ref();
+                        if !expectation::COUNTS.contains(&name) {
+                            return Err(self.unknown_of("expect.counts", key, &expectation::COUNTS));
+                        }
+                        expect.counts.insert(name.to_owned(), self.number(key, value)?);
+                    }
+                }
+                "properties" => {
+                    for (key, value) in self.table(key, value)? {
+                        let status = self.text(key, value)?;
+                        if !expectation::STATUSES.contains(&status.as_str()) {
+                            let known = expectation::STATUSES.join(", ");
+                            return Err(self.wrong(key, &format!("a property is one of {known}, not {status:?}")));
+                        }
+                        expect.properties.insert(key.get_ref().to_string(), status);
+                    }
+                }
+                "result" => {
+                    let result = self.text(key, value)?;
+                    if !expectation::RESULTS.contains(&result.as_str()) {
+                        let known = expectation::RESULTS.join(", ");
+                        return Err(self.wrong(key, &format!("`result` is one of {known}, not {result:?}")));
+                    }
+                    expect.result = Some(result);
+                }
+                "end" => expect.end = Some(self.text(key, value)?),
+                "property" => expect.property = Some(self.text(key, value)?),
+                "fault" => expect.fault = Some(self.text(key, value)?),
+                "length" => expect.length = Some(self.number(key, value)?),
+                "length-max" => expect.length_max = Some(self.number(key, value)?),
+                "depth" => expect.depth = Some(self.number(key, value)?),
+                _ => return Err(self.unknown_of("expect", key, &expectation::KEYS)),
+            }
+        }
+        Ok(expect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let file = parse(text, Path::new("a/scenarios/s.toml")).expect("a scenario");
+        file.options.iter().map(|given| given.word().into_string().expect("text")).collect()
+    }
+
+    #[test]
+    fn keys_stand_for_options() {
+        let text = "nodes = 3\nprefix = \"live.json\"\n[parameters]\nbug = \"none\"\nproposers = 2\nfast = true\n\
+                    [bounds]\ntime = \"5s\"\nlocal-events = 0x10\n[limits]\nfuel = 1_000_000\nmemory = \"64MiB\"\n";
+        let expected = [
+            "--time=5s",
+            "--local-events=16",
+            "--limit=fuel=1000000",
+            "--limit=memory=64MiB",
+            "--nodes=3",
+            "--set=bug=none",
+            "--set=fast=true",
+            "--set=proposers=2",
+            "--prefix=a/scenarios/live.json",
+        ];
+        let mut words = words(text);
+        words.sort_unstable();
+        let mut expected = expected.map(str::to_owned);
+        expected.sort_unstable();
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_file_and_line() {
+        let cases = [
+            ("nodes = \n", 1, "not TOML"),
+            ("\n\nnodes = \"three\"", 3, "`nodes` must be a whole number"),
+            ("nodes = 0", 1, "invalid value '0' for '--nodes"),
+            ("nodes = -1", 1, "`nodes` must be a whole number"),
+            ("nodes = 3\nnodes = 4", 2, "not TOML: duplicate key"),
+            ("network = 3", 1, "`network` must be a text in quotes"),
+            ("network = \"telegraph\"", 1, "possible values: unordered"),
+            ("nods = 3", 1, "a scenario has no key `nods`"),
+            ("[bounds]\ndepth = 3\nwidth = 4", 3, "[bounds] has no key `width`"),
+            ("[bounds]\ntime = \"5\"", 2, "with a unit"),
+            ("[faults]\nresets = 1", 1, "a scenario has no key `faults` in this version"),
+            ("bounds = 3", 1, "`bounds` must be a table"),
+            ("[strategy]\nalgo = \"magic\"", 2, "invalid value 'magic'"),
+            ("[limits]\nmagic = 1", 2, "there is no limit `magic`; there are: fuel"),
+            ("[limits]\nfuel = 1", 2, "must be between"),
+            ("[parameters]\n\"a=b\" = 1", 2, "cannot be the name of a parameter"),
+            ("[parameters]\na = [1]", 2, "`a` must be a text, a whole number, true or false"),
+            ("[parameters]\na = \"1\\n2\"", 2, "KEY=VALUE on one line"),
+            ("[expect]\nresult = \"fine\"", 2, "`result` is one of ok, violation"),
+            ("[expect]\nverdict = \"ok\"", 2, "[expect] has no key `verdict`"),
+            ("[expect.counts]\nstates = 3", 2, "[expect.counts] has no key `states`"),
+            ("[expect.properties]\nagreement = \"maybe\"", 2, "a property is one of holds"),
+        ];
+        for (text, line, words) in cases {
+            let failure = parse(text, Path::new("s.toml")).expect_err(text);
+            let begin = format!("s.toml:{line}: ");
+            assert!(failure.message.starts_with(&begin) && failure.message.contains(words), "{text:?}: {failure:?}");
+        }
+        let failure = parse("[bounds]\ndeep = 3", Path::new("s.toml")).expect_err("no such key");
+        assert_eq!(failure.help.as_deref(), Some("there are: depth, local-events, states, time, memory"));
+    }
+}

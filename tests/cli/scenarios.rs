@@ -1,0 +1,146 @@
+//! Scenarios in files, and `host test`.
+
+use host_sandbox::fixtures;
+use serde_json::json;
+
+use super::{Place, bundled, folder};
+
+/// The scenarios and traces that come with the plugins: what the READMEs derive is what comes out.
+#[test]
+fn the_scenarios_of_the_bundled_plugins_are_as_they_say() {
+    let place = Place::new();
+    let plugins = folder("").to_str().expect("text").to_owned();
+    let ran = place.host(&["test", &plugins, "--junit", "results.xml"]).exits(0);
+    assert!(ran.out.contains("/plugins/paxos/scenarios/one-proposal.toml"), "{ran:?}");
+    assert!(ran.out.contains("/plugins/paxos/scenarios/live-state.json"), "{ran:?}");
+    assert!(ran.out.contains(" passed, 0 failed in "), "{ran:?}");
+    let xml = std::fs::read_to_string(place.path("results.xml")).expect("the results are there");
+    assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("one-proposal.toml\""), "{xml}");
+    assert_eq!(place.list(), ["results.xml"], "traces of expected violations are not kept");
+}
+
+/// A place with ping-pong and a scenario for it. From two fresh nodes ping-pong has 5 global states in a line.
+fn ping_pong(more: &str) -> Place {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    place.put("s.toml", format!("plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n{more}"));
+    place
+}
+
+#[test]
+fn a_scenario_stands_for_options_and_options_stand_above_it() {
+    let place =
+        ping_pong("[bounds]\ndepth = 3\n[expect]\nresult = \"incomplete\"\n[expect.counts]\nglobal_states = 4\n");
+    let ran = place.host(&["run", "s.toml"]).exits(0);
+    assert!(ran.out.contains("bounds      depth 3\n") && ran.out.contains("as the scenario says"), "{ran:?}");
+    let json = place.host(&["run", "s.toml", "--json"]).exits(0).json();
+    assert_eq!((&json["algo"], &json["unmet"]), (&json!("bdfs"), &json!([])));
+    // The option counts, and what the scenario expects is compared all the same.
+    let ran = place.host(&["run", "s.toml", "--depth", "9", "--algo", "unfold"]).exits(1);
+    assert!(ran.out.contains("  algorithm   unfold: ") && ran.out.contains("bounds      depth 9\n"), "{ran:?}");
+    assert!(ran.out.contains("not as the scenario expects\n  the result is ok, expected incomplete\n"), "{ran:?}");
+}
+
+#[test]
+fn parameters_and_limits_of_a_scenario_are_replaced_one_by_one() {
+    let place = Place::new();
+    place.put(
+        "s.toml",
+        format!(
+            "plugin = {:?}\n[parameters]\nproposers = 2\nbug = \"last-response\"\n[limits]\nfuel = 1000000\nitems = 3\n\
+             [strategy]\nalgo = \"bdfs\"\n[bounds]\ndepth = 1\n",
+            bundled("paxos")
+        ),
+    );
+    let json = place.host(&["run", "s.toml", "--set", "bug=none", "--limit", "items=9", "--json"]).exits(0).json();
+    assert_eq!(json["scenario"]["parameters"], json!({ "proposers": "2" }));
+    assert_eq!(json.get("unmet"), None, "it expects nothing");
+}
+
+#[test]
+fn a_violation_has_its_own_exit_code_whatever_is_expected() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps());
+    let scenario = |expect: &str| {
+        let text = format!("plugin = \"guest.wasm\"\nnodes = 1\n[expect]\nresult = \"{expect}\"\n");
+        place.put("s.toml", text);
+        place.host(&["run", "s.toml", "--out", "found"]).exits(14).out.contains("not as the scenario expects")
+    };
+    assert!(scenario("ok"));
+    assert!(!scenario("violation"));
+}
+
+#[test]
+fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
+    let check = |more: &str, words: &[&str]| ping_pong(more).host(&["run", "s.toml"]).exits(151).says(words);
+    check("algo = \"bdfs\"", &["s.toml:5: ", "not TOML", "duplicate key"]);
+    check("seeed = 3", &["s.toml:5: [strategy] has no key `seeed`", "there are: algo"]);
+    check("[bounds]\ntime = \"5\"", &["s.toml:6: ", "with a unit"]);
+    check("[faults]\nresets = 1", &["s.toml:5: a scenario has no key `faults` in this version", "plugin, nodes"]);
+    // What only the plugin or the strategy can tell.
+    let place = ping_pong("");
+    place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n");
+    place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:5: the strategy lmc-opt has no bound `--depth`"]);
+    place.put("s.toml", format!("plugin = {:?}\n[parameters]\ncolour = \"red\"\n", bundled("paxos")));
+    place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:3: paxos has no parameter `colour`"]);
+    place.put("s.toml", "nodes = 3\n");
+    place.host(&["run", "s.toml"]).exits(151).says(&["s.toml: it does not say which plugin", "plugin = "]);
+    place.put("s.toml", "plugin = \"none.wasm\"\n");
+    place.host(&["run", "s.toml"]).exits(150).says(&["none.wasm"]);
+    place.host(&["run", "none.toml"]).exits(151).says(&["cannot read the scenario none.toml"]);
+    let json = place.host(&["run", "none.toml", "--json"]).exits(151).json();
+    assert_eq!(json["result"], "error");
+}
+
+#[test]
+fn tests_that_fail_say_why_and_the_others_run() {
+    let place = ping_pong("[expect]\nresult = \"ok\"\n[expect.counts]\nglobal_states = 5\n");
+    std::fs::create_dir_all(place.path("deep/scenarios")).expect("writable");
+    let scenario = |name: &str, text: &str| {
+        place.put(name, format!("plugin = \"../../guest.wasm\"\nnodes = 2\n{text}"));
+    };
+    scenario("deep/scenarios/count.toml", "[strategy]\nalgo = \"bdfs\"\n[expect.counts]\nglobal_states = 6\n");
+    scenario("deep/scenarios/quiet.toml", "");
+    scenario("deep/scenarios/wrong.toml", "[bounds]\nwidth = 1\n");
+    scenario("deep/not-a-test.toml", "[bounds]\nwidth = 1\n");
+    place.put("traps.wasm", fixtures::traps());
+    place.put("deep/trap.scenario.toml", "plugin = \"../traps.wasm\"\nnodes = 1\n");
+    place.host(&["run", "traps.wasm", "--nodes", "1", "--out", "out"]).exits(14);
+    let ran = place.host(&["test", "s.toml", "deep", "--junit", "r.xml"]).exits(1);
+    assert!(ran.out.starts_with("running 5 tests\n"), "{ran:?}");
+    for words in [
+        "ok      s.toml ",
+        "ok      deep/scenarios/quiet.toml ",
+        "FAILED  deep/scenarios/count.toml ",
+        "        global states is 5, expected 6\n",
+        "        deep/scenarios/wrong.toml:4: [bounds] has no key `width` in this version\n",
+        "        violation: `handle-local` trapped",
+        "\n2 passed, 3 failed in ",
+    ] {
+        assert!(ran.out.contains(words), "no {words:?} in {}", ran.out);
+    }
+    let xml = std::fs::read_to_string(place.path("r.xml")).expect("the results are there");
+    assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"1\""), "{xml}");
+}
+
+/// A saved trace is a test: it passes while it shows what it recorded. Without a plugin beside it, its plugin is looked
+/// for in `plugins`.
+#[test]
+fn a_saved_trace_is_a_test() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps());
+    place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "out/one"]).exits(14);
+    let ran = place.host(&["test", "out"]).exits(1);
+    assert!(ran.out.contains("FAILED  out/one/trace.json") && ran.out.contains("no plugin plugins/guest"), "{ran:?}");
+    let ran = place.host(&["test", "out", "--plugin", "guest.wasm"]).exits(0);
+    assert!(ran.out.contains("ok      out/one/trace.json "), "{ran:?}");
+}
+
+#[test]
+fn a_folder_without_tests_is_an_error() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).expect("writable");
+    place.host(&["test", "empty"]).exits(151).says(&["no scenario and no trace in empty", "scenarios"]);
+    place.host(&["test", "none"]).exits(151).says(&["cannot read none"]);
+    place.host(&["test"]).exits(2);
+}
