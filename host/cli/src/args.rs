@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that explains it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -158,6 +159,10 @@ pub struct RunArguments {
     /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
     #[arg(long, help_heading = "Bounds")]
     pub require_complete: bool,
+
+    /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]
+    #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
+    pub workers: NonZeroUsize,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]

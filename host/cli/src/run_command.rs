@@ -10,6 +10,7 @@ use host_model::start::{self, Start, StartError};
 use host_model::stepper::Stepper;
 use host_model::trace::Trace;
 use host_search::kernel::{Limits, Report, Search, SearchError};
+use rayon::ThreadPoolBuilder;
 
 use crate::args::RunArguments;
 use crate::environment::Environment;
@@ -99,8 +100,10 @@ fn search(
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
     let watch = Watch::new(arguments.time, arguments.memory, &interrupted, out);
+    let pool = ThreadPoolBuilder::new().num_threads(arguments.workers.get()).build();
+    let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
     let search = Search { lts, starts, limits, monitor: &watch, collect_system_states: false };
-    let report = (arguments.algo.run)(&search).map_err(|error| match error {
+    let report = pool.install(|| (arguments.algo.run)(&search)).map_err(|error| match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => host_error(error),
         SearchError::Start(error) => Failure::configuration(error),
     })?;

@@ -1,5 +1,6 @@
 //! Values of options that have a unit.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 const TIMES: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -28,6 +29,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     duration
         .filter(|duration| !duration.is_zero())
         .ok_or_else(|| "expected a time more than zero with a unit: 500ms, 60s, 1.5m or 2h".to_owned())
+}
+
+/// A number of workers, or `auto`: one for each core that the process may use.
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
+    const WORKERS_MAX: usize = 1024;
+    if text == "auto" {
+        return Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    }
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= WORKERS_MAX);
+    number.ok_or_else(|| format!("expected a number of threads from 1 to {WORKERS_MAX}, or auto"))
 }
 
 /// A number of bytes such as `512MiB` or `4GB`; at least 1.

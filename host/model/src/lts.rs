@@ -37,6 +37,9 @@ impl Trigger {
     /// Ids go up to here, since one bit tells messages from local events.
     const ID_MAX: u32 = u32::MAX >> 1;
 
+    /// No trigger at all, where one has to stand; equal to no other.
+    pub const NONE: Self = Self(u32::MAX);
+
     /// Delivery of a message.
     pub fn deliver(message: MessageId) -> Self {
         Self(message.0 << 1)

@@ -1,6 +1,7 @@
 //! The search strategies, one file each, and what they share.
 //!
-//! Knows nothing of Wasm, files, clocks, terminals or threads. A strategy is a row of [`table::STRATEGIES`].
+//! Knows nothing of Wasm, files, clocks, terminals, or threads other than rayon's. A strategy is a row of
+//! [`table::STRATEGIES`].
 #![forbid(unsafe_code)]
 
 pub mod account;
@@ -12,11 +13,14 @@ pub mod cuts;
 pub mod dpor;
 pub mod dpor_ds;
 pub mod execution;
+pub mod global_state;
 pub mod kernel;
+pub mod lane;
 pub mod ledger;
 pub mod lmc;
 pub mod local_space;
 pub mod order;
+pub mod pending;
 pub mod runs;
 pub mod table;
 pub mod targets;
@@ -26,4 +30,5 @@ pub mod unfolding;
 pub mod visited;
 pub mod wakeup;
 pub mod walk;
+pub mod waves;
 pub mod weights;

@@ -18,8 +18,18 @@ pub enum Seen {
 const DEPTH_BITS: u32 = 16;
 const DEPTH_MASK: u128 = (1 << DEPTH_BITS) - 1;
 
-/// Tables by the highest bits, so that growing one needs little memory besides the whole.
+/// Tables by the highest bits, so that growing one needs little memory besides the whole, and each can have a worker of
+/// its own.
 const SHARD_BITS: u32 = 6;
+
+/// Number of shards.
+pub const SHARDS: usize = 1 << SHARD_BITS;
+
+/// The shard where a state belongs.
+#[inline]
+pub fn shard_of(fingerprint: Fingerprint) -> usize {
+    (fingerprint >> (128 - SHARD_BITS)) as usize
+}
 
 /// No entry: a fingerprint of zero is moved to one.
 const EMPTY: u128 = 0;
@@ -33,7 +43,8 @@ pub struct Visited {
     len: u64,
 }
 
-struct Shard {
+/// The states whose fingerprints have the same highest bits.
+pub struct Shard {
     /// Home positions are the first `homes`; the rest takes the overflow of the last ones.
     slots: Vec<u128>,
     homes: usize,
@@ -46,7 +57,7 @@ const OVERFLOW: usize = 64;
 impl Visited {
     /// An empty set.
     pub fn new() -> Self {
-        Self { shards: (0..1 << SHARD_BITS).map(|_| Shard::new(192)).collect(), len: 0 }
+        Self { shards: (0..SHARDS).map(|_| Shard::default()).collect(), len: 0 }
     }
 
     /// Number of distinct states.
@@ -61,35 +72,21 @@ impl Visited {
 
     /// Bytes of the tables.
     pub fn bytes(&self) -> u64 {
-        self.shards.iter().map(|shard| (shard.slots.capacity() * size_of::<u128>()) as u64).sum()
+        self.shards.iter().map(Shard::bytes).sum()
     }
 
     /// Whether a state was inserted, at whatever depth.
     #[inline]
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
         let key = key_of(fingerprint);
-        let shard = &self.shards[(key >> (128 - SHARD_BITS)) as usize];
+        let shard = &self.shards[shard_of(fingerprint)];
         shard.slots[shard.find(key)] & !DEPTH_MASK == key
-    }
-
-    /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for
-    /// memory, and these waits overlap.
-    #[inline]
-    pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
-        let read = |fingerprint| {
-            let key = key_of(fingerprint);
-            let shard = &self.shards[(key >> (128 - SHARD_BITS)) as usize];
-            shard.slots[Shard::home(key, shard.homes)] as u64
-        };
-        std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
     }
 
     /// Notes that a state was seen at a depth. Depths above 65,535 count as that.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
-        let depth = u16::try_from(depth).unwrap_or(u16::MAX);
-        let key = key_of(fingerprint);
-        let seen = self.shards[(key >> (128 - SHARD_BITS)) as usize].insert(key, depth);
+        let seen = self.shards[shard_of(fingerprint)].insert(fingerprint, depth);
         self.len += u64::from(seen == Seen::New);
         seen
     }
@@ -107,7 +104,42 @@ impl Default for Visited {
     }
 }
 
+impl Default for Shard {
+    fn default() -> Self {
+        Self::new(192)
+    }
+}
+
 impl Shard {
+    /// Number of states.
+    pub fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    /// Whether no state was inserted.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of the table.
+    pub fn bytes(&self) -> u64 {
+        (self.slots.capacity() * size_of::<u128>()) as u64
+    }
+
+    /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for
+    /// memory, and these waits overlap.
+    #[inline]
+    pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
+        let read = |fingerprint| self.slots[Self::home(key_of(fingerprint), self.homes)] as u64;
+        std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
+    }
+
+    /// Notes that a state of this shard was seen at a depth. Depths above 65,535 count as that.
+    #[inline]
+    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
+        self.insert_key(key_of(fingerprint), u16::try_from(depth).unwrap_or(u16::MAX))
+    }
+
     fn new(homes: usize) -> Self {
         Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: 0 }
     }
@@ -129,7 +161,7 @@ impl Shard {
     }
 
     #[inline]
-    fn insert(&mut self, key: u128, depth: u16) -> Seen {
+    fn insert_key(&mut self, key: u128, depth: u16) -> Seen {
         let index = self.find(key);
         let entry = self.slots[index];
         if entry & !DEPTH_MASK == key {

@@ -1,0 +1,197 @@
+//! A global state: local states and messages in flight, and what can happen there.
+
+use host_model::fingerprint::{self, Fingerprint};
+use host_model::known::Known;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::NodeId;
+use host_model::property::ClassId;
+use host_model::start::Start;
+use host_model::stepper::OutcomesRef;
+
+use crate::kernel::Limits;
+
+/// The bounds that make a difference between global states that are otherwise equal.
+#[derive(Clone, Debug, Default)]
+pub struct Budgets {
+    /// Local events of each node on a path.
+    pub local_events_max: Option<u32>,
+    /// What a local event of each node adds to the fingerprint: under a bound, states with different budgets are
+    /// different.
+    counters: Vec<Fingerprint>,
+}
+
+impl Budgets {
+    /// The budgets of a search over so many nodes.
+    pub fn new(nodes: usize, limits: &Limits) -> Self {
+        let counter = |node| limits.local_events.map_or(0, |_| fingerprint::of_counter(b"local events", node));
+        Self { local_events_max: limits.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
+    }
+
+    /// What a step adds to the fingerprint besides its outcome.
+    #[inline]
+    pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
+        if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }
+    }
+}
+
+/// A successor of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The event that leads there.
+    pub step: Step,
+    /// The outcomes of its trigger.
+    pub row: OutcomesRef,
+    /// The local state of its node there.
+    pub next: LocalStateId,
+    /// The global state there.
+    pub fingerprint: Fingerprint,
+}
+
+/// A global state.
+#[derive(Clone, Debug, Default)]
+pub struct GlobalState {
+    /// One a node.
+    pub locals: Vec<LocalStateId>,
+    /// Sorted; a message in flight twice stands twice.
+    pub in_flight: Vec<MessageId>,
+    /// Local events of each node on the path.
+    pub local_events: Vec<u32>,
+    /// Of the whole state, used-up budgets included.
+    pub fingerprint: Fingerprint,
+}
+
+impl GlobalState {
+    /// A start state.
+    pub fn new(known: &Known, start: &Start) -> Self {
+        let locals = start.locals.iter().map(|id| known.state(*id).fingerprint);
+        let messages = start.in_flight.iter().map(|id| known.message(*id).fingerprint);
+        Self {
+            locals: start.locals.clone(),
+            in_flight: start.in_flight.clone(),
+            local_events: vec![0; start.locals.len()],
+            fingerprint: locals.chain(messages).fold(0, Fingerprint::wrapping_add),
+        }
+    }
+
+    /// The fingerprint of the local states alone.
+    pub fn locals_fingerprint(&self, known: &Known) -> Fingerprint {
+        self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.state(*id).fingerprint))
+    }
+
+    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, then the
+    /// local events node by node. Returns whether the bound on local events left something out.
+    pub fn enabled(&self, known: &Known, budgets: &Budgets, enabled: &mut Vec<(NodeId, Trigger)>) -> bool {
+        enabled.clear();
+        let mut last = None;
+        for message in &self.in_flight {
+            if last.replace(*message) == Some(*message) {
+                continue;
+            }
+            let node = known.message(*message).to;
+            // Nothing happens any more at a node that is stuck in a fault.
+            if known.state(self.locals[node as usize]).snapshot.is_some() {
+                enabled.push((node, Trigger::deliver(*message)));
+            }
+        }
+        let mut is_cut = false;
+        for (node, local) in (0..).zip(&self.locals) {
+            let events = &known.state(*local).local_events;
+            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
+                is_cut |= !events.is_empty();
+            } else {
+                enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
+            }
+        }
+        is_cut
+    }
+
+    /// Adds the successors by one trigger to `children`: one for each outcome in its row.
+    #[inline]
+    pub fn push_children(
+        &self,
+        known: &Known,
+        budgets: &Budgets,
+        (node, trigger): (NodeId, Trigger),
+        row: OutcomesRef,
+        children: &mut Vec<Child>,
+    ) {
+        let base = self.fingerprint.wrapping_add(budgets.of_step(node, trigger));
+        for (outcome, executed) in (0..).zip(known.outcomes(row)) {
+            let step = Step { node, trigger, outcome };
+            children.push(Child { step, row, next: executed.next, fingerprint: base.wrapping_add(executed.delta) });
+        }
+    }
+
+    /// Moves to a child.
+    pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+        let outcome = &known.outcomes(row)[step.outcome as usize];
+        match step.trigger.message() {
+            Some(message) => remove(&mut self.in_flight, message),
+            None => self.local_events[step.node as usize] += 1,
+        }
+        for message in &outcome.sent {
+            insert(&mut self.in_flight, *message);
+        }
+        self.locals[step.node as usize] = outcome.next;
+        let added = outcome.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
+        self.fingerprint = self.fingerprint.wrapping_add(added);
+    }
+
+    /// Takes a step back that led here from a state with these local state and fingerprint.
+    pub fn take_back(
+        &mut self,
+        known: &Known,
+        step: Step,
+        row: OutcomesRef,
+        before: LocalStateId,
+        fingerprint: Fingerprint,
+    ) {
+        for message in &known.outcomes(row)[step.outcome as usize].sent {
+            remove(&mut self.in_flight, *message);
+        }
+        match step.trigger.message() {
+            Some(message) => insert(&mut self.in_flight, message),
+            None => self.local_events[step.node as usize] -= 1,
+        }
+        self.locals[step.node as usize] = before;
+        self.fingerprint = fingerprint;
+    }
+
+    /// Whether something can be said about a child that is not said about this state already: only a change of class,
+    /// or a local state judged by itself, has something new to say.
+    #[inline]
+    pub fn is_worth_judging(&self, known: &Known, child: &Child) -> bool {
+        let before = self.locals[child.step.node as usize];
+        if child.next == before {
+            return false;
+        }
+        let next = known.state(child.next);
+        next.class != known.state(before).class || !next.judgements.is_empty()
+    }
+
+    /// The classes of a child, one a node.
+    pub fn classes_of(&self, known: &Known, child: &Child) -> Vec<ClassId> {
+        let mut classes: Vec<ClassId> = self.locals.iter().map(|local| known.state(*local).class).collect();
+        classes[child.step.node as usize] = known.state(child.next).class;
+        classes
+    }
+
+    /// Whether something can happen in a child.
+    pub fn has_successors(&self, known: &Known, child: &Child) -> bool {
+        let Step { node, trigger, outcome } = child.step;
+        let sent = known.outcomes(child.row)[outcome as usize].sent.len();
+        let in_flight = self.in_flight.len() + sent - usize::from(trigger.message().is_some());
+        let local = |other: usize| if other == node as usize { child.next } else { self.locals[other] };
+        in_flight > 0 || (0..self.locals.len()).any(|other| !known.state(local(other)).local_events.is_empty())
+    }
+}
+
+fn insert(in_flight: &mut Vec<MessageId>, message: MessageId) {
+    let position = in_flight.partition_point(|other| *other < message);
+    in_flight.insert(position, message);
+}
+
+fn remove(in_flight: &mut Vec<MessageId>, message: MessageId) {
+    let position = in_flight.binary_search(&message).expect("a consumed message is in flight");
+    in_flight.remove(position);
+}

@@ -1,0 +1,342 @@
+//! One of the fixed number of stacks that a parallel search expands side by side.
+
+use std::collections::BTreeSet;
+
+use host_model::fingerprint::Fingerprint;
+use host_model::known::Known;
+use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::machine::NodeId;
+use host_model::property::{ClassId, Judgement};
+use rustc_hash::FxHashSet;
+
+use crate::global_state::{Budgets, Child, GlobalState};
+use crate::pending::{Pending, Reached};
+use crate::visited::{SHARDS, Seen, Shard, shard_of};
+
+/// A state that was found, on its way to its shard.
+struct Arrival {
+    fingerprint: Fingerprint,
+    /// Index into the children of the lane.
+    child: u32,
+    depth: u32,
+}
+
+/// A state that was taken off the stack in this wave.
+#[derive(Default)]
+struct Expanded {
+    state: GlobalState,
+    reached: Option<Reached>,
+    /// Whether handlers have to be executed before it can be expanded.
+    is_stalled: bool,
+}
+
+/// Something to say about a child; `classes` are still to be judged together.
+pub struct Note {
+    /// Index into the children of the lane.
+    child: u32,
+    /// The node of the event, whose local state may have judgements of its own.
+    pub node: NodeId,
+    /// The local state of that node.
+    pub next: LocalStateId,
+    /// One a node.
+    pub classes: Vec<ClassId>,
+}
+
+/// A lane: a stack of states to expand, and what the current wave makes of them.
+pub struct Lane {
+    /// What is still to be expanded.
+    pub pending: Pending,
+    /// Kept from wave to wave to spare allocations; the first `live` belong to the current one.
+    expanded: Vec<Expanded>,
+    live: usize,
+    /// The index of the expanded state, and the child.
+    children: Vec<(u32, Child)>,
+    /// The children on their way, one list a shard.
+    arrivals: Vec<Vec<Arrival>>,
+    /// What the shards said of each child.
+    seen: Vec<Seen>,
+    /// The fingerprints of system states on their way, one list a shard.
+    system_states: Vec<Vec<Fingerprint>>,
+    /// System states that were sent lately: most are met again and again.
+    recent: Box<[Fingerprint]>,
+    enabled: Vec<(NodeId, Trigger)>,
+    scratch: Vec<Child>,
+    next: GlobalState,
+    /// Handlers that have to be executed before the stalled states can be expanded.
+    pub missing: Vec<(LocalStateId, Trigger)>,
+    /// What there is to say about new states.
+    pub notes: Vec<Note>,
+    /// New system states by content, if they are asked for.
+    pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
+    /// Executed edges.
+    pub transitions: u64,
+    /// States at the bound that have successors and were not reached by a shorter path; a lane may count one down that
+    /// another one has counted.
+    pub cut: i64,
+    /// Whether a local event was left out by its bound.
+    pub local_events_cut: bool,
+    /// The longest path.
+    pub depth: u32,
+}
+
+/// What a wave needs to know.
+#[derive(Clone, Copy)]
+pub struct Wave<'w> {
+    /// The local transition system as far as it is known.
+    pub known: &'w Known,
+    /// The bounds that are part of a state.
+    pub budgets: &'w Budgets,
+    /// The bound on depth.
+    pub bound: u32,
+    /// Witnesses that are not wanted any more, by property.
+    pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+}
+
+/// How many system states are remembered as sent.
+const RECENT: usize = 1024;
+
+impl Lane {
+    /// An empty lane.
+    pub fn new(nodes: usize, collect: bool) -> Self {
+        Self {
+            pending: Pending::new(nodes),
+            expanded: Vec::new(),
+            live: 0,
+            children: Vec::new(),
+            arrivals: (0..SHARDS).map(|_| Vec::new()).collect(),
+            seen: Vec::new(),
+            system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
+            recent: vec![0; RECENT].into(),
+            enabled: Vec::new(),
+            scratch: Vec::new(),
+            next: GlobalState::default(),
+            missing: Vec::new(),
+            notes: Vec::new(),
+            collected: collect.then(BTreeSet::new),
+            transitions: 0,
+            cut: 0,
+            local_events_cut: false,
+            depth: 0,
+        }
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let arrivals: usize = self.arrivals.iter().map(Vec::capacity).sum();
+        let buffers = self.children.capacity() * size_of::<(u32, Child)>() + arrivals * size_of::<Arrival>();
+        self.pending.bytes() + buffers as u64
+    }
+
+    /// First step of a wave: takes up to `quota` states off the stack and finds their successors.
+    pub fn expand(&mut self, wave: Wave<'_>, quota: usize) {
+        self.live = 0;
+        self.children.clear();
+        self.missing.clear();
+        self.arrivals.iter_mut().for_each(Vec::clear);
+        while self.live < quota {
+            if self.expanded.len() == self.live {
+                self.expanded.push(Expanded::default());
+            }
+            let Expanded { state, reached, is_stalled } = &mut self.expanded[self.live];
+            let Some(popped) = self.pending.pop(state) else { break };
+            *reached = Some(popped);
+            *is_stalled = false;
+            let is_cut = state.enabled(wave.known, wave.budgets, &mut self.enabled);
+            if popped.depth >= wave.bound {
+                // Only the start state under a bound of zero: other states at the bound are not pushed.
+                self.cut += i64::from(!self.enabled.is_empty());
+                self.enabled.clear();
+            }
+            self.scratch.clear();
+            let missing = self.missing.len();
+            for (node, trigger) in &self.enabled {
+                let local = state.locals[*node as usize];
+                match wave.known.row(local, *trigger) {
+                    Some(row) => {
+                        state.push_children(wave.known, wave.budgets, (*node, *trigger), row, &mut self.scratch);
+                    }
+                    None => self.missing.push((local, *trigger)),
+                }
+            }
+            if self.missing.len() > missing {
+                *is_stalled = true;
+            } else {
+                self.local_events_cut |= is_cut && popped.depth < wave.bound;
+                self.transitions += if popped.first { self.scratch.len() as u64 } else { 0 };
+                for child in &self.scratch {
+                    let index = self.children.len() as u32;
+                    self.children.push((self.live as u32, *child));
+                    let arrival =
+                        Arrival { fingerprint: child.fingerprint, child: index, depth: popped.depth + 1 };
+                    self.arrivals[shard_of(child.fingerprint)].push(arrival);
+                }
+            }
+            self.live += 1;
+        }
+    }
+
+    /// Third step: takes the new states in, judges them, and pushes what has to be expanded.
+    pub fn enter(&mut self, wave: Wave<'_>, this: usize, shards: &[WaveShard]) {
+        self.seen.clear();
+        self.seen.resize(self.children.len(), Seen::Already);
+        self.system_states.iter_mut().for_each(Vec::clear);
+        for shard in shards {
+            for (child, seen) in &shard.fresh[this] {
+                self.seen[*child as usize] = *seen;
+            }
+        }
+        for (index, seen) in self.seen.iter().enumerate() {
+            if *seen == Seen::Already {
+                continue;
+            }
+            let (parent, child) = &self.children[index];
+            let Expanded { state, reached: Some(reached), .. } = &self.expanded[*parent as usize] else {
+                unreachable!("an expanded state was reached");
+            };
+            let depth = reached.depth + 1;
+            let mut first = true;
+            match *seen {
+                Seen::Deeper(before) => {
+                    first = u32::from(before) >= wave.bound;
+                    if first && depth < wave.bound && state.has_successors(wave.known, child) {
+                        self.cut -= 1;
+                    }
+                }
+                _ => {
+                    self.depth = self.depth.max(depth);
+                    if depth == wave.bound && state.has_successors(wave.known, child) {
+                        self.cut += 1;
+                    }
+                    if child.next != state.locals[child.step.node as usize] {
+                        note_system_state(
+                            wave.known,
+                            state,
+                            child,
+                            &mut self.recent,
+                            &mut self.system_states,
+                            self.collected.as_mut(),
+                        );
+                        if state.is_worth_judging(wave.known, child) {
+                            let classes = state.classes_of(wave.known, child);
+                            let own = wave.known.state(child.next).judgements.iter();
+                            let all = wave.known.verdict(&classes).map(|verdict| own.chain(verdict.iter()));
+                            if all.is_none_or(|mut all| all.any(wave.is_wanted)) {
+                                let (node, next) = (child.step.node, child.next);
+                                self.notes.push(Note { child: index as u32, node, next, classes });
+                            }
+                        }
+                    }
+                }
+            }
+            if depth < wave.bound {
+                self.next.clone_from(state);
+                self.next.take(wave.known, wave.budgets, child.step, child.row);
+                let path = self.pending.extend(reached.path, child.step);
+                self.pending.push(&self.next, Reached { path, depth, first });
+            }
+        }
+    }
+
+    /// Drops what is on its way to the visited set; the system states stay.
+    pub fn forget_arrivals(&mut self) {
+        self.arrivals.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Number of events on the path to the state of a note.
+    pub fn depth_of(&self, note: &Note) -> u32 {
+        let (parent, _) = self.children[note.child as usize];
+        self.expanded[parent as usize].reached.map_or(0, |reached| reached.depth) + 1
+    }
+
+    /// The index of the start state and the steps to the state of a note of this wave.
+    pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
+        let (parent, child) = &self.children[note.child as usize];
+        let reached = self.expanded[*parent as usize].reached.expect("an expanded state was reached");
+        let (start, mut steps) = self.pending.path(reached.path);
+        steps.push(child.step);
+        (start, steps)
+    }
+
+    /// Ends the wave: stalled states go back on the stack, the others are forgotten.
+    pub fn close(&mut self) {
+        for Expanded { state, reached, is_stalled } in self.expanded[..self.live].iter_mut().rev() {
+            let Some(reached) = reached.take() else { continue };
+            if *is_stalled {
+                self.pending.push(state, reached);
+            } else {
+                self.pending.release(reached.path);
+            }
+        }
+        self.live = 0;
+        self.notes.clear();
+    }
+}
+
+/// Sends the system state of a child to its shard, unless that was done lately.
+fn note_system_state(
+    known: &Known,
+    state: &GlobalState,
+    child: &Child,
+    recent: &mut [Fingerprint],
+    system_states: &mut [Vec<Fingerprint>],
+    collected: Option<&mut BTreeSet<Box<[LocalStateId]>>>,
+) {
+    let node = child.step.node as usize;
+    let local = |other: usize| if other == node { child.next } else { state.locals[other] };
+    let nodes = 0..state.locals.len();
+    let fingerprint =
+        nodes.clone().fold(0, |sum: Fingerprint, node| sum.wrapping_add(known.state(local(node)).fingerprint));
+    let slot = &mut recent[fingerprint as usize % RECENT];
+    if *slot == fingerprint {
+        return;
+    }
+    *slot = fingerprint;
+    system_states[shard_of(fingerprint)].push(fingerprint);
+    if let Some(collected) = collected {
+        collected.insert(nodes.map(local).collect());
+    }
+}
+
+/// The visited states and the system states whose fingerprints have the same highest bits.
+pub struct WaveShard {
+    /// Visited global states.
+    pub visited: Shard,
+    /// System states.
+    pub system_states: FxHashSet<Fingerprint>,
+    /// For each lane the children of the current wave that have to be looked at.
+    fresh: Vec<Vec<(u32, Seen)>>,
+}
+
+impl WaveShard {
+    /// An empty shard for so many lanes.
+    pub fn new(lanes: usize) -> Self {
+        Self {
+            visited: Shard::default(),
+            system_states: FxHashSet::default(),
+            fresh: (0..lanes).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        self.visited.bytes() + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
+    }
+
+    /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the
+    /// same one is new whoever does the work.
+    pub fn admit(&mut self, this: usize, lanes: &[Lane]) {
+        for lane in lanes {
+            self.visited.warm(lane.arrivals[this].iter().map(|arrival| arrival.fingerprint));
+        }
+        for (lane, fresh) in lanes.iter().zip(&mut self.fresh) {
+            fresh.clear();
+            self.system_states.extend(&lane.system_states[this]);
+            for Arrival { fingerprint, child, depth } in &lane.arrivals[this] {
+                let seen = self.visited.insert(*fingerprint, *depth);
+                if seen != Seen::Already {
+                    fresh.push((*child, seen));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Global states that are still to be expanded, each with the path that led to it: a stack without a single allocation
+//! for each state.
+
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+
+use crate::global_state::GlobalState;
+
+/// A path, kept as long as a state at its end or on it is still to be expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathId(u32);
+
+const NONE: u32 = u32::MAX;
+
+/// How a state was reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    /// The events from a start state.
+    pub path: PathId,
+    /// Their number.
+    pub depth: u32,
+    /// Whether the state was never expanded before, so that its edges count.
+    pub first: bool,
+}
+
+/// A stack of global states.
+pub struct Pending {
+    nodes: usize,
+    /// One record a state: local states, local events, messages in flight, and a tail of fixed length with their number.
+    words: Vec<u32>,
+    len: usize,
+    paths: Paths,
+}
+
+/// Words at the end of each record: fingerprint, path, depth with a bit for `first`, and number of messages.
+const TAIL: usize = 7;
+
+impl Pending {
+    /// An empty stack for states of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { nodes, words: Vec::new(), len: 0, paths: Paths::default() }
+    }
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        (self.words.capacity() * size_of::<u32>() + self.paths.nodes.capacity() * size_of::<PathNode>()) as u64
+    }
+
+    /// Pushes a state; `reached.path` belongs to it from now on.
+    pub fn push(&mut self, state: &GlobalState, reached: Reached) {
+        self.words.extend(state.locals.iter().map(|id| id.0));
+        self.words.extend(&state.local_events);
+        self.words.extend(state.in_flight.iter().map(|id| id.0));
+        let part = |shift: u32| (state.fingerprint >> shift) as u32;
+        let depth = reached.depth << 1 | u32::from(reached.first);
+        let tail = [part(0), part(32), part(64), part(96), reached.path.0, depth, state.in_flight.len() as u32];
+        self.words.extend(tail);
+        self.len += 1;
+    }
+
+    /// Takes the state that was pushed last; its path belongs to the caller, who must [`release`](Self::release) it.
+    pub fn pop(&mut self, state: &mut GlobalState) -> Option<Reached> {
+        let tail = self.words.len().checked_sub(TAIL)?;
+        let [a, b, c, d, path, depth, in_flight] = self.words[tail..] else { unreachable!("a tail has this length") };
+        let first = tail - in_flight as usize - 2 * self.nodes;
+        let (locals, rest) = self.words[first..tail].split_at(self.nodes);
+        let (local_events, in_flight) = rest.split_at(self.nodes);
+        state.locals.clear();
+        state.locals.extend(locals.iter().map(|id| LocalStateId(*id)));
+        state.local_events.clear();
+        state.local_events.extend(local_events);
+        state.in_flight.clear();
+        state.in_flight.extend(in_flight.iter().map(|id| MessageId(*id)));
+        state.fingerprint = [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part));
+        self.words.truncate(first);
+        self.len -= 1;
+        Some(Reached { path: PathId(path), depth: depth >> 1, first: depth & 1 == 1 })
+    }
+
+    /// Moves the state pushed last, and its path, to another stack.
+    pub fn give(&mut self, other: &mut Self, scratch: &mut GlobalState) {
+        let Some(reached) = self.pop(scratch) else { return };
+        let (start, steps) = self.path(reached.path);
+        self.release(reached.path);
+        let mut path = other.root(start);
+        for step in steps {
+            let longer = other.extend(path, step);
+            other.release(path);
+            path = longer;
+        }
+        other.push(scratch, Reached { path, ..reached });
+    }
+
+    /// The empty path from the start state with this index.
+    pub fn root(&mut self, start: u32) -> PathId {
+        let step = Step { node: start, trigger: Trigger::NONE, outcome: 0 };
+        self.paths.add(PathNode { parent: NONE, users: 1, step })
+    }
+
+    /// A path with one step more; it belongs to the caller, as `path` still does.
+    pub fn extend(&mut self, path: PathId, step: Step) -> PathId {
+        self.paths.nodes[path.0 as usize].users += 1;
+        self.paths.add(PathNode { parent: path.0, users: 1, step })
+    }
+
+    /// Gives a path back.
+    pub fn release(&mut self, path: PathId) {
+        self.paths.release(path.0);
+    }
+
+    /// The index of the start state, and the steps from there.
+    pub fn path(&self, path: PathId) -> (u32, Vec<Step>) {
+        let mut steps = Vec::new();
+        let mut at = &self.paths.nodes[path.0 as usize];
+        while at.parent != NONE {
+            steps.push(at.step);
+            at = &self.paths.nodes[at.parent as usize];
+        }
+        steps.reverse();
+        (at.step.node, steps)
+    }
+}
+
+/// All paths as a forest whose nodes point to their parents and are freed with their last user.
+#[derive(Default)]
+struct Paths {
+    nodes: Vec<PathNode>,
+    /// Nodes to be used again.
+    free: Vec<u32>,
+}
+
+struct PathNode {
+    parent: u32,
+    /// States and longer paths that end here.
+    users: u32,
+    /// The last step; at a root, its node is the index of the start state.
+    step: Step,
+}
+
+impl Paths {
+    fn add(&mut self, node: PathNode) -> PathId {
+        if let Some(index) = self.free.pop() {
+            self.nodes[index as usize] = node;
+            return PathId(index);
+        }
+        self.nodes.push(node);
+        PathId(u32::try_from(self.nodes.len() - 1).expect("fewer than four billion states are pending"))
+    }
+
+    fn release(&mut self, path: u32) {
+        let mut at = path;
+        while at != NONE {
+            let node = &mut self.nodes[at as usize];
+            node.users -= 1;
+            if node.users > 0 {
+                return;
+            }
+            self.free.push(at);
+            at = node.parent;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(seed: u32) -> GlobalState {
+        GlobalState {
+            locals: vec![LocalStateId(seed), LocalStateId(seed + 1)],
+            in_flight: (0..seed % 4).map(MessageId).collect(),
+            local_events: vec![0, seed],
+            fingerprint: Fingerprint::from(seed) << 96 | 7,
+        }
+    }
+
+    fn step(seed: u32) -> Step {
+        Step { node: seed % 2, trigger: Trigger::deliver(MessageId(seed)), outcome: seed }
+    }
+
+    #[test]
+    fn states_come_back_with_their_paths() {
+        let mut pending = Pending::new(2);
+        let mut path = pending.root(3);
+        for seed in 0..50 {
+            let longer = pending.extend(path, step(seed));
+            pending.release(path);
+            path = longer;
+            let of_state = pending.extend(path, step(100));
+            pending.push(&state(seed), Reached { path: of_state, depth: seed, first: seed % 3 == 0 });
+        }
+        pending.release(path);
+        let mut other = Pending::new(2);
+        for _ in 0..20 {
+            pending.give(&mut other, &mut GlobalState::default());
+        }
+        let mut popped = GlobalState::default();
+        for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
+            for seed in seeds {
+                let reached = stack.pop(&mut popped).expect("a state is left");
+                let expected = state(seed);
+                assert_eq!((&popped.locals, &popped.in_flight), (&expected.locals, &expected.in_flight));
+                assert_eq!((&popped.local_events, popped.fingerprint), (&expected.local_events, expected.fingerprint));
+                assert_eq!((reached.depth, reached.first), (seed, seed % 3 == 0));
+                let (start, steps) = stack.path(reached.path);
+                assert_eq!(start, 3);
+                assert_eq!(steps, (0..=seed).map(step).chain([step(100)]).collect::<Vec<_>>());
+                stack.release(reached.path);
+            }
+            assert!(stack.is_empty() && stack.paths.free.len() == stack.paths.nodes.len(), "every path is given back");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The search of global states by many workers, with the same result for any number of them.
+//!
+//! A fixed number of lanes, each with a stack of states to expand, and a fixed number of shards of the visited set. The
+//! search goes in waves of three steps, each of which can be done by all workers at once without a lock: every lane
+//! expands the states on top of its stack and sorts their successors by shard; every shard says which of them are new,
+//! lane by lane; every lane judges what is new and pushes it. Between waves, one worker executes handlers that were
+//! missing, in the order of the lanes, and evens the stacks out. So neither an id nor a count nor the order of discovery
+//! depends on who did what when.
+//!
+//! Stacks and not queues: as in a depth-first search, few states wait to be expanded.
+
+use std::collections::BTreeSet;
+
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::LocalStateId;
+use host_model::property::Judgement;
+use host_model::stepper::Stepper;
+use rayon::prelude::*;
+
+use crate::global_state::{Budgets, GlobalState};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, judge_system_state};
+use crate::lane::{Lane, Wave, WaveShard};
+use crate::pending::Reached;
+use crate::visited::{SHARDS, Seen, shard_of};
+
+/// Number of stacks. Enough to keep many workers busy; every result depends on it.
+const LANES: usize = 32;
+
+/// States of a wave. Few enough that little waits to be expanded, many enough that the steps between waves do not count.
+const WAVE: u64 = 4096;
+
+/// A wave of fewer states is done by one worker: it takes microseconds.
+const SHARED_WAVE: u64 = 128;
+
+/// Handlers that are executed together at most.
+const BATCH: usize = 16_384;
+
+/// A stack with this many states can give half of them to an empty one.
+const RICH: usize = 16;
+
+/// One search up to a bound on depth.
+pub struct Waves<'s, 'l> {
+    search: &'s Search<'s>,
+    stepper: &'s mut Stepper<'l>,
+    budgets: Budgets,
+    bound: u32,
+    states_max: u64,
+    lanes: Vec<Lane>,
+    shards: Vec<WaveShard>,
+    report: Report,
+}
+
+impl<'s, 'l> Waves<'s, 'l> {
+    /// Nothing explored yet; the search ends once there are `states_max` global states.
+    pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
+        let nodes = search.lts.scenario().nodes as usize;
+        Self {
+            search,
+            stepper,
+            budgets: Budgets::new(nodes, &search.limits),
+            bound,
+            states_max: states_max.unwrap_or(u64::MAX),
+            lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
+            shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
+            report: Report::new(search.lts),
+        }
+    }
+
+    /// Distinct global states so far.
+    pub fn states(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.visited.len()).sum()
+    }
+
+    /// Searches; the report of a violation has a path to it.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn explore(mut self) -> Result<Report, SearchError> {
+        let end = match self.enter_starts()? {
+            Some(end) => end,
+            None => loop {
+                if let Some(end) = self.wave()? {
+                    break end;
+                }
+            },
+        };
+        // System states are taken in one wave later than global ones.
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            self.lanes.iter_mut().for_each(Lane::forget_arrivals);
+            shard.admit(index, &self.lanes);
+        }
+        let counts = self.progress().counts;
+        let mut report = Report { end, counts, ..self.report };
+        report.depth = self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0);
+        if self.search.collect_system_states {
+            let collected = self.lanes.iter_mut().flat_map(|lane| lane.collected.take().unwrap_or_default());
+            let collected: BTreeSet<Box<[LocalStateId]>> = collected.collect();
+            report.system_states = Some(collected.into_iter().collect());
+        }
+        Ok(report)
+    }
+
+    /// Judges the start states and makes them pending.
+    fn enter_starts(&mut self) -> Result<Option<End>, SearchError> {
+        for (index, start) in (0..).zip(self.search.starts) {
+            let state = GlobalState::new(self.stepper.known(), start);
+            if self.shards[shard_of(state.fingerprint)].visited.insert(state.fingerprint, 0) == Seen::Already {
+                continue;
+            }
+            let fingerprints = state.locals.iter().map(|id| self.stepper.state(*id).fingerprint);
+            let system_state = fingerprints.fold(0, Fingerprint::wrapping_add);
+            self.shards[shard_of(system_state)].system_states.insert(system_state);
+            let lane = &mut self.lanes[index as usize % LANES];
+            if let Some(collected) = &mut lane.collected {
+                collected.insert(state.locals.as_slice().into());
+            }
+            let judgements = judge_system_state(self.stepper, &state.locals)?;
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(End::Violation));
+            }
+            let path = lane.pending.root(index);
+            lane.pending.push(&state, Reached { path, depth: 0, first: true });
+        }
+        Ok(None)
+    }
+
+    /// One wave; returns why the search ends, if it does.
+    fn wave(&mut self) -> Result<Option<End>, SearchError> {
+        let states = self.states();
+        if states >= self.states_max {
+            return Ok(Some(End::StateBound));
+        }
+        // Close to the bound on states the waves get small, so that it is hardly exceeded.
+        let size = WAVE.min((self.states_max - states).div_ceil(8));
+        let mut left = size as usize;
+        let mut quotas = [0; LANES];
+        for (lane, quota) in self.lanes.iter().zip(&mut quotas) {
+            *quota = (size as usize).div_ceil(LANES).min(left).min(lane.pending.len());
+            left -= *quota;
+        }
+        let total: usize = quotas.iter().sum();
+        if total == 0 {
+            let cut: i64 = self.lanes.iter().map(|lane| lane.cut).sum();
+            let is_local_cut = self.lanes.iter().any(|lane| lane.local_events_cut);
+            return Ok(Some(match (cut, is_local_cut) {
+                (1.., _) => End::DepthBound,
+                (_, true) => End::LocalEventBound,
+                (_, false) => End::SpaceExhausted,
+            }));
+        }
+        self.run(&quotas, total as u64 >= SHARED_WAVE);
+        let end = self.note()?;
+        self.lanes.iter_mut().for_each(Lane::close);
+        if end.is_some() {
+            return Ok(end);
+        }
+        let missing: Vec<_> = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
+        for batch in missing.chunks(BATCH) {
+            self.stepper.prepare(batch)?;
+            if let Some(end) = self.search.monitor.check(&self.progress()) {
+                return Ok(Some(end));
+            }
+        }
+        self.even_out();
+        Ok(self.search.monitor.check(&self.progress()))
+    }
+
+    /// The three steps of a wave, by all workers or by this one.
+    fn run(&mut self, quotas: &[usize; LANES], is_shared: bool) {
+        let report = &self.report;
+        let is_wanted = |judgement: &Judgement| match judgement {
+            Judgement::Witnessed { property } => report.wants_witness(*property),
+            _ => true,
+        };
+        let (known, budgets) = (self.stepper.known(), &self.budgets);
+        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted };
+        let (lanes, shards) = (&mut self.lanes, &mut self.shards);
+        if is_shared {
+            lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
+            lanes.par_iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+        } else {
+            lanes.iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
+            lanes.iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+        }
+    }
+
+    /// Judges what the workers could not. Of the violations of a wave the one with the shortest path is reported.
+    fn note(&mut self) -> Result<Option<End>, SearchError> {
+        let mut bad: Option<(u32, (u32, Vec<_>), Vec<_>)> = None;
+        for lane in &self.lanes {
+            for note in &lane.notes {
+                let own = self.stepper.state(note.next).judgements.iter();
+                let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
+                let verdict = self.stepper.judge(&note.classes)?;
+                judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
+                let depth = lane.depth_of(note);
+                if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
+                    if bad.as_ref().is_none_or(|(least, ..)| depth < *least) {
+                        bad = Some((depth, lane.path_of(note), judgements));
+                    }
+                    continue;
+                }
+                for (_, judgement) in judgements {
+                    if let Judgement::Witnessed { property } = judgement {
+                        self.report.witness(property);
+                    }
+                }
+            }
+        }
+        let Some((_, (start, path), judgements)) = bad else { return Ok(None) };
+        self.report.note(&self.search.starts[start as usize], &path, judgements);
+        Ok(Some(End::Violation))
+    }
+
+    /// Gives lanes without work half of what the richest one has.
+    fn even_out(&mut self) {
+        let mut scratch = GlobalState::default();
+        for poor in 0..LANES {
+            if !self.lanes[poor].pending.is_empty() {
+                continue;
+            }
+            let rich = (0..LANES).rev().max_by_key(|lane| self.lanes[*lane].pending.len()).unwrap_or(poor);
+            let len = self.lanes[rich].pending.len();
+            if len < RICH {
+                return;
+            }
+            let [rich, poor] = self.lanes.get_disjoint_mut([rich, poor]).expect("an empty lane is not the richest");
+            for _ in 0..(len / 2).min(WAVE as usize / LANES) {
+                rich.pending.give(&mut poor.pending, &mut scratch);
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            global_states: Some(self.states()),
+            transitions: Some(self.lanes.iter().map(|lane| lane.transitions).sum()),
+            system_states: Some(self.shards.iter().map(|shard| shard.system_states.len() as u64).sum()),
+            ..Counts::default()
+        };
+        let lanes: u64 = self.lanes.iter().map(Lane::bytes).sum();
+        let shards: u64 = self.shards.iter().map(WaveShard::bytes).sum();
+        Progress {
+            counts,
+            depth: self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0),
+            queue: self.lanes.iter().map(|lane| lane.pending.len() as u64).sum(),
+            bytes: lanes + shards + self.search.lts.counts().snapshot_bytes,
+        }
+    }
+}
