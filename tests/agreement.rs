@@ -12,7 +12,7 @@ use host_model::toy::{Toy, ToyState, ToyTrigger};
 use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
 use host_search::table::{STRATEGIES, Strategy};
 use host_search::unfolding::Order;
-use host_search::{bdfs, consequence, lmc, unfold};
+use host_search::{bdfs, consequence, lmc, reduce, unfold};
 use host_tests::reference::{self, Reached};
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -74,6 +74,21 @@ fn bdfs_reaches_what_the_reference_reaches() {
     });
 }
 
+/// What is left out by the reductions is no system state, and they do leave out global states.
+#[test]
+fn reduced_bdfs_reaches_what_the_reference_reaches() {
+    let limits = Limits::default();
+    let (mut all, mut kept) = (0, 0);
+    for_random_systems(limits, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), limits, reduce::run);
+        assert_eq!(states, reached.system_states, "seed {seed}");
+        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+        all += reached.global_states;
+        kept += report.counts.global_states.expect("it counts them");
+    });
+    assert!(kept * 2 < all, "{kept} of {all} global states are left: the test says little");
+}
+
 #[test]
 fn unfold_reaches_what_the_reference_reaches() {
     let limits = Limits::default();
@@ -132,7 +147,7 @@ fn bounded_depth_agrees_with_the_reference() {
 fn bounded_local_events_agree_with_the_reference() {
     let limits = Limits { local_events: Some(1), ..Limits::default() };
     for_random_systems(limits, |seed, toy, reached| {
-        for strategy in [bdfs::run as Run, unfold::run] {
+        for strategy in [bdfs::run as Run, reduce::run, unfold::run] {
             let (_, states) = run(&unconstrained(toy), limits, strategy);
             assert_eq!(states, reached.system_states, "seed {seed}");
         }

@@ -125,6 +125,10 @@ pub struct RunArguments {
     /// How messages travel: unordered, in any order or never [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
+    /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
+    /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
+    #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
+    pub reduce: bool,
     /// Begin in the state after this trace, in the cluster that it was recorded in
     #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
     pub prefix: Option<PathBuf>,

@@ -55,8 +55,8 @@ pub fn effective_parameters(loaded: &Loaded, scenario: &Scenario) -> BTreeMap<St
 ///
 /// One that the strategy does not know: it would be wrong to ignore it.
 pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
-    let RunArguments { depth, local_events, states, seed, walks, weights, .. } = *arguments;
-    let limits = Limits { depth, local_events, states, seed, walks, weights };
+    let RunArguments { depth, local_events, states, reduce, seed, walks, weights, .. } = *arguments;
+    let limits = Limits { depth, local_events, states, reduce, seed, walks, weights };
     for bound in Bound::ALL {
         if !bound.is_set(&limits) || arguments.algo.honours.contains(&bound) {
             continue;

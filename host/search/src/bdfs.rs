@@ -3,6 +3,7 @@
 use host_model::stepper::Stepper;
 
 use crate::kernel::{End, Report, Search, SearchError};
+use crate::reduce;
 use crate::waves::Waves;
 
 /// The first bound of the iterative deepening; later ones double. Deep enough that a finite space is nearly always
@@ -19,11 +20,15 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
 /// the start finds the shortest. Memory: 16 bytes a slot, about 21 bytes a distinct global state, plus the path.
-/// Honours: depth, local-event and state bounds, the monitor.
+/// Honours: depth, local-event and state bounds, the monitor; the wish to reduce, which is another search, see
+/// [`reduce`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
 /// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded
 /// search misses nothing within the bound.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    if search.limits.reduce {
+        return reduce::run(search);
+    }
     let mut stepper = Stepper::new(search.lts)?;
     let limit = search.limits.depth.unwrap_or(u32::MAX);
     let mut bound = FIRST_BOUND.min(limit);

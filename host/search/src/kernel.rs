@@ -23,6 +23,8 @@ pub struct Limits {
     pub walks: Option<u64>,
     /// How likely random walks take events of each kind.
     pub weights: Option<Weights>,
+    /// Whether to leave out what is proven not to matter to any property.
+    pub reduce: bool,
 }
 
 /// Why a search ended.

@@ -166,8 +166,7 @@ impl Lane {
                 for child in &self.scratch {
                     let index = self.children.len() as u32;
                     self.children.push((self.live as u32, *child));
-                    let arrival =
-                        Arrival { fingerprint: child.fingerprint, child: index, depth: popped.depth + 1 };
+                    let arrival = Arrival { fingerprint: child.fingerprint, child: index, depth: popped.depth + 1 };
                     self.arrivals[shard_of(child.fingerprint)].push(arrival);
                 }
             }

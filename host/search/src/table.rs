@@ -18,11 +18,14 @@ pub enum Bound {
     Walks,
     /// [`Limits::weights`].
     Weights,
+    /// [`Limits::reduce`].
+    Reduce,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 6] = [Self::Depth, Self::LocalEvents, Self::States, Self::Seed, Self::Walks, Self::Weights];
+    pub const ALL: [Self; 7] =
+        [Self::Depth, Self::LocalEvents, Self::States, Self::Reduce, Self::Seed, Self::Walks, Self::Weights];
 
     /// Whether the limits set this bound.
     pub fn is_set(self, limits: &Limits) -> bool {
@@ -33,6 +36,7 @@ impl Bound {
             Self::Seed => limits.seed.is_some(),
             Self::Walks => limits.walks.is_some(),
             Self::Weights => limits.weights.is_some(),
+            Self::Reduce => limits.reduce,
         }
     }
 
@@ -45,6 +49,7 @@ impl Bound {
             Self::Seed => "seed",
             Self::Walks => "walks",
             Self::Weights => "weights",
+            Self::Reduce => "reduce",
         }
     }
 }
@@ -79,7 +84,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every state is reached",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Reduce],
         run: bdfs::run,
     },
     Strategy {

@@ -21,6 +21,11 @@ pub fn with_fixed<T: Copy>(lists: &[Vec<T>], fixed: usize, item: T) -> impl Iter
     })
 }
 
+/// All tuples that take an element of each list, the first position varying slowest.
+pub fn all<T: Copy>(lists: &[Vec<T>]) -> impl Iterator<Item = Vec<T>> {
+    lists.first().into_iter().flatten().flat_map(|item| with_fixed(lists, 0, *item))
+}
+
 /// How many tuples [`with_fixed`] gives; saturates.
 pub fn count_with_fixed<T>(lists: &[Vec<T>], fixed: usize) -> u64 {
     let others = lists.iter().enumerate().filter(|(position, _)| *position != fixed);
@@ -37,6 +42,8 @@ mod tests {
         let tuples: Vec<_> = with_fixed(&lists, 1, 7).collect();
         assert_eq!(tuples, [[1, 7, 5], [1, 7, 6], [2, 7, 5], [2, 7, 6]]);
         assert_eq!(count_with_fixed(&lists, 1), 4);
+        let tuples: Vec<_> = all(&lists).collect();
+        assert_eq!(tuples, [[1, 9, 5], [1, 9, 6], [2, 9, 5], [2, 9, 6]]);
     }
 
     #[test]

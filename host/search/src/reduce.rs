@@ -1,0 +1,413 @@
+//! Search of global states with reductions that are proven from the local transition system.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{Facts, is_subset};
+use crate::global_state::{Budgets, Child, GlobalState};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks};
+use crate::tuples;
+
+/// Search of global states that leaves out what cannot matter to any property.
+///
+/// - A *dead* message is taken out of flight.
+/// - A *sink* is put off: it stays in flight, and instead of its delivery the local states that it could lead to are
+///   judged.
+/// - Of two states that differ only in what is in flight, the one with less is left out: in a network without order a
+///   message in flight disables nothing.
+/// - An event that changes nothing and sends nothing is left out for the same reason.
+///
+/// Guarantee: every reported violation is reachable.
+/// Complete: within the bounds, for properties of local states, which are all there are.
+/// Explores: global states breadth-first; again from the start while a fact about messages that was used turns out wrong
+/// (see [`facts`](crate::facts)).
+/// Honours: local-event and state bounds, the monitor. Not the bound on depth: what is left out makes paths shorter.
+///
+/// Why nothing is missed: let the last search have used facts that are true of all local steps it has taken. By
+/// induction over an execution, it has a state for each state of the execution whose local states are the same but for
+/// sinks that were put off and are in flight, and in which everything is in flight that is in flight in the execution
+/// and not dead. A delivery that was left out because it is dead, a sink, or idle keeps that true by what was proven of
+/// it; any other event was taken there too, and commutes with the sinks that were put off.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut facts = Facts::default();
+    loop {
+        facts.begin();
+        let mut pass = Pass::new(search, &mut stepper, &mut facts);
+        let end = pass.explore()?;
+        let mut report = pass.finish(end);
+        // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
+        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound) || !facts.is_stale(&mut stepper)?;
+        if is_final {
+            report.count_local(search.lts);
+            return Ok(report);
+        }
+    }
+}
+
+/// A state that was found.
+struct Found {
+    /// Where it was found from; none for a start state.
+    parent: Option<u32>,
+    step: Step,
+    /// Index of the start state.
+    start: u32,
+    /// Number of events from there.
+    depth: u32,
+}
+
+/// A state that waits to be expanded.
+struct Waiting {
+    found: u32,
+    /// Tells it from all others.
+    serial: u32,
+    state: GlobalState,
+}
+
+/// The sets in flight that were seen with one tuple of local states (and of budgets), none inside another one.
+#[derive(Default)]
+struct Frontier {
+    sets: Vec<(u32, Box<[MessageId]>)>,
+}
+
+/// What a node can make of its local state with the sinks in flight to it, as the properties see it.
+struct Reach {
+    /// Each class with sinks that lead there.
+    classes: Vec<(ClassId, Vec<MessageId>)>,
+    /// The same for all that reach the same classes.
+    kind: u32,
+}
+
+/// One search with the facts known so far.
+struct Pass<'p, 's, 'l> {
+    search: &'s Search<'s>,
+    stepper: &'p mut Stepper<'l>,
+    facts: &'p mut Facts,
+    budgets: Budgets,
+    report: Report,
+    found: Vec<Found>,
+    frontiers: Vec<Frontier>,
+    frontier_of: FxHashMap<Box<[u32]>, u32>,
+    queue: VecDeque<Waiting>,
+    /// The serial numbers of states that a later one has made superfluous.
+    superseded: FxHashSet<u32>,
+    serials: u32,
+    transitions: u64,
+    kept: u64,
+    bytes: u64,
+    /// Classes that a node can reach by sinks, once for each local state and sinks in flight; judged when they are new.
+    reaches: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
+    reach_lists: Vec<Reach>,
+    kinds: FxHashMap<Vec<ClassId>, u32>,
+    /// Tuples of kinds that were judged.
+    judged: FxHashSet<Box<[u32]>>,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    ticks: Ticks,
+}
+
+impl<'p, 's, 'l> Pass<'p, 's, 'l> {
+    fn new(search: &'s Search<'s>, stepper: &'p mut Stepper<'l>, facts: &'p mut Facts) -> Self {
+        Self {
+            search,
+            stepper,
+            facts,
+            budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
+            report: Report::new(search.lts),
+            found: Vec::new(),
+            frontiers: Vec::new(),
+            frontier_of: FxHashMap::default(),
+            queue: VecDeque::new(),
+            superseded: FxHashSet::default(),
+            serials: 0,
+            transitions: 0,
+            kept: 0,
+            bytes: 0,
+            reaches: FxHashMap::default(),
+            reach_lists: Vec::new(),
+            kinds: FxHashMap::default(),
+            judged: FxHashSet::default(),
+            collected: BTreeSet::new(),
+            ticks: Ticks::default(),
+        }
+    }
+
+    fn explore(&mut self) -> Result<End, SearchError> {
+        for (index, start) in (0..).zip(self.search.starts) {
+            let state = GlobalState::new(self.stepper.known(), start);
+            let step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
+            if self.enter(state, Found { parent: None, step, start: index, depth: 0 })? {
+                return Ok(End::Violation);
+            }
+        }
+        let mut end = End::SpaceExhausted;
+        let (mut enabled, mut children) = (Vec::new(), Vec::new());
+        while let Some(waiting) = self.queue.pop_front() {
+            self.bytes -= waiting.state.in_flight.len() as u64 * 8 + 150;
+            if self.superseded.remove(&waiting.serial) {
+                continue;
+            }
+            let Waiting { state, found, .. } = waiting;
+            if state.enabled(self.stepper.known(), &self.budgets, &mut enabled) {
+                end = End::LocalEventBound;
+            }
+            for &(node, trigger) in &enabled {
+                let local = state.locals[node as usize];
+                if let Some(message) = trigger.message()
+                    && self.facts.is_sink(local, message)
+                {
+                    continue;
+                }
+                let row = self.stepper.step(local, trigger)?;
+                state.push_children(self.stepper.known(), &self.budgets, (node, trigger), row, &mut children);
+            }
+            for child in children.drain(..) {
+                if self.take(&state, found, &child)? {
+                    return Ok(End::Violation);
+                }
+            }
+            if self.search.limits.states.is_some_and(|max| self.kept >= max) {
+                return Ok(End::StateBound);
+            }
+            if self.ticks.is_check_due(self.stepper)
+                && let Some(end) = self.search.monitor.check(&self.progress())
+            {
+                return Ok(end);
+            }
+        }
+        Ok(end)
+    }
+
+    /// Takes a step; returns whether it leads to a violation.
+    fn take(&mut self, state: &GlobalState, found: u32, child: &Child) -> Result<bool, SearchError> {
+        let Child { step, row, next, .. } = *child;
+        let before = state.locals[step.node as usize];
+        if next == before && self.stepper.outcomes(row)[step.outcome as usize].sent.is_empty() {
+            return Ok(false);
+        }
+        self.transitions += 1;
+        self.facts.note_step(self.stepper, before, next)?;
+        let mut after = state.clone();
+        after.take(self.stepper.known(), &self.budgets, step, row);
+        let Found { start, depth, .. } = self.found[found as usize];
+        self.enter(after, Found { parent: Some(found), step, start, depth: depth + 1 })
+    }
+
+    /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
+    fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SearchError> {
+        let mut in_flight = Vec::with_capacity(state.in_flight.len());
+        for message in &state.in_flight {
+            let local = state.locals[self.stepper.message(*message).to as usize];
+            if !self.facts.is_dead(self.stepper, local, *message)? {
+                in_flight.push(*message);
+            }
+        }
+        state.in_flight = in_flight;
+        let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
+        let key: Box<[u32]> = state.locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect();
+        let fresh = self.frontiers.len() as u32;
+        let site = *self.frontier_of.entry(key).or_insert(fresh);
+        if site == fresh {
+            self.frontiers.push(Frontier::default());
+            self.bytes += 100;
+        }
+        let sets = &mut self.frontiers[site as usize].sets;
+        if sets.iter().any(|(_, set)| is_subset(&state.in_flight, set)) {
+            return Ok(false);
+        }
+        let superseded = &mut self.superseded;
+        let serial = self.serials;
+        self.serials += 1;
+        sets.retain(|(other, set)| {
+            let is_inside = is_subset(set, &state.in_flight);
+            if is_inside {
+                superseded.insert(*other);
+            }
+            !is_inside
+        });
+        sets.push((serial, state.in_flight.as_slice().into()));
+        self.kept += 1;
+        self.bytes += state.in_flight.len() as u64 * 12 + 150 + size_of::<Found>() as u64;
+        self.report.depth = self.report.depth.max(found.depth);
+        let index = u32::try_from(self.found.len()).expect("fewer than four billion states");
+        self.found.push(found);
+        let is_bad = self.judge(&state, index)?;
+        self.queue.push_back(Waiting { found: index, serial, state });
+        Ok(is_bad)
+    }
+
+    /// Judges a state and all that it leads to by sinks; returns whether one is bad.
+    fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SearchError> {
+        let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
+        for message in &state.in_flight {
+            let to = self.stepper.message(*message).to as usize;
+            if self.stepper.state(state.locals[to]).snapshot.is_some() && self.facts.is_sink(state.locals[to], *message)
+            {
+                sinks[to].push(*message);
+            }
+        }
+        let mut tuple = Vec::with_capacity(sinks.len());
+        for (node, (local, sinks)) in (0..).zip(state.locals.iter().zip(&sinks)) {
+            let Some(reach) = self.reach(node, *local, sinks, found)? else { return Ok(true) };
+            tuple.push(reach);
+        }
+        if self.search.collect_system_states {
+            self.collect(state, &sinks)?;
+        }
+        if !self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect()) {
+            return Ok(false);
+        }
+        self.judge_tuple(&tuple, found)
+    }
+
+    /// What a node can make of its local state by sinks; a new one is judged by itself. None if something is bad.
+    fn reach(
+        &mut self,
+        node: NodeId,
+        local: LocalStateId,
+        sinks: &[MessageId],
+        found: u32,
+    ) -> Result<Option<u32>, SearchError> {
+        if let Some(known) = self.reaches.get(&(local, sinks.into())) {
+            return Ok(Some(*known));
+        }
+        let mut classes: Vec<(ClassId, Vec<MessageId>)> = Vec::new();
+        let alone = (local, Vec::new());
+        let closure = self.facts.closure(self.stepper, local, sinks)?;
+        let states = closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states);
+        for (state, delivered) in states {
+            let (class, judgements) = {
+                let state = self.stepper.state(*state);
+                (state.class, state.judgements.to_vec())
+            };
+            let judgements = judgements.into_iter().map(|judgement| (Some(node), judgement)).collect();
+            if self.note(found, &[(node, delivered)], judgements)? {
+                return Ok(None);
+            }
+            if classes.iter().all(|(other, _)| *other != class) {
+                classes.push((class, delivered.clone()));
+            }
+        }
+        classes.sort_unstable();
+        let fresh = self.kinds.len() as u32;
+        let kind = *self.kinds.entry(classes.iter().map(|(class, _)| *class).collect()).or_insert(fresh);
+        let index = self.reach_lists.len() as u32;
+        self.reach_lists.push(Reach { classes, kind });
+        self.reaches.insert((local, sinks.into()), index);
+        Ok(Some(index))
+    }
+
+    /// Judges every tuple of classes that a tuple of reaches has; returns whether one is bad.
+    fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, SearchError> {
+        let lists: Vec<Vec<usize>> =
+            tuple.iter().map(|reach| (0..self.reach_lists[*reach as usize].classes.len()).collect()).collect();
+        for choice in tuples::all(&lists) {
+            let chosen = |node: usize| &self.reach_lists[tuple[node] as usize].classes[choice[node]];
+            let classes: Vec<ClassId> = (0..tuple.len()).map(|node| chosen(node).0).collect();
+            let judgements = self.stepper.judge(&classes)?;
+            if judgements.is_empty() {
+                continue;
+            }
+            let delivered: Vec<Vec<MessageId>> = (0..tuple.len()).map(|node| chosen(node).1.clone()).collect();
+            let delivered: Vec<(NodeId, &Vec<MessageId>)> = (0..).zip(&delivered).collect();
+            let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
+            if self.note(found, &delivered, judgements)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes what there is to say about a state after sinks were delivered; returns whether something is bad.
+    fn note(
+        &mut self,
+        found: u32,
+        delivered: &[(NodeId, &Vec<MessageId>)],
+        judgements: Vec<(Option<NodeId>, Judgement)>,
+    ) -> Result<bool, SearchError> {
+        let is_new = |(_, judgement): &(Option<NodeId>, Judgement)| match judgement {
+            Judgement::Witnessed { property } => self.report.wants_witness(*property),
+            _ => true,
+        };
+        if !judgements.iter().any(is_new) {
+            return Ok(false);
+        }
+        let (start, mut path) = self.path(found);
+        let mut locals = self.replay(start, &path)?;
+        for (node, messages) in delivered {
+            path.extend(self.order(*node, &mut locals[*node as usize], messages)?);
+        }
+        Ok(self.report.note(start, &path, judgements))
+    }
+
+    /// The start state and the steps that lead to a found state.
+    fn path(&self, found: u32) -> (&'s Start, Vec<Step>) {
+        let mut path = Vec::new();
+        let mut at = &self.found[found as usize];
+        while let Some(parent) = at.parent {
+            path.push(at.step);
+            at = &self.found[parent as usize];
+        }
+        path.reverse();
+        (&self.search.starts[at.start as usize], path)
+    }
+
+    /// The local states after a path.
+    fn replay(&mut self, start: &Start, path: &[Step]) -> Result<Vec<LocalStateId>, MachineError> {
+        let mut locals = start.locals.clone();
+        for step in path {
+            let local = &mut locals[step.node as usize];
+            let row = self.stepper.step(*local, step.trigger)?;
+            *local = self.stepper.outcomes(row)[step.outcome as usize].next;
+        }
+        Ok(locals)
+    }
+
+    /// The deliveries of sinks as steps.
+    fn order(
+        &mut self,
+        node: NodeId,
+        local: &mut LocalStateId,
+        messages: &[MessageId],
+    ) -> Result<Vec<Step>, MachineError> {
+        let mut steps = Vec::with_capacity(messages.len());
+        for message in messages {
+            let trigger = Trigger::deliver(*message);
+            let row = self.stepper.step(*local, trigger)?;
+            *local = self.stepper.outcomes(row)[0].next;
+            steps.push(Step { node, trigger, outcome: 0 });
+        }
+        Ok(steps)
+    }
+
+    /// Keeps all system states that a state leads to by sinks.
+    fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), MachineError> {
+        let mut lists: Vec<Vec<LocalStateId>> = Vec::with_capacity(sinks.len());
+        for (local, sinks) in state.locals.iter().zip(sinks) {
+            let closure = self.facts.closure(self.stepper, *local, sinks)?;
+            let states = closure.iter().flat_map(|closure| closure.states.iter().map(|(state, _)| *state));
+            let states: BTreeSet<LocalStateId> = states.chain([*local]).collect();
+            lists.push(states.into_iter().collect());
+        }
+        self.collected.extend(tuples::all(&lists).map(Vec::into_boxed_slice));
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let counts =
+            Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
+        let bytes = self.bytes + self.search.lts.counts().snapshot_bytes;
+        Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
+    }
+
+    fn finish(self, end: End) -> Report {
+        let counts = self.progress().counts;
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        Report { end, counts, system_states, ..self.report }
+    }
+}
