@@ -80,7 +80,7 @@ fn reduced_bdfs_reaches_what_the_reference_reaches() {
     let limits = Limits::default();
     let (mut all, mut kept) = (0, 0);
     for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, reduce::run);
+        let (report, states) = run(&unconstrained(toy), limits, reduce::explore);
         assert_eq!(states, reached.system_states, "seed {seed}");
         assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
         all += reached.global_states;
@@ -147,7 +147,7 @@ fn bounded_depth_agrees_with_the_reference() {
 fn bounded_local_events_agree_with_the_reference() {
     let limits = Limits { local_events: Some(1), ..Limits::default() };
     for_random_systems(limits, |seed, toy, reached| {
-        for strategy in [bdfs::run as Run, reduce::run, unfold::run] {
+        for strategy in [bdfs::run as Run, reduce::explore, unfold::run] {
             let (_, states) = run(&unconstrained(toy), limits, strategy);
             assert_eq!(states, reached.system_states, "seed {seed}");
         }

@@ -142,7 +142,7 @@ fn an_interrupted_search_reports_what_it_has() {
     let place = Place { interrupted: true, ..Place::new() };
     let result = place.run_json("paxos", &["--algo", "bdfs", "--set", "proposers=2"]);
     assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("interrupted")));
-    assert!(result["counts"]["transitions"].as_u64().is_some_and(|number| number > 0), "{result}");
+    assert!(result["counts"]["global_states"].as_u64().is_some_and(|number| number > 0), "{result}");
 }
 
 #[test]

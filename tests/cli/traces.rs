@@ -86,7 +86,10 @@ fn a_search_after_a_prefix_finds_a_trace_from_the_start() {
     for algo in ["bdfs", "lmc", "unfold"] {
         let run = ["run", bundled("paxos"), "--algo", algo, "--prefix", "live.json", "--out", algo];
         let ran = place.host(&run).exits(12);
-        assert!(ran.out.contains("18 steps: 9 of the prefix and 9 after it"), "{}", ran.out);
+        // The strategy lmc does not look for a shortest one.
+        let steps =
+            if algo == "lmc" { "steps: 9 of the prefix and" } else { "18 steps: 9 of the prefix and 9 after it" };
+        assert!(ran.out.contains(steps), "{}", ran.out);
         assert!(ran.out.contains("start       after 9 steps of live.json"), "{}", ran.out);
         let json = place.host(&[&run[..], &["--json"]].concat()).exits(12).json();
         assert_eq!(

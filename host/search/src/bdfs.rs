@@ -27,7 +27,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// search misses nothing within the bound.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     if search.limits.reduce {
-        return reduce::run(search);
+        return reduce::explore(search);
     }
     let mut stepper = Stepper::new(search.lts)?;
     let limit = search.limits.depth.unwrap_or(u32::MAX);

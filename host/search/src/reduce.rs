@@ -34,7 +34,7 @@ use crate::tuples;
 /// sinks that were put off and are in flight, and in which everything is in flight that is in flight in the execution
 /// and not dead. A delivery that was left out because it is dead, a sink, or idle keeps that true by what was proven of
 /// it; any other event was taken there too, and commutes with the sinks that were put off.
-pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+pub fn explore(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut facts = Facts::default();
     loop {
