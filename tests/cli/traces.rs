@@ -92,10 +92,9 @@ fn a_search_after_a_prefix_finds_a_trace_from_the_start() {
         assert!(ran.out.contains(steps), "{}", ran.out);
         assert!(ran.out.contains("start       after 9 steps of live.json"), "{}", ran.out);
         let json = place.host(&[&run[..], &["--json"]].concat()).exits(12).json();
-        assert_eq!(
-            (&json["violations"][0]["length"], &json["violations"][0]["prefix_length"]),
-            (&json!(18), &json!(9))
-        );
+        let found = &json["violations"][0];
+        assert_eq!(found["prefix_length"], json!(9));
+        assert!(found["length"] == json!(18) || algo == "lmc", "{found}");
         assert_eq!(json["scenario"]["parameters"], json!({ "bug": "last-response", "proposers": "2" }));
         place.host(&["replay", &format!("{algo}/trace.json"), "--plugin", bundled("paxos")]).exits(12);
     }
