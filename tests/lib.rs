@@ -1,3 +1,11 @@
 //! What the tests share.
 
+pub mod fuzz;
 pub mod reference;
+
+/// Memory of this process in KiB; 0 where the system does not tell.
+pub fn memory_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -8,10 +8,12 @@
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
+//! | `fuzzing` | damaged and made-up input, a little of it |
 //! | `structure` | what the documents promise about the tree itself |
 
 mod agreement;
 mod cli;
+mod fuzzing;
 mod languages;
 mod plugins;
 mod stateless;

@@ -16,6 +16,7 @@ use crate::environment::Environment;
 use crate::expectation::{self, Expectation};
 use crate::failure::Failure;
 use crate::limits;
+use crate::text::on_one_line;
 
 /// Bytes of a scenario file at most.
 const BYTES_MAX: u64 = 1 << 20;
@@ -35,6 +36,9 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "network", Kind::Text),
     ("", "prefix", Kind::Path),
     ("strategy", "algo", Kind::Text),
+    ("strategy", "walks", Kind::Number),
+    ("strategy", "seed", Kind::Number),
+    ("strategy", "weights", Kind::Text),
     ("bounds", "depth", Kind::Number),
     ("bounds", "local-events", Kind::Number),
     ("bounds", "states", Kind::Number),
@@ -228,7 +232,8 @@ fn parse(text: &str, path: &Path) -> Result<ScenarioFile, Failure> {
 /// A failure about a place in the file.
 fn wrong(path: &Path, line: Option<usize>, what: &str) -> Failure {
     let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-    Failure::configuration(format_args!("{}{line}: {what}", path.display()))
+    // Keys and values are quoted, and can have line breaks.
+    Failure::configuration(format_args!("{}{line}: {}", path.display(), on_one_line(what)))
 }
 
 /// What clap says, on one line and without advice about the command line.

@@ -1,0 +1,189 @@
+//! Damaged traces and scenarios, through the command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use host::exit::{Exit, TABLE};
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::mutate::damage;
+use super::{Dice, Fate};
+
+/// A folder with a guest in it, for this process.
+fn place() -> &'static TempDir {
+    static PLACE: OnceLock<TempDir> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let place = TempDir::new().expect("a temporary folder");
+        std::fs::write(place.path().join("guest.wasm"), fixtures::ping_pong()).expect("writable");
+        place
+    })
+}
+
+/// Runs a command line there; its exit code must be a documented one, and never the host's own trouble.
+fn host(arguments: &[&str], seed: u64) -> Fate {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut environment = host::Environment {
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        stderr_is_terminal: false,
+        directory: place().path().to_owned(),
+        cache: Some(place().path().join("cache")),
+        interrupted: Arc::default(),
+    };
+    let words = std::iter::once("host").chain(arguments.iter().copied()).map(OsString::from);
+    let code = host::run(words, &mut environment);
+    let text = String::from_utf8_lossy(&stderr).into_owned();
+    let known = TABLE.iter().find(|(exit, _)| exit.code() == code).map(|(exit, _)| *exit);
+    match known {
+        Some(Exit::Ok) => Fate::Fine,
+        Some(Exit::Configuration | Exit::Plugin) => {
+            assert!(text.starts_with("error: ") && text.lines().count() <= 2, "case {seed}: {text}");
+            Fate::Refused
+        }
+        None | Some(Exit::System | Exit::Usage) => panic!("case {seed} ends with {code}: {text}"),
+        Some(_) => Fate::Faulty,
+    }
+}
+
+fn file(name: &str, seed: u64) -> (String, PathBuf) {
+    // Tests run at the same time in one folder.
+    let name = format!("{seed}-{name}");
+    let path = place().path().join(&name);
+    (name, path)
+}
+
+/// A damaged trace: as a document, or as bytes.
+pub fn traces(seed: u64) -> Fate {
+    let mut dice = Dice::new(seed);
+    let mut trace = json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest" },
+        "scenario": { "nodes": 2, "parameters": { "a": "b" }, "network": "unordered" },
+        "limits": { "fuel": 1_000_000 },
+        "init_choices": [[], []],
+        "finding": { "what": "property", "name": "bounded", "kind": "always", "message": "too large" },
+        "steps": [
+            { "node": 0, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" }, "sent": [{ "to": 1, "payload": "01" }] },
+            { "node": 1, "event": { "kind": "deliver", "from": 0, "payload": "01" }, "state": "0102" },
+            { "node": 0, "event": { "kind": "deliver", "from": 1, "payload": "02" }, "choices": [{ "picked": 0, "alternatives": 2 }] },
+        ],
+    });
+    for _ in 0..dice.below(4) {
+        change(&mut trace, &mut dice);
+    }
+    let mut bytes = trace.to_string().into_bytes();
+    if dice.below(2) == 0 {
+        let other = bytes.clone();
+        damage(&mut bytes, &other, &mut dice);
+    }
+    let (name, path) = file("trace.json", seed);
+    std::fs::write(&path, bytes).expect("writable");
+    let replayed = host(&["replay", &name, "--plugin", "guest.wasm", "--any-plugin"], seed);
+    let searched = host(
+        &["run", "guest.wasm", "--prefix", &name, "--any-plugin", "--algo", "bdfs", "--depth", "3", "--out", "found"],
+        seed,
+    );
+    std::fs::remove_file(&path).expect("writable");
+    replayed.max(searched)
+}
+
+/// Values where others are expected.
+fn change(value: &mut Value, dice: &mut Dice) {
+    match value {
+        Value::Object(map) if dice.below(4) > 0 && !map.is_empty() => {
+            let keys: Vec<String> = map.keys().cloned().collect();
+            let key = dice.pick(&keys);
+            if dice.below(8) == 0 {
+                map.remove(key);
+            } else {
+                change(&mut map[key.as_str()], dice);
+            }
+        }
+        Value::Array(list) if dice.below(4) > 0 && !list.is_empty() => {
+            let at = dice.below(list.len());
+            match dice.below(6) {
+                0 => drop(list.remove(at)),
+                1 => list.insert(at, list[at].clone()),
+                _ => change(&mut list[at], dice),
+            }
+        }
+        Value::Number(_) => value.clone_from(dice.pick(&[
+            json!(0),
+            json!(1),
+            json!(1024),
+            json!(u32::MAX),
+            json!(u64::MAX),
+            json!(-1),
+            json!(1e300),
+        ])),
+        Value::String(_) => value.clone_from(dice.pick(&[
+            json!(""),
+            json!("0"),
+            json!("00"),
+            json!("go"),
+            json!("\u{0}\u{1b}[2J"),
+            json!("../../x"),
+            json!("a".repeat(10_000)),
+        ])),
+        _ => value.clone_from(dice.pick(&[json!(null), json!([]), json!({}), json!(true), json!([[[[[[]]]]]])])),
+    }
+}
+
+/// Lines of scenarios, right and wrong.
+const LINES: [&str; 30] = [
+    "nodes = 2",
+    "nodes = 3",
+    "nodes = 0x10",
+    "nodes = 1_024",
+    "nodes = 99999999999999999999",
+    "network = \"unordered\"",
+    "network = \"ordered\"",
+    "prefix = \"none.json\"",
+    "prefix = \".\"",
+    "plugin = \"../guest.wasm\"",
+    "[parameters]",
+    "a = 1",
+    "\"\" = 1",
+    "\"b\\n\" = \"c\"",
+    "[bounds]",
+    "depth = 2",
+    "local-events = 0",
+    "states = 5",
+    "time = \"1s\"",
+    "memory = \"1GiB\"",
+    "[strategy]",
+    "algo = \"unfold\"",
+    "algo = \"walk\"",
+    "seed = 3",
+    "[limits]",
+    "fuel = 10000",
+    "memory = \"64KiB\"",
+    "[expect.counts]",
+    "global_states = 5",
+    "[expect]",
+];
+
+/// A scenario of right and wrong lines, or a damaged one.
+pub fn scenarios(seed: u64) -> Fate {
+    let mut dice = Dice::new(seed);
+    let mut lines =
+        vec!["plugin = \"guest.wasm\"", "nodes = 2", "[strategy]", "algo = \"bdfs\"", "[bounds]", "depth = 3"];
+    for _ in 0..dice.below(5) {
+        let at = dice.below(lines.len() + 1);
+        lines.insert(at, LINES[dice.below(LINES.len())]);
+    }
+    let mut bytes = lines.join("\n").into_bytes();
+    if dice.below(3) == 0 {
+        let other = LINES.join("\n").into_bytes();
+        damage(&mut bytes, &other, &mut dice);
+    }
+    let (name, path) = file("scenario.toml", seed);
+    std::fs::write(&path, bytes).expect("writable");
+    // Whatever it says about bounds, these count.
+    let fate = host(&["run", &name, "--time", "2s", "--out", "found", "--quiet", "--json"], seed);
+    std::fs::remove_file(&path).expect("writable");
+    fate
+}

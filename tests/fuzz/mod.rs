@@ -1,0 +1,36 @@
+//! Damaged and made-up input, by the thousand: nothing of it may crash, hang or leak the host.
+//!
+//! Each case is made from a number, so that a failure repeats. The targets:
+//!
+//! | target | makes | and |
+//! |---|---|---|
+//! | `components` | damaged copies of valid components | loads them and calls all functions of those that load |
+//! | `guests` | valid components with random code in their handlers | runs each path twice, comparing whole memories |
+//! | `traces` | damaged traces | replays them, and searches after them |
+//! | `scenarios` | damaged scenarios | runs them |
+
+mod components;
+mod files;
+mod mutate;
+
+pub use components::{components, guests};
+pub use files::{scenarios, traces};
+pub use mutate::Dice;
+
+/// What became of a case, for statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// Refused with an error.
+    Refused,
+    /// A fault of the guest, or a finding.
+    Faulty,
+    /// Nothing wrong with it.
+    Fine,
+}
+
+/// A target: runs the case of a number. Panics if the host does what it must not.
+pub type Target = fn(u64) -> Fate;
+
+/// The targets by name.
+pub const TARGETS: [(&str, Target); 4] =
+    [("components", components), ("guests", guests), ("traces", traces), ("scenarios", scenarios)];
