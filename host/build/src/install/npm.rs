@@ -1,5 +1,6 @@
 //! Programs of npm packages: the plugin's own, or one version in the host's cache.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::BuildError;
@@ -33,8 +34,11 @@ pub(crate) fn find(job: &Job<'_>, package: &Package, say: Say<'_>) -> Result<Too
         });
     };
     let binary = Path::new("node_modules/.bin").join(program);
-    // Run by name of the interpreter: the scripts begin with a line that asks the path for it.
-    let run = |file: &Path, found: &str| Tool::program(&node, found).with_words(&[&file.display().to_string()]);
+    // Scripts are run by name of the interpreter, for which their first line asks the path. A few programs are no scripts.
+    let run = |file: &Path, found: &str| match is_native(file) {
+        true => Tool::program(file, found),
+        false => Tool::program(&node, found).with_words(&[&file.display().to_string()]),
+    };
     if let Some(own) = upward(&job.source.folder, &binary) {
         return Ok(run(&real(&own), &format!("{program} of the plugin's node_modules")));
     }
@@ -56,4 +60,11 @@ pub(crate) fn find(job: &Job<'_>, package: &Package, say: Say<'_>) -> Result<Too
 /// Links in `.bin` lead to scripts that look for their neighbours.
 fn real(link: &Path) -> PathBuf {
     link.canonicalize().unwrap_or_else(|_| link.to_owned())
+}
+
+/// Whether a file is a program for this machine.
+fn is_native(file: &Path) -> bool {
+    let mut head = [0; 4];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *b"\x7fELF"
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use wasmparser::{
-    ExternalKind, FuncType, GlobalType, MemoryType, Operator, Parser, Payload, TableType, TypeRef, ValType,
+    ConstExpr, ElementItems, ExternalKind, FuncType, GlobalType, MemoryType, Operator, Parser, Payload, TableInit,
+    TableType, TypeRef, ValType,
 };
 
 use crate::error::LoadError;
@@ -44,6 +45,10 @@ pub(crate) struct ModuleFacts {
     /// The type of every function, imported ones first.
     pub functions: Vec<u32>,
     pub imported_functions: usize,
+    /// Module and name of every imported function.
+    pub function_imports: Vec<(String, String)>,
+    /// The functions that are called, or reachable in another way: exported, in a table, a reference, the start function.
+    pub used: BTreeSet<u32>,
     pub memories: Vec<MemoryFact>,
     pub globals: Vec<GlobalFact>,
     pub tables: Vec<TableType>,
@@ -111,7 +116,11 @@ impl ModuleFacts {
             }
             Payload::TableSection(section) => {
                 for table in section {
-                    self.tables.push(table?.ty);
+                    let table = table?;
+                    if let TableInit::Expr(expression) = &table.init {
+                        self.add_constant(expression)?;
+                    }
+                    self.tables.push(table.ty);
                 }
             }
             Payload::MemorySection(section) => {
@@ -121,17 +130,41 @@ impl ModuleFacts {
             }
             Payload::GlobalSection(section) => {
                 for global in section {
-                    let ty = global?.ty;
+                    let global = global?;
+                    self.add_constant(&global.init_expr)?;
+                    let ty = global.ty;
                     self.globals.push(GlobalFact { ty, imported: false, exported: false, written: false });
                 }
             }
             Payload::ExportSection(section) => {
                 for export in section {
                     let export = export?;
+                    if matches!(export.kind, ExternalKind::Func | ExternalKind::FuncExact) {
+                        self.used.insert(export.index);
+                    }
                     self.exports.push((export.name.to_owned(), export.kind, export.index));
                 }
             }
-            Payload::StartSection { func, .. } => self.start = Some(func),
+            Payload::StartSection { func, .. } => {
+                self.start = Some(func);
+                self.used.insert(func);
+            }
+            Payload::ElementSection(section) => {
+                for element in section {
+                    match element?.items {
+                        ElementItems::Functions(functions) => {
+                            for function in functions {
+                                self.used.insert(function?);
+                            }
+                        }
+                        ElementItems::Expressions(_, expressions) => {
+                            for expression in expressions {
+                                self.add_constant(&expression?)?;
+                            }
+                        }
+                    }
+                }
+            }
             Payload::CodeSectionEntry(body) => {
                 for op in body.get_operators_reader()? {
                     self.add_operator(&op?);
@@ -147,6 +180,7 @@ impl ModuleFacts {
             TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
                 self.functions.push(ty);
                 self.imported_functions += 1;
+                self.function_imports.push((module.to_owned(), name.to_owned()));
             }
             TypeRef::Table(ty) => self.tables.push(ty),
             TypeRef::Memory(ty) => {
@@ -159,7 +193,20 @@ impl ModuleFacts {
         }
     }
 
+    fn add_constant(&mut self, expression: &ConstExpr<'_>) -> wasmparser::Result<()> {
+        for op in expression.get_operators_reader() {
+            self.add_operator(&op?);
+        }
+        Ok(())
+    }
+
     fn add_operator(&mut self, op: &Operator<'_>) {
+        if let Operator::Call { function_index }
+        | Operator::ReturnCall { function_index }
+        | Operator::RefFunc { function_index } = op
+        {
+            self.used.insert(*function_index);
+        }
         if let Operator::GlobalSet { global_index } = op {
             self.globals[*global_index as usize].written = true;
         } else if let Some(name) = hidden_write(op) {

@@ -7,8 +7,8 @@ use wasm_encoder::{
     ComponentExportSection, ComponentTypeSection, ExportKind, PrimitiveValType, RawSection,
 };
 use wasmparser::{
-    CanonicalFunction, Chunk, ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind, ComponentTypeRef,
-    ExternalKind, Instance, Parser, Payload,
+    CanonicalFunction, Chunk, ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind,
+    ComponentTypeRef, ExternalKind, Instance, Parser, Payload,
 };
 
 use super::analysis::ModuleFacts;
@@ -20,7 +20,7 @@ use crate::error::LoadError;
 /// A memory that an instance of the component has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryPlan {
-    /// Which core instance of the component defines it.
+    /// The synchronising export of the core instance that defines it; more than there are if that needs none.
     pub instance: usize,
     pub role: MemoryRole,
 }
@@ -32,8 +32,20 @@ pub(crate) struct Rewritten {
     pub modules: Vec<ModuleFacts>,
     /// All memories in the order in which an instantiation makes them.
     pub memories: Vec<MemoryPlan>,
-    /// The core instances with a synchronising export, and how many globals each shares with other modules.
+    /// The synchronising exports, numbered from 0 in the order of instantiation, and how many globals the core instance behind
+    /// each shares with other modules.
     pub syncs: Vec<(usize, usize)>,
+}
+
+/// The owner of a memory that is never grown by the host.
+const NO_SYNC: usize = usize::MAX;
+
+/// What an instantiation makes that holds state, in its order.
+enum Made {
+    /// The core instance with this index.
+    Core(usize),
+    /// The instance with this index, of a nested component.
+    Nested { instance: u32, component: usize },
 }
 
 /// A core instance of the component.
@@ -56,6 +68,14 @@ struct Structure {
     memories: Vec<(usize, String)>,
     component_functions: u32,
     component_types: u32,
+    /// Nested components, rewritten.
+    nested: Vec<Rewritten>,
+    /// Which of them each index of a component stands for; `None` if that comes from outside.
+    components: Vec<Option<usize>>,
+    component_instances: u32,
+    made: Vec<Made>,
+    /// Core functions that make a handle of a resource.
+    resource_news: Vec<u32>,
     /// `realloc` and `memory` of every canonical function that has the former.
     reallocs: Vec<(u32, Option<u32>)>,
 }
@@ -64,6 +84,7 @@ struct Structure {
 pub(crate) fn rewrite(bytes: &[u8]) -> Result<Rewritten, LoadError> {
     let mut structure = Structure::default();
     payloads(bytes, |payload| structure.read(bytes, payload))?;
+    structure.refuse_handles()?;
     let mut reallocs = vec![BTreeSet::new(); structure.modules.len()];
     for &(function, memory) in &structure.reallocs {
         let (module, name) = structure.realloc(function, memory)?;
@@ -72,6 +93,7 @@ pub(crate) fn rewrite(bytes: &[u8]) -> Result<Rewritten, LoadError> {
     let mut rewritten = Vec::new();
     let mut component = Component::new();
     let mut indices = Indices;
+    let mut nested = 0;
     payloads(bytes, |payload| {
         if let Payload::ModuleSection { unchecked_range, .. } = &payload {
             let index = rewritten.len();
@@ -81,11 +103,18 @@ pub(crate) fn rewrite(bytes: &[u8]) -> Result<Rewritten, LoadError> {
             rewritten.push(module);
             return Ok(());
         }
+        if let Payload::ComponentSection { .. } = &payload {
+            component.section(&RawSection { id: 4, data: &structure.nested[nested].bytes });
+            nested += 1;
+            return Ok(());
+        }
         emit(&mut component, &mut indices, bytes, payload).map_err(LoadError::invalid)
     })?;
     let (memories, syncs) = structure.plan(&rewritten);
-    structure.add_syncs(&mut component, &rewritten, &syncs);
-    Ok(Rewritten { bytes: component.finish(), modules: structure.modules, memories, syncs })
+    structure.add_syncs(&mut component, &rewritten);
+    let mut modules = structure.modules;
+    modules.extend(structure.nested.into_iter().flat_map(|nested| nested.modules));
+    Ok(Rewritten { bytes: component.finish(), modules, memories, syncs })
 }
 
 /// Calls `f` with every payload of the component itself; modules and components inside are one payload each.
@@ -114,7 +143,29 @@ impl Structure {
                 self.modules.push(ModuleFacts::read(&bytes[unchecked_range])?);
                 Ok(())
             }
-            Payload::ComponentSection { unchecked_range, .. } => refuse_modules(&bytes[unchecked_range]),
+            Payload::ComponentSection { unchecked_range, .. } => {
+                self.components.push(Some(self.nested.len()));
+                self.nested.push(rewrite(&bytes[unchecked_range])?);
+                Ok(())
+            }
+            Payload::ComponentImportSection(section) => {
+                for import in section {
+                    self.import(import.map_err(LoadError::invalid)?.ty)?;
+                }
+                Ok(())
+            }
+            Payload::ComponentInstanceSection(section) => {
+                for instance in section {
+                    self.instance(&instance.map_err(LoadError::invalid)?)?;
+                }
+                Ok(())
+            }
+            Payload::ComponentAliasSection(section) => {
+                for alias in section {
+                    self.alias(&alias.map_err(LoadError::invalid)?)?;
+                }
+                Ok(())
+            }
             Payload::ComponentStartSection { .. } => {
                 Err(LoadError::uncapturable("it has a component start function", "build it without one"))
             }
@@ -132,29 +183,18 @@ impl Structure {
         match payload {
             Payload::InstanceSection(section) => {
                 for instance in section {
+                    self.made.push(Made::Core(self.instances.len()));
                     self.instances.push(core_instance(instance?));
                 }
             }
-            Payload::ComponentAliasSection(section) => {
-                for alias in section {
-                    self.alias(&alias?);
-                }
-            }
             Payload::ComponentTypeSection(section) => self.component_types += section.count(),
-            Payload::ComponentImportSection(section) => {
-                for import in section {
-                    match import?.ty {
-                        ComponentTypeRef::Func(_) => self.component_functions += 1,
-                        ComponentTypeRef::Type(_) => self.component_types += 1,
-                        _ => {}
-                    }
-                }
-            }
             Payload::ComponentExportSection(section) => {
                 for export in section {
                     match export?.kind {
                         ComponentExternalKind::Func => self.component_functions += 1,
                         ComponentExternalKind::Type => self.component_types += 1,
+                        ComponentExternalKind::Instance => self.component_instances += 1,
+                        ComponentExternalKind::Component => self.components.push(None),
                         _ => {}
                     }
                 }
@@ -164,11 +204,52 @@ impl Structure {
         Ok(())
     }
 
-    fn alias(&mut self, alias: &ComponentAlias<'_>) {
+    fn import(&mut self, ty: ComponentTypeRef) -> Result<(), LoadError> {
+        match ty {
+            ComponentTypeRef::Func(_) => self.component_functions += 1,
+            ComponentTypeRef::Type(_) => self.component_types += 1,
+            ComponentTypeRef::Instance(_) => self.component_instances += 1,
+            ComponentTypeRef::Component(_) => self.components.push(None),
+            ComponentTypeRef::Module(_) => return Err(foreign_code()),
+            ComponentTypeRef::Value(_) => {}
+        }
+        Ok(())
+    }
+
+    /// An instance of a nested component, or a bag of exports.
+    fn instance(&mut self, instance: &ComponentInstance<'_>) -> Result<(), LoadError> {
+        if let ComponentInstance::Instantiate { component_index, args } = instance {
+            let passes_code = args
+                .iter()
+                .any(|arg| matches!(arg.kind, ComponentExternalKind::Module | ComponentExternalKind::Component));
+            match self.components.get(*component_index as usize) {
+                Some(Some(component)) if !passes_code => {
+                    self.made.push(Made::Nested { instance: self.component_instances, component: *component });
+                }
+                _ => return Err(foreign_code()),
+            }
+        }
+        self.component_instances += 1;
+        Ok(())
+    }
+
+    fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), LoadError> {
         match *alias {
-            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Func, .. } => self.component_functions += 1,
-            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Type, .. }
-            | ComponentAlias::Outer { kind: ComponentOuterAliasKind::Type, .. } => self.component_types += 1,
+            ComponentAlias::InstanceExport { kind, .. } => match kind {
+                ComponentExternalKind::Func => self.component_functions += 1,
+                ComponentExternalKind::Type => self.component_types += 1,
+                ComponentExternalKind::Instance => self.component_instances += 1,
+                ComponentExternalKind::Component => self.components.push(None),
+                ComponentExternalKind::Module => return Err(foreign_code()),
+                ComponentExternalKind::Value => {}
+            },
+            ComponentAlias::Outer { kind, .. } => match kind {
+                ComponentOuterAliasKind::Type => self.component_types += 1,
+                ComponentOuterAliasKind::Component => self.components.push(None),
+                // The indices of what is around are not known here, and its memories would not be either.
+                ComponentOuterAliasKind::CoreModule => return Err(foreign_code()),
+                ComponentOuterAliasKind::CoreType => {}
+            },
             ComponentAlias::CoreInstanceExport { kind, instance_index, name } => {
                 let origin = (instance_index as usize, name.to_owned());
                 match kind {
@@ -177,13 +258,48 @@ impl Structure {
                     _ => {}
                 }
             }
-            _ => {}
         }
+        Ok(())
+    }
+
+    /// Refuses a component that can make handles of resources: a table of the host keeps them, outside of all memories.
+    /// To import the function that makes one is allowed, as stubs of WASI do; to use it is not.
+    fn refuse_handles(&self) -> Result<(), LoadError> {
+        for instance in &self.instances {
+            let CoreInstance::Real { module, args } = instance else { continue };
+            let facts = &self.modules[*module];
+            for (index, (from, name)) in facts.function_imports.iter().enumerate() {
+                let given = args.get(from).and_then(|instance| self.export_function(*instance, name));
+                if given.is_some_and(|function| self.makes_handles(function)) && facts.used.contains(&(index as u32)) {
+                    return Err(handles());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The core function that a bag exports under a name.
+    fn export_function(&self, instance: usize, name: &str) -> Option<u32> {
+        match &self.instances[instance] {
+            CoreInstance::Bag(exports) => exports.get(name).map(|&(_, index)| index),
+            CoreInstance::Real { .. } => None,
+        }
+    }
+
+    fn makes_handles(&self, function: u32) -> bool {
+        if self.resource_news.contains(&function) {
+            return true;
+        }
+        let Some((instance, name)) = &self.functions[function as usize] else { return false };
+        self.export_function(*instance, name).is_some_and(|function| self.makes_handles(function))
     }
 
     fn canonical(&mut self, function: CanonicalFunction) -> Result<(), LoadError> {
         let options = match function {
-            CanonicalFunction::Lift { options, .. } => {
+            CanonicalFunction::Lift { core_func_index, options, .. } => {
+                if self.makes_handles(core_func_index) {
+                    return Err(handles());
+                }
                 self.component_functions += 1;
                 options
             }
@@ -191,9 +307,18 @@ impl Structure {
                 self.functions.push(None);
                 options
             }
+            CanonicalFunction::ResourceNew { .. } => {
+                self.resource_news.push(self.functions.len() as u32);
+                self.functions.push(None);
+                return Ok(());
+            }
+            CanonicalFunction::ResourceDrop { .. } | CanonicalFunction::ResourceRep { .. } => {
+                self.functions.push(None);
+                return Ok(());
+            }
             _ => {
                 return Err(LoadError::uncapturable(
-                    "it uses resources, threads or asynchronous functions of the component model",
+                    "it uses threads or asynchronous functions of the component model",
                     "a plugin needs none of them",
                 ));
             }
@@ -274,45 +399,91 @@ impl Structure {
         }
     }
 
-    /// All memories in order of creation, and the instances with a synchronising export.
+    /// All memories in order of creation, and the synchronising exports.
     fn plan(&self, rewritten: &[RewrittenModule]) -> (Vec<MemoryPlan>, Vec<(usize, usize)>) {
         let mut memories = Vec::new();
         let mut syncs = Vec::new();
-        for (instance, core) in self.instances.iter().enumerate() {
-            let CoreInstance::Real { module, .. } = core else { continue };
-            let module = &rewritten[*module];
-            memories.extend(module.memories.iter().map(|&role| MemoryPlan { instance, role }));
-            if module.sync.is_some() {
-                syncs.push((instance, module.shared_globals));
+        for made in &self.made {
+            let next = syncs.len();
+            match *made {
+                Made::Core(instance) => {
+                    let CoreInstance::Real { module, .. } = &self.instances[instance] else { continue };
+                    let module = &rewritten[*module];
+                    let instance = if module.sync.is_some() { next } else { NO_SYNC };
+                    memories.extend(module.memories.iter().map(|&role| MemoryPlan { instance, role }));
+                    if module.sync.is_some() {
+                        syncs.push((next, module.shared_globals));
+                    }
+                }
+                Made::Nested { component, .. } => {
+                    let nested = &self.nested[component];
+                    let outside = |inside: usize| if inside == NO_SYNC { NO_SYNC } else { next + inside };
+                    let plans = nested.memories.iter();
+                    memories.extend(plans.map(|plan| MemoryPlan { instance: outside(plan.instance), ..plan.clone() }));
+                    syncs.extend(nested.syncs.iter().map(|&(inside, shared)| (outside(inside), shared)));
+                }
             }
         }
         (memories, syncs)
     }
 
-    /// Exports every synchronising function from the component, where the host can call it.
-    fn add_syncs(&self, component: &mut Component, rewritten: &[RewrittenModule], syncs: &[(usize, usize)]) {
-        if syncs.is_empty() {
-            return;
-        }
-        let mut aliases = ComponentAliasSection::new();
+    /// Exports every synchronising function from the component, where what is around it, and at last the host, can call it.
+    fn add_syncs(&self, component: &mut Component, rewritten: &[RewrittenModule]) {
         let mut types = ComponentTypeSection::new();
-        let mut canonical = CanonicalFunctionSection::new();
-        let mut exports = ComponentExportSection::new();
         let u32_type = wasm_encoder::ComponentValType::Primitive(PrimitiveValType::U32);
         types.function().params([("what", u32_type), ("argument", u32_type)]).result(None);
+        component.section(&types);
+        let mut core_function = self.functions.len() as u32;
         let mut function = self.component_functions;
-        for (nth, &(instance, _)) in syncs.iter().enumerate() {
-            let CoreInstance::Real { module, .. } = &self.instances[instance] else { continue };
-            let name = rewritten[*module].sync.as_deref().expect("listed for having one");
-            aliases.alias(Alias::CoreInstanceExport { instance: instance as u32, kind: ExportKind::Func, name });
-            let core_function = (self.functions.len() + nth) as u32;
-            canonical.lift(core_function, self.component_types, Vec::<CanonicalOption>::new());
-            exports.export(sync_export(instance), ComponentExportKind::Func, function, None);
-            // The exports take indices of their own, after all the lifted functions.
-            function += 1;
+        let mut next = 0;
+        // The export takes an index of its own, after that of the function.
+        let mut export = |component: &mut Component| {
+            let mut exports = ComponentExportSection::new();
+            exports.export(sync_export(next), ComponentExportKind::Func, function, None);
+            component.section(&exports);
+            function += 2;
+            next += 1;
+        };
+        for made in &self.made {
+            let mut aliases = ComponentAliasSection::new();
+            match *made {
+                Made::Core(instance) => {
+                    let CoreInstance::Real { module, .. } = &self.instances[instance] else { continue };
+                    let Some(name) = rewritten[*module].sync.as_deref() else { continue };
+                    aliases.alias(Alias::CoreInstanceExport {
+                        instance: instance as u32,
+                        kind: ExportKind::Func,
+                        name,
+                    });
+                    let mut canonical = CanonicalFunctionSection::new();
+                    canonical.lift(core_function, self.component_types, Vec::<CanonicalOption>::new());
+                    core_function += 1;
+                    component.section(&aliases).section(&canonical);
+                    export(component);
+                }
+                Made::Nested { instance, component: nested } => {
+                    for &(inside, _) in &self.nested[nested].syncs {
+                        let name = sync_export(inside);
+                        let mut aliases = ComponentAliasSection::new();
+                        aliases.alias(Alias::InstanceExport { instance, kind: ComponentExportKind::Func, name: &name });
+                        component.section(&aliases);
+                        export(component);
+                    }
+                }
+            }
         }
-        component.section(&aliases).section(&types).section(&canonical).section(&exports);
     }
+}
+
+fn foreign_code() -> LoadError {
+    LoadError::uncapturable(
+        "one of its components gets core modules or components from outside of it",
+        "build the plugin as one component instead of composing it of several",
+    )
+}
+
+fn handles() -> LoadError {
+    LoadError::uncapturable("it makes handles of resources, which no memory holds", "a plugin needs no resources")
 }
 
 fn core_instance(instance: Instance<'_>) -> CoreInstance {
@@ -325,17 +496,4 @@ fn core_instance(instance: Instance<'_>) -> CoreInstance {
             CoreInstance::Bag(exports.iter().map(|e| (e.name.to_owned(), (e.kind, e.index))).collect())
         }
     }
-}
-
-/// Nested components may rename and retype what is around them, as `wit-component` has them do, but hold no state.
-fn refuse_modules(component: &[u8]) -> Result<(), LoadError> {
-    for payload in Parser::new(0).parse_all(component) {
-        if matches!(payload.map_err(LoadError::invalid)?, Payload::ModuleSection { .. } | Payload::InstanceSection(_)) {
-            return Err(LoadError::uncapturable(
-                "it has components with core modules inside",
-                "build the plugin as one component instead of composing it of several",
-            ));
-        }
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ fn error(bytes: &[u8]) -> String {
 
 #[test]
 fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
-    let cases: [(&str, Vec<u8>, &str); 20] = [
+    let cases: [(&str, Vec<u8>, &str); 22] = [
         ("empty", fixtures::empty_file(), "the file is empty"),
         ("text", fixtures::text_file(), "is text, not webassembly"),
         ("elf", fixtures::not_wasm(), "is not webassembly"),
@@ -31,7 +31,9 @@ fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
         ("huge memory", fixtures::huge_memory(), "wants more memory than the limit"),
         ("huge table", fixtures::huge_table(), "wants tables of more than the limit"),
         ("64-bit memory", fixtures::memory64(), "64-bit memory"),
-        ("nested module", fixtures::nested_module(), "components with core modules inside"),
+        ("nested module", fixtures::nested_module(), "does not export `host:protocol/node@0.1.0#init`"),
+        ("nested foreign module", fixtures::nested_foreign_module(), "gets core modules or components from outside"),
+        ("handles", fixtures::makes_handles(), "it makes handles of resources"),
     ];
     for (name, bytes, expected) in cases {
         let error = error(&bytes);

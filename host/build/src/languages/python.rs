@@ -1,0 +1,73 @@
+//! Python: componentize-py, which stores an interpreter with the program loaded.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Job, Made, Say, Toolchain};
+use crate::component::wit_text;
+use crate::install::pip;
+use crate::source::Source;
+use crate::tool::finish;
+use crate::{BuildError, update};
+
+pub(super) const ROW: Toolchain = Toolchain {
+    name: "python",
+    language: "Python",
+    detected_by: "*.py",
+    needs: "python3, and pip install componentize-py",
+    recognises: |source| !source.sources(&["py"]).is_empty(),
+    build,
+};
+
+const COMPILER: pip::Package =
+    pip::Package { name: "componentize-py", version: "0.25.1", program: "bin/componentize-py", size: "46 MB" };
+
+const HINT: &str = "the module must have the classes Node and Specification";
+
+fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
+    let source = job.source;
+    let main = main(source)?;
+    let compiler = pip::find(job, &COMPILER, true, say)?;
+    update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
+        let text = fs::read_to_string(source.folder.join(&main)).map_err(BuildError::io("read", &main))?;
+        let wit = work.join("wit/protocol.wit");
+        // A class of this name is how an interface is exported.
+        let wit_text = wit_text(|interface| {
+            let class = interface[..1].to_uppercase() + &interface[1..];
+            text.lines().any(|line| line.starts_with(&format!("class {class}")))
+        });
+        update::write(&wit, wit_text.as_bytes())?;
+        say(&format!("compiling {} with {}", source.name, compiler.found));
+        let output_path = work.join("component.wasm");
+        let module = main.with_extension("");
+        let module = module.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(".");
+        let mut command = compiler.command(&source.folder);
+        // `--stub-wasi`: what the interpreter asks of the system becomes a trap.
+        command.arg("-d").arg(wit.parent().expect("it lies in a folder")).args(["-w", "plugin", "componentize"]);
+        command.args(["--stub-wasi", &module, "-o"]).arg(&output_path);
+        let output = finish(command)?;
+        if !output.success {
+            return Err(BuildError::Compile { name: source.name.clone(), output: without_trace(&output.both()) });
+        }
+        fs::read(&output_path).map_err(BuildError::io("read", &output_path))
+    })
+}
+
+/// What Python says, without where in the compiler it was noticed.
+fn without_trace(output: &str) -> String {
+    output.split("\nStack backtrace:").next().unwrap_or(output).trim_end().to_owned()
+}
+
+/// The file where the program begins, from the folder on.
+fn main(source: &Source) -> Result<PathBuf, BuildError> {
+    if let Some(main) = source.file.as_ref().or(source.manifest.build.main.as_ref()) {
+        return Ok(main.clone());
+    }
+    match ["app.py", "plugin.py", "main.py"].into_iter().find(|file| source.has(file)) {
+        Some(file) => Ok(PathBuf::from(file)),
+        None => Err(BuildError::NoMain {
+            folder: source.folder.clone(),
+            what: "there is no app.py, plugin.py or main.py".to_owned(),
+        }),
+    }
+}
