@@ -5,9 +5,11 @@
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
+//! | `audits` | promises that are kept, and promises that are broken |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 
+mod audits;
 mod bad_input;
 mod faults;
 mod results;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use host_model::audit::Mode;
 use host_model::scenario::Network;
 use host_search::table::{self, STRATEGIES, Strategy};
 use host_search::weights::Weights;
@@ -168,6 +169,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
+    /// Try whether the plugin keeps its promises: on no local state, one of sixteen, every one
+    #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
+    pub audit: Mode,
+
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -268,6 +273,14 @@ fn strategies() -> impl TypedValueParser<Value = &'static Strategy> {
     };
     PossibleValuesParser::new(STRATEGIES.iter().map(value))
         .map(|name| table::find(&name).expect("only names of strategies are possible values"))
+}
+
+fn audits() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(["off", "sampled", "full"]).map(|mode| match &*mode {
+        "off" => Mode::Off,
+        "full" => Mode::Full,
+        _ => Mode::Sampled,
+    })
 }
 
 fn networks() -> impl TypedValueParser<Value = Network> {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use host_model::audit::Mode;
 use host_model::lts::Lts;
 use host_model::machine::MachineError;
 use host_model::start::{self, Start, StartError};
@@ -36,7 +37,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
         trace_file::check_plugin(trace, path, &loaded, arguments.any_plugin)?;
     }
     let scenario = scenario_choice::scenario(arguments, &loaded, prefix.as_ref())?;
-    let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?;
+    let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?.audited(arguments.audit);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
     let (report, search_seconds) = search(arguments, limits, &lts, &starts, environment)?;
     let violations: Vec<Violation> =
@@ -45,6 +46,9 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
     let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, search_seconds, prefix_steps };
     let mut result = RunReport::new(&run, &violations, saved);
+    if arguments.audit != Mode::Off {
+        result.add_audit(&lts.check_promises().map_err(host_error)?);
+    }
     if let Some(expect) = &arguments.expect {
         result.compare(expect);
     }

@@ -35,6 +35,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "nodes", Kind::Number),
     ("", "network", Kind::Text),
     ("", "prefix", Kind::Path),
+    ("", "audit", Kind::Text),
     ("strategy", "algo", Kind::Text),
     ("strategy", "walks", Kind::Number),
     ("strategy", "seed", Kind::Number),

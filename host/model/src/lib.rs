@@ -4,6 +4,7 @@
 //! else is integers. See ARCHITECTURE.md for the code map.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod fingerprint;
 pub mod known;
 pub mod lts;

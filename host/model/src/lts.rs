@@ -12,6 +12,7 @@ use std::sync::{Arc, RwLock};
 
 use rustc_hash::FxHashMap;
 
+use crate::audit::{Audit, Audited, Mode};
 use crate::fingerprint::{self, Fingerprint};
 use crate::machine::{Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Snapshot};
 use crate::property::{ClassId, Judgement, ViewId};
@@ -153,6 +154,7 @@ pub struct Lts<'f> {
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
     pub(crate) handler_calls: AtomicU64,
+    pub(crate) audit: Audit,
 }
 
 #[derive(Default)]
@@ -182,11 +184,34 @@ impl<'f> Lts<'f> {
         let properties =
             machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
-        let lts =
-            Self { scenario, config, properties, factory, tables: RwLock::default(), handler_calls: AtomicU64::new(0) };
+        let lts = Self {
+            scenario,
+            config,
+            properties,
+            factory,
+            tables: RwLock::default(),
+            handler_calls: AtomicU64::new(0),
+            audit: Audit::new(Mode::Off),
+        };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         lts.write().intern_class(vec![None; lts.properties.len()]);
         Ok(lts)
+    }
+
+    /// The same with notes for an audit. Has no effect on what was executed before.
+    #[must_use]
+    pub fn audited(mut self, mode: Mode) -> Self {
+        self.audit = Audit::new(mode);
+        self
+    }
+
+    /// Tries what was noted during a search in other ways: whether the protocol keeps its promises.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn check_promises(&self) -> Result<Audited, MachineError> {
+        self.audit.check(self.factory, &self.properties)
     }
 
     /// The cluster.

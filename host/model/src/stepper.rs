@@ -315,6 +315,7 @@ impl<'l> Stepper<'l> {
                 continue;
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+            self.lts.audit.ask(index, &views);
             judgements.extend(evaluate(&mut *self.machines[0], index, property.kind, &views)?);
         }
         let judgements: Arc<[Judgement]> = judgements.into();
@@ -338,7 +339,7 @@ fn explore(
         let mut effects = Effects::default();
         let result = machine.handle(input, &script, &mut effects);
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
-        let next = match result.and_then(|()| observe(lts, machine, node)) {
+        let next = match result.and_then(|()| observe(lts, machine, node, from, (input, &script))) {
             Ok(Ended::New(mut observed)) => {
                 observed.judgements = judge_node(lts, machine, &mut observed)?;
                 Ended::New(observed)
@@ -362,9 +363,18 @@ fn explore(
 }
 
 /// Looks at the state that a machine is in after a handler.
-fn observe(lts: &Lts<'_>, machine: &mut dyn Machine, node: NodeId) -> Result<Ended, Fault> {
+fn observe(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    node: NodeId,
+    from: Option<&Snapshot>,
+    cause: (Input<'_>, &[u32]),
+) -> Result<Ended, Fault> {
     let encoding = machine.serialize()?;
     let fingerprint = fingerprint::of_local_state(node, &encoding);
+    if lts.audit.wants(fingerprint) {
+        lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
+    }
     if let Some(id) = lts.read().state_ids.get(&fingerprint) {
         return Ok(Ended::Known(*id));
     }
@@ -393,6 +403,7 @@ fn judge_node(
             continue;
         }
         if let Some(view) = observed.views[index as usize].take() {
+            lts.audit.ask(index, &[Some(&view)]);
             judgements.extend(evaluate(machine, index, property.kind, &[Some(&view)])?);
         }
     }

@@ -4,6 +4,7 @@ mod assumed;
 mod counts;
 mod text;
 
+use host_model::audit::{Audited, Broken};
 use host_model::lts::Lts;
 use host_model::machine::{NodeId, Property, PropertyKind};
 use host_model::scenario::Scenario;
@@ -63,6 +64,8 @@ pub struct RunReport {
     memory_peak_bytes: Option<u64>,
     properties: Vec<PropertyReport>,
     violations: Vec<ViolationReport>,
+    /// What was audited, and what came of it; none without an audit.
+    audit: Option<AuditReport>,
     /// What a scenario expects and did not come out; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     unmet: Option<Vec<String>>,
@@ -96,6 +99,39 @@ pub struct PluginReport {
 impl From<&PluginRef> for PluginReport {
     fn from(plugin: &PluginRef) -> Self {
         Self { name: plugin.name.clone(), version: plugin.version.clone(), digest: plugin.digest.clone() }
+    }
+}
+
+/// What was audited.
+#[derive(Debug, Serialize)]
+struct AuditReport {
+    states: usize,
+    ambiguous_states: usize,
+    broken: Vec<BrokenReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct BrokenReport {
+    promise: &'static str,
+    function: String,
+    place: String,
+    one: String,
+    other: String,
+    cause: &'static str,
+}
+
+impl From<&Audited> for AuditReport {
+    fn from(audited: &Audited) -> Self {
+        let broken = audited.broken.iter().cloned();
+        let broken = broken.map(|Broken { promise, function, place, one, other, cause }| BrokenReport {
+            promise,
+            function,
+            place,
+            one,
+            other,
+            cause,
+        });
+        Self { states: audited.states, ambiguous_states: audited.ambiguous, broken: broken.collect() }
     }
 }
 
@@ -168,11 +204,26 @@ impl RunReport {
             memory_peak_bytes: peak_bytes(),
             properties: properties(run, result, violations),
             violations: reports,
+            audit: None,
             unmet: None,
             exit,
             because,
             guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
         }
+    }
+
+    /// Adds what an audit found. A plugin that breaks a promise cannot be `ok`, whatever the search says.
+    pub fn add_audit(&mut self, audited: &Audited) {
+        let report = AuditReport::from(audited);
+        if let Some(broken) = report.broken.first()
+            && self.violations.is_empty()
+        {
+            self.result = Verdict::Error;
+            self.exit = Exit::GuestFault;
+            self.exit_code = self.exit.code();
+            self.because = format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+        }
+        self.audit = Some(report);
     }
 
     /// Compares the result with what a scenario expects. A difference is never a success.

@@ -1,8 +1,8 @@
 //! The result of a run for people.
 
 use crate::describe;
-use crate::report::{RunReport, Verdict, ViolationReport};
-use crate::text::{bytes, count, grouped, on_one_line, table};
+use crate::report::{BrokenReport, RunReport, Verdict, ViolationReport};
+use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
 use crate::trace_file::short_digest;
 
 impl RunReport {
@@ -13,6 +13,7 @@ impl RunReport {
         sections.push(table("explored", &self.explored()));
         sections.push(table("assumed", &self.assumed_rows()));
         sections.push(self.properties_text());
+        sections.extend(self.audit.iter().flat_map(|audit| &audit.broken).map(broken));
         sections.extend(self.unmet.as_ref().map(|unmet| expected(unmet)));
         sections.push(format!("load {:.3} s, search {:.3} s{}\n", self.seconds.load, self.seconds.search, self.peak()));
         sections.extend(self.violations.iter().filter_map(replay));
@@ -99,6 +100,18 @@ impl RunReport {
             .collect();
         table("properties", &rows)
     }
+}
+
+fn broken(broken: &BrokenReport) -> String {
+    let rows = [
+        ("function", &*broken.function),
+        ("where", &*broken.place),
+        ("one time", &*broken.one),
+        ("other time", &*broken.other),
+        ("probably", broken.cause),
+    ];
+    let rows = rows.map(|(name, value)| (name.to_owned(), shortened(on_one_line(value))));
+    table(&format!("broken promise: {}", broken.promise), &rows)
 }
 
 fn expected(unmet: &[String]) -> String {

@@ -1,0 +1,163 @@
+//! Audits: each finds a guest that breaks its promise, and none complains about a plugin that keeps them.
+
+use host_model::audit::{Audited, Mode};
+use host_model::lts::Lts;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_sandbox::fixtures::{self, Guest};
+use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
+use host_search::kernel::{Limits, Search, Unmonitored};
+use serde_json::{Value, json};
+
+use super::Place;
+
+/// Runs a guest under a full audit; it breaks this promise in this function. Without an audit it is fine.
+#[track_caller]
+fn breaks(guest: &Guest, promise: &str, function: &str, words: &[&str]) {
+    let place = Place::new();
+    place.put("guest.wasm", guest.component());
+    for algo in ["bdfs", "unfold", "lmc"] {
+        let run = ["run", "guest.wasm", "--nodes", "1", "--algo", algo];
+        let result = place.host(&[&run[..], &["--audit", "off", "--json"]].concat()).exits(0).json();
+        assert_eq!((&result["result"], &result["audit"]), (&json!("ok"), &Value::Null));
+        let result = place.host(&[&run[..], &["--audit", "full", "--json"]].concat()).exits(14).json();
+        let broken = &result["audit"]["broken"][0];
+        assert_eq!((&result["result"], &broken["promise"]), (&json!("error"), &json!(promise)), "{algo}: {result:#}");
+        assert_eq!(broken["function"], function, "{algo}: {result:#}");
+        let ran = place.host(&[&run[..], &["--audit", "full"]].concat()).exits(14);
+        assert!(ran.out.starts_with("error: the plugin breaks a promise: "), "{ran:?}");
+        for word in words {
+            assert!(ran.out.contains(word), "no {word:?} in {}", ran.out);
+        }
+        // Whatever the number of workers.
+        let other = place.host(&[&run[..], &["--audit", "full", "--json", "--workers", "2"]].concat()).exits(14).json();
+        assert_eq!(other["audit"], result["audit"], "{algo}");
+    }
+}
+
+/// Receives 1 and 2 in any order and remembers which came last, which `serialize` leaves out; later it sends that.
+#[test]
+fn state_that_serialize_leaves_out_is_found() {
+    let guest = Guest {
+        init: "
+            (i32.store (i32.const 2204) (i32.const 2240)) (i32.store (i32.const 2208) (i32.const 1))
+            (i32.store (i32.const 2216) (i32.const 2241)) (i32.store (i32.const 2220) (i32.const 1))
+            (i32.store8 (i32.const 2240) (i32.const 1)) (i32.store8 (i32.const 2241) (i32.const 2))
+            (call $tagged (i32.const 0) (i32.const 2200) (i32.const 2))"
+            .into(),
+        message: "
+            (i32.store8 (i32.const 1044) (i32.load8_u (local.get $at)))
+            (i32.store8 (i32.const 1040) (i32.add (i32.load8_u (i32.const 1040)) (i32.const 1)))
+            (call $list (i32.const 0) (i32.const 0))"
+            .into(),
+        events: format!(
+            "(if (result i32) (i32.eq (i32.load8_u (i32.const 1040)) (i32.const 2))
+               (then {}) (else (call $list (i32.const 0) (i32.const 0))))",
+            fixtures::EVENT_GO
+        ),
+        local: "
+            (i32.store8 (i32.const 1040) (i32.const 3))
+            (call $send (i32.const 0) (i32.load8_u (i32.const 1044)))"
+            .into(),
+        serialize: "(call $list (i32.const 1040) (i32.const 1))".into(),
+        ..Guest::default()
+    };
+    let words =
+        ["with the bytes 02, on the local event `go`", "sends 01 to node 0", "sends 02 to node 0", "leaves out"];
+    breaks(&guest, "equal bytes, equal behaviour", "handle-local", &words);
+}
+
+/// The invariant looks at the node's memory: before `init`, where it is asked, everything holds.
+#[test]
+fn an_invariant_that_reads_more_than_its_views_is_found() {
+    let guest = Guest {
+        fields: r#"(data (i32.const 512) "claim")"#.into(),
+        local: "(i32.store8 (i32.const 1040) (i32.const 1)) (call $list (i32.const 0) (i32.const 0))".into(),
+        // Kind `always`, scope `node`.
+        properties: "
+            (i32.store (i32.const 2192) (i32.const 512)) (i32.store (i32.const 2196) (i32.const 5))
+            (i32.store8 (i32.const 2200) (i32.const 0)) (i32.store8 (i32.const 2201) (i32.const 0))
+            (call $list (i32.const 2192) (i32.const 1))"
+            .into(),
+        view: "(call $tagged (i32.const 1) (i32.const 512) (i32.const 1))".into(),
+        invariant: "(call $tagged (i32.load8_u (i32.const 1040)) (i32.const 512) (i32.const 5))".into(),
+        ..Guest::default()
+    };
+    let words = ["property `claim`", "it holds", "it does not hold: claim", "`view` must contain"];
+    breaks(&guest, "an invariant reads its views alone", "invariant", &words);
+}
+
+/// Each `go` takes another 256 bytes and changes nothing that counts.
+#[test]
+fn memory_that_grows_without_end_is_found() {
+    let guest = Guest {
+        memory: "4".into(),
+        local: "
+            (i32.store (i32.const 1100) (i32.add (i32.load (i32.const 1100)) (i32.const 256)))
+            (i32.store offset=20000 (i32.load (i32.const 1100)) (i32.const 1))
+            (call $list (i32.const 0) (i32.const 0))"
+            .into(),
+        ..Guest::default()
+    };
+    breaks(
+        &guest,
+        "memory does not grow without end",
+        "handle-local",
+        &["after 64 times", "allocates and never frees"],
+    );
+}
+
+/// A sandbox that forgets to put globals back stands for whatever else could make a handler depend on its history.
+#[test]
+fn a_handler_that_does_something_else_the_second_time_is_found() {
+    let audit = |sabotage| {
+        let config = SandboxConfig { sabotage, ..SandboxConfig::default() };
+        let sandbox = Sandbox::new(config, None).expect("an engine");
+        let plugin = Plugin::load(&sandbox, &fixtures::global_counter()).expect("a plugin");
+        audited(&plugin, Mode::Full)
+    };
+    assert_eq!(audit(Sabotage::None).broken, []);
+    let broken = audit(Sabotage::SkipGlobals).broken;
+    assert!(broken.iter().any(|broken| broken.promise == "the same again"), "{broken:?}");
+}
+
+/// Searches to a depth of 6 under an audit.
+fn audited(plugin: &Plugin, mode: Mode) -> Audited {
+    let lts = Lts::new(plugin, Scenario::new(1)).expect("it lists its properties").audited(mode);
+    let starts = start::initial(&mut Stepper::new(&lts).expect("an instance")).expect("it starts");
+    let limits = Limits { depth: Some(6), ..Limits::default() };
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    host_search::bdfs::run(&search).expect("no host fault");
+    lts.check_promises().expect("no host fault")
+}
+
+#[test]
+fn plugins_that_keep_their_promises_pass_a_full_audit() {
+    let place = Place::new();
+    for plugin in ["fanout", "paxos", "query", "tree"] {
+        for algo in ["bdfs", "lmc", "unfold"] {
+            let result = place.run_json(plugin, &["--algo", algo, "--audit", "full"]);
+            assert_eq!(
+                (&result["result"], &result["audit"]["broken"]),
+                (&json!("ok"), &json!([])),
+                "{algo} on {plugin}"
+            );
+            assert!(result["audit"]["states"].as_u64().is_some_and(|states| states > 3), "{algo} on {plugin}");
+        }
+    }
+    // Paths of different lengths lead to equal states of Paxos, and its allocator notices; the protocol does not.
+    let result = place.run_json("paxos", &["--audit", "full"]);
+    assert!(result["audit"]["ambiguous_states"].as_u64().is_some_and(|states| states > 10), "{:#}", result["audit"]);
+}
+
+/// One local state of sixteen, by its fingerprint: some 4 in a hundred to 9, for a binomial of 264.
+#[test]
+fn samples_are_a_sixteenth_and_always_the_same() {
+    let place = Place::new();
+    let audit = || place.run_json("paxos", &[])["audit"].clone();
+    let sampled = audit();
+    assert_eq!(sampled, audit());
+    let states = sampled["states"].as_u64().expect("a number");
+    assert!((5..35).contains(&states), "{states} of 264");
+}
