@@ -44,14 +44,14 @@ fn run(toy: &Toy, limits: Limits, strategy: Run) -> Ran {
     let states = report.system_states.iter().flatten();
     let system_states = states.map(|locals| locals.iter().map(|id| state(*id)).collect()).collect();
     let violated = report.violations.first().map(|found| {
-        let mut cursor = Cursor::new(&mut stepper, &starts[0], &Limits::default());
+        let mut cursor = Cursor::new(&stepper, &starts[0], &Limits::default());
         for Step { node, trigger, outcome } in &found.path {
             let mut enabled = Vec::new();
-            cursor.enabled(&mut stepper, &mut enabled);
+            cursor.enabled(&stepper, &mut enabled);
             assert!(enabled.contains(&(*node, *trigger)), "a path is an execution");
             let mut children = Vec::new();
             cursor.children(&mut stepper, (*node, *trigger), &mut children).expect("a toy has no host faults");
-            cursor.descend(&mut stepper, children[*outcome as usize].step, children[*outcome as usize].row);
+            cursor.descend(&stepper, children[*outcome as usize].step, children[*outcome as usize].row);
         }
         cursor.locals().iter().map(|id| state(*id)).collect()
     });
