@@ -3,6 +3,8 @@
 //! An over-approximation: a node may receive any message that any node can send in any of its local states, whether
 //! the two fit together or not. It is complete, and small: no state holds messages in flight.
 
+use std::ops::Range;
+
 use host_model::lts::{LocalStateId, Lts, MessageId, Trigger};
 use host_model::machine::MachineError;
 use host_model::start::Start;
@@ -125,6 +127,9 @@ pub struct LocalSpace<'l> {
     transitions: u64,
 }
 
+/// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
+const BLOCK: u32 = 256;
+
 impl<'l> LocalSpace<'l> {
     /// The start state alone, with the messages in flight there.
     pub fn new(stepper: &mut Stepper<'l>, start: &Start, local_events_max: u32) -> Self {
@@ -189,10 +194,38 @@ impl<'l> LocalSpace<'l> {
         self.find_single();
         self.local_events_cut = false;
         let before = self.transitions;
-        for index in 0..self.states.len() as u32 {
-            self.expand(stepper, Index(index))?;
+        let states = self.states.len() as u32;
+        for block in (0..states).step_by(BLOCK as usize) {
+            let block = block..states.min(block + BLOCK);
+            self.prepare(stepper, block.clone())?;
+            for index in block {
+                self.expand(stepper, Index(index))?;
+            }
         }
         Ok(self.transitions > before)
+    }
+
+    /// Has the handlers executed that [`expand`](Self::expand) is going to ask for, by all workers together. What one
+    /// state adds for another one of the block is executed when it is asked for.
+    fn prepare(&self, stepper: &mut Stepper<'l>, block: Range<u32>) -> Result<(), MachineError> {
+        let mut pairs = Vec::new();
+        for reached in &self.states[block.start as usize..block.end as usize] {
+            let local_state = stepper.state(reached.state);
+            if local_state.snapshot.is_none() {
+                continue;
+            }
+            for (slot, known) in self.inboxes[reached.node as usize].iter().enumerate() {
+                let is_spent = reached.consumed.contains(slot) && self.single[reached.node as usize].contains(slot);
+                if !reached.executed.contains(slot) && !is_spent {
+                    pairs.push((reached.state, Trigger::deliver(self.known[*known].message)));
+                }
+            }
+            if !reached.local_events_done && reached.local_events < self.local_events_max {
+                let events = local_state.local_events.iter();
+                pairs.extend(events.map(|event| (reached.state, Trigger::local(*event))));
+            }
+        }
+        stepper.prepare(&pairs)
     }
 
     fn expand(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
