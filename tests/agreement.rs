@@ -45,7 +45,7 @@ fn unconstrained(toy: &Toy) -> Toy {
 }
 
 /// Calls `check` with random systems of tractable size.
-fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
+pub fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {
         let toy = Toy::random(seed, 3);

@@ -9,6 +9,7 @@
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `fuzzing` | damaged and made-up input, a little of it |
+//! | `workers` | the same result for any number of workers, and from a checkpoint on |
 //! | `structure` | what the documents promise about the tree itself |
 
 mod agreement;
@@ -19,3 +20,4 @@ mod plugins;
 mod stateless;
 mod structure;
 mod walks;
+mod workers;

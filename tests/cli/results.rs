@@ -237,3 +237,27 @@ fn time_bounds_hold_where_handlers_are_slow() {
         assert!(result["seconds"]["search"].as_f64().is_some_and(|seconds| seconds < 5.0), "{algo}: {result:#}");
     }
 }
+
+#[test]
+fn a_checkpoint_is_gone_on_from() {
+    let mut place = Place { interrupted: true, ..Place::new() };
+    let event = ["--algo", "bdfs", "--set", "init=event"];
+    let stopped = place.run_json("paxos", &[&event[..], &["--checkpoint", "kept"]].concat());
+    assert_eq!((&stopped["result"], &stopped["end"]), (&json!("incomplete"), &json!("interrupted")));
+    place.interrupted = false;
+    let resumed = place.host(&["run", "--resume", "kept", "--json", "--workers", "2"]).exits(0).json();
+    let whole = place.run_json("paxos", &event);
+    for what in ["result", "end", "scenario", "counts", "depth", "properties"] {
+        assert_eq!(resumed[what], whole[what], "{what}");
+    }
+
+    place.host(&["run", "--resume", "elsewhere"]).exits(151).says(&["no checkpoint in elsewhere", "--checkpoint"]);
+    let lmc = ["run", bundled("paxos"), "--checkpoint", "kept"];
+    place.host(&lmc).exits(151).says(&["lmc-opt keeps no checkpoints", "bdfs"]);
+    let file = place.path("kept").join("checkpoint");
+    let content = std::fs::read(&file).expect("there is a checkpoint");
+    for damage in [&content[..content.len() - 1], &content[..20], &[], &[&content[..], &[0]].concat()] {
+        std::fs::write(&file, damage).expect("it can be written");
+        place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept is damaged", "anew"]);
+    }
+}

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use host_model::audit::Mode;
 use host_model::scenario::Network;
@@ -108,8 +108,17 @@ pub struct SourceArguments {
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
-    #[arg(value_name = "PLUGIN")]
+    #[arg(
+        value_name = "PLUGIN",
+        required = false,
+        required_unless_present = "resume",
+        default_value_if("resume", ArgPredicate::IsPresent, "-"),
+        hide_default_value = true
+    )]
     pub plugin: PathBuf,
+    /// The words of the command line after `run`
+    #[arg(skip)]
+    pub words: Vec<String>,
     /// What should come out, where the plugin was given by a scenario
     #[arg(skip)]
     pub expect: Option<Expectation>,
@@ -164,6 +173,18 @@ pub struct RunArguments {
     /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
     #[arg(long, help_heading = "Bounds")]
     pub require_complete: bool,
+
+    /// Keep a checkpoint of a long search in this folder, to go on from with `host run --resume DIR`. For `bdfs` without
+    /// --reduce
+    #[arg(long, value_name = "DIR", conflicts_with = "reduce", help_heading = "Long runs")]
+    pub checkpoint: Option<PathBuf>,
+    /// Time between checkpoints, with a unit; there is one more when a bound on time or memory, or Ctrl-C, ends the search
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", help_heading = "Long runs")]
+    pub every: Duration,
+    /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
+    /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "prefix", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
+    pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]
     #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]

@@ -22,6 +22,7 @@
 
 mod args;
 mod build_command;
+mod checkpoint;
 mod describe;
 mod environment;
 pub mod exit;
@@ -51,20 +52,42 @@ use serde_json::json;
 
 pub use crate::environment::{Environment, default_cache};
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, Command, RunArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Runs one command line, the name of the program first; returns the exit code. See [`exit::TABLE`].
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = arguments.first().map_or_else(|| "host".to_owned(), |name| name.to_string_lossy().into_owned());
     let parsed = Arguments::command().try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
-    let (parsed, matches) = match parsed {
+    let (mut parsed, mut matches) = match parsed {
         Ok(parsed) => parsed,
         Err(message) => return explain(&message, environment).code(),
     };
+    if let Command::Run(run) = &parsed.command
+        && let RunArguments { resume: Some(folder), json, .. } = &**run
+    {
+        let (folder, json) = (folder.clone(), *json);
+        let words = words_of(&arguments);
+        let resumed = checkpoint::command_line(&folder, &arguments[0], &words, environment);
+        arguments = match resumed {
+            Ok(resumed) => resumed,
+            Err(failure) => return refuse(&failure, json, environment),
+        };
+        let again = Arguments::command().try_get_matches_from(&arguments);
+        (parsed, matches) = match again.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches))) {
+            Ok(parsed) => parsed,
+            Err(message) => return explain(&message, environment).code(),
+        };
+        if let Command::Run(run) = &mut parsed.command {
+            run.resume = Some(folder);
+        }
+    }
+    if let Command::Run(run) = &mut parsed.command {
+        run.words = words_of(&arguments);
+    }
     let wants_json = match &parsed.command {
         Command::Run(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
@@ -88,15 +111,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     };
     match result {
         Ok(exit) => exit.code(),
-        Err(failure) => {
-            if wants_json {
-                // The error below says the same to people.
-                let _ = environment.print(&error_object(&failure));
-            }
-            environment.fail(&failure);
-            failure.exit.code()
-        }
+        Err(failure) => refuse(&failure, wants_json, environment),
     }
+}
+
+/// The words after the command.
+fn words_of(arguments: &[OsString]) -> Vec<String> {
+    arguments.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Says why a command cannot do what it was asked to do.
+fn refuse(failure: &Failure, wants_json: bool, environment: &mut Environment<'_>) -> u8 {
+    if wants_json {
+        // The error below says the same to people.
+        let _ = environment.print(&error_object(failure));
+    }
+    environment.fail(failure);
+    failure.exit.code()
 }
 
 /// Prints the help, the version or what is wrong with the command line.

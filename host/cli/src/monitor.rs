@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use host_search::kernel::{End, Monitor, Progress};
+use host_search::kernel::{End, Keeper, Monitor, Progress};
 
 use crate::text::{bytes, count, grouped};
 
@@ -24,6 +24,7 @@ pub struct Watch<'a> {
     time_max: Option<Duration>,
     memory_max: Option<u64>,
     interrupted: &'a AtomicBool,
+    keeper: Option<&'a dyn Keeper>,
     state: Mutex<State<'a>>,
 }
 
@@ -46,7 +47,12 @@ impl<'a> Watch<'a> {
         let (next_progress, next_memory) = (PROGRESS_INTERVAL, Duration::ZERO);
         let state = State { out, next_progress, next_memory, process_bytes: 0 };
         let memory_max = memory_max.or_else(default_memory);
-        Self { began: Instant::now(), time_max, memory_max, interrupted, state: Mutex::new(state) }
+        Self { began: Instant::now(), time_max, memory_max, interrupted, keeper: None, state: Mutex::new(state) }
+    }
+
+    /// The same with somebody who keeps checkpoints.
+    pub fn with_keeper(self, keeper: Option<&'a dyn Keeper>) -> Self {
+        Self { keeper, ..self }
     }
 
     /// Seconds since it began.
@@ -56,6 +62,10 @@ impl<'a> Watch<'a> {
 }
 
 impl Monitor for Watch<'_> {
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.keeper
+    }
+
     fn check(&self, progress: &Progress) -> Option<End> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Some(End::Interrupted);

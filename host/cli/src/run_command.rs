@@ -10,7 +10,7 @@ use host_model::machine::MachineError;
 use host_model::start::{self, Start, StartError};
 use host_model::stepper::Stepper;
 use host_model::trace::Trace;
-use host_search::kernel::{Limits, Report, Search, SearchError};
+use host_search::kernel::{Keeper, Limits, Report, Search, SearchError};
 use rayon::ThreadPoolBuilder;
 
 use crate::args::RunArguments;
@@ -22,7 +22,7 @@ use crate::monitor::Watch;
 use crate::plugin_source::{self, Loaded};
 use crate::report::{Run, RunReport, Saved};
 use crate::text::shell_quoted;
-use crate::{limits, scenario_choice, trace_file};
+use crate::{checkpoint, limits, scenario_choice, trace_file};
 
 /// Explores the states of a protocol and reports what was found.
 pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -39,7 +39,11 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let scenario = scenario_choice::scenario(arguments, &loaded, prefix.as_ref())?;
     let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?.audited(arguments.audit);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
-    let (report, search_seconds) = search(arguments, limits, &lts, &starts, environment)?;
+    let keeper = checkpoint::Folder::new(arguments, &loaded, environment)?;
+    let (report, search_seconds) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
+    if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
+        environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));
+    }
     let violations: Vec<Violation> =
         report.violations.iter().map(|found| finding::confirm(&lts, &loaded, found)).collect::<Result<_, _>>()?;
     let saved = save(arguments, &loaded, &violations, program, environment);
@@ -98,18 +102,20 @@ fn search(
     limits: Limits,
     lts: &Lts<'_>,
     starts: &[Start],
+    keeper: Option<&checkpoint::Folder>,
     environment: &mut Environment<'_>,
 ) -> Result<(Report, f64), Failure> {
     let interrupted = Arc::clone(&environment.interrupted);
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
     let watch = Watch::new(arguments.time, arguments.memory, &interrupted, out);
+    let watch = watch.with_keeper(keeper.map(|keeper| keeper as &dyn Keeper));
     let pool = ThreadPoolBuilder::new().num_threads(arguments.workers.get()).build();
     let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
     let search = Search { lts, starts, limits, monitor: &watch, collect_system_states: false };
     let report = pool.install(|| (arguments.algo.run)(&search)).map_err(|error| match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => host_error(error),
-        SearchError::Start(error) => Failure::configuration(error),
+        error @ (SearchError::Start(_) | SearchError::Checkpoint) => Failure::configuration(error),
     })?;
     Ok((report, watch.seconds()))
 }

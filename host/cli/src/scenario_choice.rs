@@ -55,6 +55,11 @@ pub fn effective_parameters(loaded: &Loaded, scenario: &Scenario) -> BTreeMap<St
 ///
 /// One that the strategy does not know: it would be wrong to ignore it.
 pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
+    if arguments.checkpoint.is_some() && !arguments.algo.keeps_checkpoints {
+        let names = STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints).map(|strategy| strategy.name);
+        let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", arguments.algo.name));
+        return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
+    }
     let RunArguments { depth, local_events, states, reduce, seed, walks, weights, .. } = *arguments;
     let limits = Limits { depth, local_events, states, reduce, seed, walks, weights };
     for bound in Bound::ALL {

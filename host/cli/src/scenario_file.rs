@@ -118,6 +118,8 @@ pub fn merge(
     let Command::Run(mut merged) = parsed.command else { unreachable!("the words begin with `run`") };
     merged.plugin = file.plugin.clone().map_or_else(|| default_plugin(path, environment), Ok)?;
     merged.expect = Some(file.expect);
+    merged.words = arguments.words.clone();
+    merged.resume = arguments.resume.clone();
     Ok((
         *merged,
         Origin {

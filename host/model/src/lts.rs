@@ -61,6 +61,11 @@ impl Trigger {
         (self.0 & 1 == 1).then_some(LocalEventId(self.0 >> 1))
     }
 
+    /// The trigger with this [`raw`](Self::raw) integer.
+    pub fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+
     /// The integer itself, for keys.
     pub fn raw(self) -> u32 {
         self.0
@@ -170,6 +175,8 @@ pub(crate) struct Tables {
     pub(crate) classes: Vec<Arc<[Option<ViewId>]>>,
     class_ids: FxHashMap<Arc<[Option<ViewId>]>, ClassId>,
     pub(crate) steps: FxHashMap<(LocalStateId, Trigger), Arc<[Outcome]>>,
+    /// The keys of `steps` in the order in which they were executed, on which all ids depend.
+    journal: Vec<(LocalStateId, Trigger)>,
     snapshot_bytes: u64,
 }
 
@@ -235,6 +242,22 @@ impl<'f> Lts<'f> {
         }
     }
 
+    /// The steps executed so far, in their order. Executing them again in this order gives everything the same id.
+    pub fn journal(&self) -> Vec<(LocalStateId, Trigger)> {
+        self.read().journal.clone()
+    }
+
+    /// A fingerprint of all local states and messages with their ids: two local transition systems with the same one
+    /// can exchange ids.
+    pub fn contents(&self) -> Fingerprint {
+        let tables = self.read();
+        let states = tables.states.iter().map(|state| state.fingerprint);
+        let messages = tables.messages.iter().map(|message| message.fingerprint);
+        let lens = [tables.states.len() as Fingerprint, tables.messages.len() as Fingerprint];
+        let all = lens.into_iter().chain(states).chain(messages);
+        all.fold(0, |sum: Fingerprint, part| sum.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part))
+    }
+
     /// A local state by id.
     pub fn state(&self, id: LocalStateId) -> Arc<LocalState> {
         Arc::clone(&self.read().states[id.0 as usize])
@@ -248,6 +271,12 @@ impl<'f> Lts<'f> {
     /// A local event by id.
     pub fn local_event(&self, id: LocalEventId) -> Arc<LocalEvent> {
         Arc::clone(&self.read().local_events[id.0 as usize])
+    }
+
+    /// Numbers of local states, messages and local events.
+    pub(crate) fn sizes(&self) -> (usize, usize, usize) {
+        let tables = self.read();
+        (tables.states.len(), tables.messages.len(), tables.local_events.len())
     }
 
     /// What a property of system scope reads of a tuple of classes.
@@ -267,6 +296,11 @@ impl<'f> Lts<'f> {
 }
 
 impl Tables {
+    pub(crate) fn add_step(&mut self, pair: (LocalStateId, Trigger), outcomes: Arc<[Outcome]>) {
+        self.steps.insert(pair, outcomes);
+        self.journal.push(pair);
+    }
+
     /// The id of a state; `state` is kept if it is the first with its fingerprint.
     pub(crate) fn intern_state(&mut self, state: LocalState) -> LocalStateId {
         let next = LocalStateId(next_id(self.states.len()));

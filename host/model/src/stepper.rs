@@ -41,6 +41,9 @@ pub struct Stepper<'l> {
 /// How many handlers a worker takes at a time: executing one costs about a microsecond.
 const JOBS_A_GRAB: usize = 8;
 
+/// Steps of a journal that are executed together at most.
+const REPEAT_BATCH: usize = 16_384;
+
 /// A handler to be executed.
 struct Job {
     node: NodeId,
@@ -185,11 +188,38 @@ impl<'l> Stepper<'l> {
         let executed = self.execute(&jobs)?;
         for ((pair, job), executions) in missing.iter().zip(&jobs).zip(executed) {
             let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
-            self.lts.write().steps.insert(*pair, Arc::clone(&outcomes));
+            self.lts.write().add_step(*pair, Arc::clone(&outcomes));
             self.known.add_row(*pair, outcomes);
         }
         self.known.catch_up(&self.lts.read());
         Ok(())
+    }
+
+    /// Executes the steps of a [journal](Lts::journal) in its order. Returns false if one of them cannot be: the journal
+    /// is of another system.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn repeat(&mut self, journal: &[(LocalStateId, Trigger)]) -> Result<bool, MachineError> {
+        let mut rest = journal;
+        while !rest.is_empty() {
+            // A step can be executed once the steps that led to its state and its message were.
+            let (states, messages, local_events) = self.lts.sizes();
+            let is_known = |(state, trigger): &(LocalStateId, Trigger)| {
+                let message = trigger.message().is_none_or(|message| (message.0 as usize) < messages);
+                let event = trigger.local_event().is_none_or(|event| (event.0 as usize) < local_events);
+                (state.0 as usize) < states && message && event && self.known.state(*state).snapshot.is_some()
+            };
+            let count = rest.iter().take(REPEAT_BATCH).take_while(|pair| is_known(pair)).count();
+            if count == 0 {
+                return Ok(false);
+            }
+            let (batch, others) = rest.split_at(count);
+            self.prepare(batch)?;
+            rest = others;
+        }
+        Ok(true)
     }
 
     fn job(&self, id: LocalStateId, trigger: Trigger) -> Job {

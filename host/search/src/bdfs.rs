@@ -32,8 +32,20 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let limit = search.limits.depth.unwrap_or(u32::MAX);
     let mut bound = FIRST_BOUND.min(limit);
+    let mut resumed = None;
+    if let Some(keeper) = search.monitor.keeper() {
+        keeper.resume(&mut |saved| {
+            resumed = Some(Waves::load(search, &mut stepper, saved).and_then(|waves| {
+                bound = waves.bound();
+                waves.kept().explore()
+            }));
+        });
+    }
     loop {
-        let mut report = Waves::new(search, &mut stepper, bound, search.limits.states).explore()?;
+        let mut report = match resumed.take() {
+            Some(report) => report?,
+            None => Waves::new(search, &mut stepper, bound, search.limits.states).kept().explore()?,
+        };
         if report.end == End::Violation {
             shorten(search, &mut stepper, &mut report)?;
         } else if report.end == End::DepthBound && bound < limit {

@@ -1,10 +1,12 @@
 //! What every strategy shares: what it is given, what it reports, and how it is told to stop.
 
-use host_model::lts::{LocalStateId, Lts, Step};
+use host_model::lts::{LocalStateId, Lts, Step, Trigger};
 use host_model::machine::{Choice, MachineError, NodeId, PropertyKind};
 use host_model::property::{ClassId, Judgement};
 use host_model::start::{Start, StartError};
 use host_model::stepper::Stepper;
+
+use crate::codec::{Reader, Writer};
 
 use crate::weights::Weights;
 
@@ -53,6 +55,11 @@ pub enum End {
 }
 
 impl End {
+    /// Whether the monitor ended the search: another process can go on with it.
+    pub fn is_external(self) -> bool {
+        matches!(self, Self::TimeBound | Self::MemoryBound | Self::Interrupted)
+    }
+
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -120,6 +127,45 @@ pub struct Progress {
 pub trait Monitor: Sync {
     /// Returns why to stop, or `None` to go on.
     fn check(&self, progress: &Progress) -> Option<End>;
+
+    /// Who keeps checkpoints, if anybody does.
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        None
+    }
+}
+
+/// Keeps the state of a long search, so that another process can go on with it. Keeps files out of this crate.
+pub trait Keeper: Sync {
+    /// Whether it is time to save.
+    fn is_due(&self) -> bool;
+
+    /// Saves what `write` puts into the writer that it is given, instead of what was saved before.
+    fn save(&self, write: &dyn Fn(&mut Writer<'_>));
+
+    /// Hands what was saved to `read`, if there is something to go on from; only the first time.
+    fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>));
+}
+
+/// Saves the local transition system, before a strategy saves its own state.
+pub fn save_lts(lts: &Lts<'_>, out: &mut Writer<'_>) {
+    let journal = lts.journal();
+    out.words(&journal.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
+    out.wide(1, std::iter::once(lts.contents()));
+}
+
+/// Executes what had been executed when the local transition system was saved.
+///
+/// # Errors
+///
+/// The host cannot provide an instance, or what was saved is not of this system.
+pub fn load_lts(stepper: &mut Stepper<'_>, saved: &mut Reader<'_>) -> Result<(), SearchError> {
+    let words = saved.words().ok_or(SearchError::Checkpoint)?;
+    let pairs = words.as_chunks::<2>().0.iter();
+    let journal: Vec<_> = pairs.map(|[state, trigger]| (LocalStateId(*state), Trigger::from_raw(*trigger))).collect();
+    let mut contents = 0;
+    saved.wide(|saved| contents = saved).ok_or(SearchError::Checkpoint)?;
+    let fits = stepper.repeat(&journal)? && stepper.lts().contents() == contents;
+    if fits { Ok(()) } else { Err(SearchError::Checkpoint) }
 }
 
 /// Never stops.
@@ -250,6 +296,9 @@ pub enum SearchError {
     /// The host cannot provide an instance.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// What was saved does not fit the system or the strategy.
+    #[error("the checkpoint does not fit: the same steps lead to other states now")]
+    Checkpoint,
 }
 
 /// What a strategy is given.

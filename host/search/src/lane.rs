@@ -9,6 +9,7 @@ use host_model::machine::NodeId;
 use host_model::property::{ClassId, Judgement};
 use rustc_hash::FxHashSet;
 
+use crate::codec::{Reader, Writer};
 use crate::global_state::{Budgets, Child, GlobalState};
 use crate::pending::{Pending, Reached};
 use crate::visited::{SHARDS, Seen, Shard, shard_of};
@@ -118,6 +119,31 @@ impl Lane {
             local_events_cut: false,
             depth: 0,
         }
+    }
+
+    /// Saves the lane as it is between two waves.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        self.pending.save(out);
+        for on_the_way in &self.system_states {
+            out.wide(on_the_way.len() as u64, on_the_way.iter().copied());
+        }
+        out.number(self.transitions);
+        out.number(self.cut as u64);
+        out.number(u64::from(self.local_events_cut));
+        out.number(u64::from(self.depth));
+    }
+
+    /// The lane that was saved.
+    pub fn load(nodes: usize, saved: &mut Reader<'_>) -> Option<Self> {
+        let mut lane = Self { pending: Pending::load(nodes, saved)?, ..Self::new(nodes, false) };
+        for on_the_way in &mut lane.system_states {
+            saved.wide(|system_state| on_the_way.push(system_state))?;
+        }
+        lane.transitions = saved.number()?;
+        lane.cut = saved.number()? as i64;
+        lane.local_events_cut = saved.number()? != 0;
+        lane.depth = saved.word()?;
+        Some(lane)
     }
 
     /// Bytes kept.
@@ -314,6 +340,24 @@ impl WaveShard {
             system_states: FxHashSet::default(),
             fresh: (0..lanes).map(|_| Vec::new()).collect(),
         }
+    }
+
+    /// Saves the shard as it is between two waves.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        self.visited.save(out);
+        #[expect(clippy::disallowed_methods, reason = "sorted in the next line")]
+        let mut system_states: Vec<Fingerprint> = self.system_states.iter().copied().collect();
+        system_states.sort_unstable();
+        out.wide(system_states.len() as u64, system_states.into_iter());
+    }
+
+    /// The shard that was saved.
+    pub fn load(lanes: usize, saved: &mut Reader<'_>) -> Option<Self> {
+        let mut shard = Self { visited: Shard::load(saved)?, ..Self::new(lanes) };
+        saved.wide(|system_state| {
+            shard.system_states.insert(system_state);
+        })?;
+        Some(shard)
     }
 
     /// Bytes kept.

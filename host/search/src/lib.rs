@@ -7,6 +7,7 @@
 pub mod account;
 pub mod bdfs;
 pub mod chains;
+pub mod codec;
 pub mod consequence;
 pub mod cursor;
 pub mod cuts;

@@ -4,6 +4,7 @@
 use host_model::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 
+use crate::codec::{Reader, Writer};
 use crate::global_state::GlobalState;
 
 /// A path, kept as long as a state at its end or on it is still to be expanded.
@@ -85,6 +86,27 @@ impl Pending {
         self.words.truncate(first);
         self.len -= 1;
         Some(Reached { path: PathId(path), depth: depth >> 1, first: depth & 1 == 1 })
+    }
+
+    /// Saves all states with their paths.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        out.words(&self.words);
+        out.number(self.len as u64);
+        let node =
+            |node: &PathNode| [node.parent, node.users, node.step.node, node.step.trigger.raw(), node.step.outcome];
+        out.words(&self.paths.nodes.iter().flat_map(node).collect::<Vec<_>>());
+        out.words(&self.paths.free);
+    }
+
+    /// The states that were saved.
+    pub fn load(nodes: usize, saved: &mut Reader<'_>) -> Option<Self> {
+        let (words, len) = (saved.words()?, saved.number()? as usize);
+        let node = |[parent, users, node, trigger, outcome]: &[u32; 5]| {
+            let step = Step { node: *node, trigger: Trigger::from_raw(*trigger), outcome: *outcome };
+            PathNode { parent: *parent, users: *users, step }
+        };
+        let paths = saved.words()?.as_chunks().0.iter().map(node).collect();
+        Some(Self { nodes, words, len, paths: Paths { nodes: paths, free: saved.words()? } })
     }
 
     /// Moves the state pushed last, and its path, to another stack.

@@ -71,6 +71,8 @@ pub struct Strategy {
     pub is_complete: bool,
     /// The bounds that it honours; a search with another one is refused.
     pub honours: &'static [Bound],
+    /// Whether it saves its state for a [`Keeper`](crate::kernel::Keeper).
+    pub keeps_checkpoints: bool,
     /// Runs it.
     pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
 }
@@ -85,6 +87,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Reduce],
+        keeps_checkpoints: true,
         run: bdfs::run,
     },
     Strategy {
@@ -95,6 +98,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
         run: lmc::run_general,
     },
     Strategy {
@@ -105,6 +109,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::LocalEvents],
+        keeps_checkpoints: false,
         run: lmc::run_optimised,
     },
     Strategy {
@@ -115,6 +120,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
         run: unfold::run,
     },
     Strategy {
@@ -125,6 +131,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
         is_complete: false,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
         run: consequence::run,
     },
     Strategy {
@@ -135,6 +142,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
         run: dpor::run,
     },
     Strategy {
@@ -145,6 +153,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "complete within the bounds",
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
         run: dpor_ds::run,
     },
     Strategy {
@@ -155,6 +164,7 @@ pub const STRATEGIES: &[Strategy] = &[
         completeness: "a sample: says how many local states and outcomes the walks went through",
         is_complete: false,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::Seed, Bound::Walks, Bound::Weights],
+        keeps_checkpoints: false,
         run: walk::run,
     },
 ];

@@ -2,6 +2,8 @@
 
 use host_model::fingerprint::Fingerprint;
 
+use crate::codec::{Reader, Writer};
+
 /// What a state's insertion found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -124,6 +126,20 @@ impl Shard {
     /// Bytes of the table.
     pub fn bytes(&self) -> u64 {
         (self.slots.capacity() * size_of::<u128>()) as u64
+    }
+
+    /// Saves all states with their depths.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        out.wide(self.len as u64, self.slots.iter().copied().filter(|slot| *slot != EMPTY));
+    }
+
+    /// The states that were saved.
+    pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
+        let mut shard = Self::default();
+        saved.wide(|slot| {
+            shard.insert_key(slot & !DEPTH_MASK, (slot & DEPTH_MASK) as u16);
+        })?;
+        Some(shard)
     }
 
     /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for

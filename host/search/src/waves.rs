@@ -17,8 +17,11 @@ use host_model::property::Judgement;
 use host_model::stepper::Stepper;
 use rayon::prelude::*;
 
+use crate::codec::Reader;
 use crate::global_state::{Budgets, GlobalState};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, judge_system_state};
+use crate::kernel::{
+    Counts, End, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
+};
 use crate::lane::{Lane, Wave, WaveShard};
 use crate::pending::Reached;
 use crate::visited::{SHARDS, Seen, shard_of};
@@ -48,6 +51,8 @@ pub struct Waves<'s, 'l> {
     lanes: Vec<Lane>,
     shards: Vec<WaveShard>,
     report: Report,
+    is_resumed: bool,
+    is_kept: bool,
 }
 
 impl<'s, 'l> Waves<'s, 'l> {
@@ -63,7 +68,65 @@ impl<'s, 'l> Waves<'s, 'l> {
             lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
             shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
             report: Report::new(search.lts),
+            is_resumed: false,
+            is_kept: false,
         }
+    }
+
+    /// Goes on where a search was saved; the bound is part of what was saved.
+    ///
+    /// # Errors
+    ///
+    /// What was saved is not of this system.
+    pub fn load(
+        search: &'s Search<'s>,
+        stepper: &'s mut Stepper<'l>,
+        saved: &mut Reader<'_>,
+    ) -> Result<Self, SearchError> {
+        load_lts(stepper, saved)?;
+        let mut waves = Self::new(search, stepper, 0, search.limits.states);
+        waves.load_state(saved).ok_or(SearchError::Checkpoint)?;
+        waves.is_resumed = true;
+        Ok(waves)
+    }
+
+    fn load_state(&mut self, saved: &mut Reader<'_>) -> Option<()> {
+        self.bound = saved.word()?;
+        for index in 0..self.report.witnessed.len() as u32 {
+            if saved.number()? != 0 {
+                self.report.witness(index);
+            }
+        }
+        let nodes = self.search.lts.scenario().nodes as usize;
+        for lane in &mut self.lanes {
+            *lane = Lane::load(nodes, saved)?;
+        }
+        for shard in &mut self.shards {
+            *shard = WaveShard::load(LANES, saved)?;
+        }
+        Some(())
+    }
+
+    fn save(&self, keeper: &dyn Keeper) {
+        keeper.save(&|out| {
+            save_lts(self.search.lts, out);
+            out.number(u64::from(self.bound));
+            for witnessed in &self.report.witnessed {
+                out.number(u64::from(*witnessed == Some(true)));
+            }
+            self.lanes.iter().for_each(|lane| lane.save(out));
+            self.shards.iter().for_each(|shard| shard.save(out));
+        });
+    }
+
+    /// Has the monitor's keeper save the search.
+    pub fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
+    }
+
+    /// The bound on depth.
+    pub fn bound(&self) -> u32 {
+        self.bound
     }
 
     /// Distinct global states so far.
@@ -77,10 +140,18 @@ impl<'s, 'l> Waves<'s, 'l> {
     ///
     /// The host cannot provide an instance.
     pub fn explore(mut self) -> Result<Report, SearchError> {
-        let end = match self.enter_starts()? {
+        let at_start = if self.is_resumed { None } else { self.enter_starts()? };
+        let keeper = self.search.monitor.keeper().filter(|_| self.is_kept);
+        let end = match at_start {
             Some(end) => end,
             None => loop {
-                if let Some(end) = self.wave()? {
+                let end = self.wave()?;
+                if let Some(keeper) = keeper
+                    && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
+                {
+                    self.save(keeper);
+                }
+                if let Some(end) = end {
                     break end;
                 }
             },
@@ -158,9 +229,6 @@ impl<'s, 'l> Waves<'s, 'l> {
         let missing: Vec<_> = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
         for batch in missing.chunks(BATCH) {
             self.stepper.prepare(batch)?;
-            if let Some(end) = self.search.monitor.check(&self.progress()) {
-                return Ok(Some(end));
-            }
         }
         self.even_out();
         Ok(self.search.monitor.check(&self.progress()))

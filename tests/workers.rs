@@ -1,0 +1,150 @@
+//! The same result for any number of workers, and after a process was stopped and another one went on.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use host_model::lts::Lts;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::toy::Toy;
+use host_search::codec::{Reader, Writer};
+use host_search::kernel::{End, Keeper, Limits, Monitor, Progress, Report, Search};
+use host_search::table::STRATEGIES;
+
+use crate::agreement::for_random_systems;
+
+/// Stops a search after some checks, and keeps what it saves.
+#[derive(Default)]
+struct Stopping {
+    checks_left: AtomicU64,
+    saved: Mutex<Vec<u8>>,
+    resumes: Mutex<bool>,
+}
+
+impl Monitor for Stopping {
+    fn check(&self, _: &Progress) -> Option<End> {
+        let left = self.checks_left.load(Ordering::Relaxed);
+        self.checks_left.store(left.saturating_sub(1), Ordering::Relaxed);
+        (left == 0).then_some(End::Interrupted)
+    }
+
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        Some(self)
+    }
+}
+
+impl Keeper for Stopping {
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn save(&self, write: &dyn Fn(&mut Writer<'_>)) {
+        let mut bytes = Vec::new();
+        write(&mut Writer(&mut |part| bytes.extend_from_slice(part)));
+        *self.saved.lock().expect("one thread") = bytes;
+        *self.resumes.lock().expect("one thread") = true;
+    }
+
+    fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>)) {
+        if !std::mem::take(&mut *self.resumes.lock().expect("one thread")) {
+            return;
+        }
+        let bytes = self.saved.lock().expect("one thread").clone();
+        let mut rest = bytes.as_slice();
+        read(&mut Reader(&mut |buffer| match rest.split_at_checked(buffer.len()) {
+            Some((first, others)) => {
+                buffer.copy_from_slice(first);
+                rest = others;
+                true
+            }
+            None => false,
+        }));
+    }
+}
+
+/// What a strategy reports, with everything but times: ids are part of it, so they must not depend on the workers either.
+fn run(toy: &Toy, name: &str, limits: Limits, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
+    let factory = std::sync::Arc::new(toy.clone());
+    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
+    let strategy = host_search::table::find(name).expect("the strategy is in the table");
+    pool.install(|| (strategy.run)(&search)).expect("a toy has no host faults")
+}
+
+fn same(one: &Report, other: &Report, what: &str) {
+    assert_eq!((one.end, one.counts, one.depth), (other.end, other.counts, other.depth), "{what}");
+    assert_eq!((&one.violations, &one.witnessed), (&other.violations, &other.witnessed), "{what}");
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_workers() {
+    // The larger systems: waves of few states are not shared.
+    let mut tried = 0;
+    for_random_systems(Limits::default(), |seed, toy, reached| {
+        if reached.global_states < 1_500 || tried == 20 {
+            return;
+        }
+        tried += 1;
+        for strategy in STRATEGIES.iter().filter(|strategy| !strategy.name.starts_with("dpor")) {
+            let limits = Limits::default();
+            let monitor = host_search::kernel::Unmonitored;
+            let one = run(toy, strategy.name, limits, 1, &monitor);
+            for workers in [2, 5] {
+                let many = run(toy, strategy.name, limits, workers, &monitor);
+                same(&one, &many, &format!("seed {seed}, {} with {workers} workers", strategy.name));
+            }
+        }
+    });
+    assert_eq!(tried, 20);
+}
+
+/// Stopped after each wave, with a new process for the next one, a search ends with the counts of one that was
+/// never stopped.
+#[test]
+fn a_search_in_pieces_ends_like_one_in_one_piece() {
+    let mut tried = 0;
+    for_random_systems(Limits::default(), |seed, toy, reached| {
+        if reached.global_states < 500 || tried == 50 {
+            return;
+        }
+        tried += 1;
+        // The search for a shorter counterexample is not saved, so there is none to look for.
+        let toy = &Toy { forbidden: Vec::new(), ..toy.clone() };
+        for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
+            let limits = Limits::default();
+            let whole = run(toy, strategy.name, limits, 1, &host_search::kernel::Unmonitored);
+            let keeper = Stopping::default();
+            let mut pieces = 0;
+            let last = loop {
+                pieces += 1;
+                keeper.checks_left.store(1, Ordering::Relaxed);
+                let report = run(toy, strategy.name, limits, 2, &keeper);
+                if report.end != End::Interrupted {
+                    break report;
+                }
+            };
+            assert!(pieces > 3, "seed {seed}: {pieces} pieces say little");
+            same(&whole, &last, &format!("seed {seed}, {} in {pieces} pieces", strategy.name));
+        }
+    });
+    assert_eq!(tried, 50);
+}
+
+/// What was saved of one system is refused by another one.
+#[test]
+fn a_checkpoint_of_another_system_is_refused() {
+    let (one, other) = (Toy::random(1, 3), Toy::random(2, 3));
+    let keeper = Stopping::default();
+    keeper.checks_left.store(2, Ordering::Relaxed);
+    assert_eq!(run(&one, "bdfs", Limits::default(), 1, &keeper).end, End::Interrupted);
+    let factory = std::sync::Arc::new(other.clone());
+    let lts = Lts::new(&factory, Scenario::new(other.nodes)).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    let limits = Limits::default();
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &keeper, collect_system_states: false };
+    let refused = host_search::bdfs::run(&search).expect_err("it is of another system");
+    assert_eq!(refused, host_search::kernel::SearchError::Checkpoint);
+}
