@@ -261,3 +261,16 @@ fn a_checkpoint_is_gone_on_from() {
         place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept is damaged", "anew"]);
     }
 }
+
+#[test]
+fn the_doctor_says_whether_a_plugin_is_fit() {
+    let place = Place::new();
+    let fit = place.host(&["doctor", bundled("fanout"), "--json", "--nodes", "4"]).exits(0).json();
+    // Four times `init`, and each node receives the message that it sends to itself.
+    assert_eq!((&fit["result"], &fit["steps"], &fit["findings"]), (&json!("fit"), &json!(8), &json!([])));
+    let text = place.host(&["doctor", bundled("fanout")]).exits(0).out;
+    assert!(text.starts_with("fit: ") && text.contains("hazards\n  none"), "{text}");
+    place.put("traps.wasm", fixtures::traps());
+    let unfit = place.host(&["doctor", "traps.wasm", "--nodes", "2"]).exits(14).out;
+    assert!(unfit.starts_with("unfit: it ends in a fault") && unfit.contains("trap"), "{unfit}");
+}

@@ -55,6 +55,11 @@ pub enum Command {
     Build(BuildArguments),
     /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
     Inspect(InspectArguments),
+    /// Run a plugin for a while and say whether it can be searched: is it deterministic, and can its state be captured
+    ///
+    /// Every step is executed in one instance, again after a restore, in a second instance, and at last from start to end
+    /// without snapshots. Ends with 0 if all agree, and with 14 if they do not or a handler ends in a fault.
+    Doctor(DoctorArguments),
     /// Run a trace again and show each step: what was received, sent and logged, and what changed
     ///
     /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
@@ -229,6 +234,29 @@ pub struct InspectArguments {
     /// A component, or the folder of a plugin, which is built first
     #[arg(value_name = "PLUGIN")]
     pub plugin: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// A component, or the folder of a plugin, which is built first
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+    /// Number of nodes of the cluster [default: the plugin's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    pub nodes: Option<u32>,
+    /// How many handlers are executed at most
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub steps: u64,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `args` | the options and their help |
-//! | `run_command`, `replay_command`, `test_command`, `inspect_command`, `list_command`, `build_command` | one command each |
+//! | `run_command`, `replay_command`, `test_command`, `inspect_command`, `doctor_command`, `list_command`, `build_command` | one command each |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
 //! | `limits` | what a plugin may use up |
@@ -24,7 +24,9 @@ mod args;
 mod build_command;
 mod checkpoint;
 mod describe;
+mod doctor_command;
 mod environment;
+mod examination;
 pub mod exit;
 mod expectation;
 mod failure;
@@ -91,6 +93,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     let wants_json = match &parsed.command {
         Command::Run(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
+        Command::Doctor(arguments) => arguments.json,
         Command::Replay(arguments) => arguments.json,
         Command::List(arguments) => arguments.json,
         Command::Build(_) | Command::Test(_) => false,
@@ -105,6 +108,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Run(arguments) => run_command::run(arguments, &program, environment),
         Command::Build(arguments) => build_command::run(arguments, environment),
         Command::Inspect(arguments) => inspect_command::run(arguments, environment),
+        Command::Doctor(arguments) => doctor_command::run(arguments, environment),
         Command::Replay(arguments) => replay_command::run(arguments, environment),
         Command::Test(arguments) => test_command::run(arguments, &program, environment),
         Command::List(arguments) => list_command::run(arguments, environment),

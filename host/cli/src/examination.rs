@@ -1,0 +1,298 @@
+//! Runs a plugin for a while, every step in several ways that must not differ.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use host_model::machine::{
+    Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Snapshot,
+};
+
+/// What is wrong with a plugin, as a phrase; with the steps that were taken before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// A handler or a question ended in a fault.
+    Fault(String),
+    /// Two ways to the same state lead to different ones.
+    Differs(String),
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observations {
+    /// Handlers executed, each in a first instance, again after a restore, and in a second instance.
+    pub steps: u64,
+    /// The largest snapshot and the sum of all, in bytes.
+    pub snapshot_bytes_max: u64,
+    /// Their sum.
+    pub snapshot_bytes_total: u64,
+    /// The longest encoding of a state, in bytes.
+    pub state_bytes_max: u64,
+    /// Time for restore, handler, encoding, local events and capture, of all steps together.
+    pub stepping: Duration,
+    /// Time for handler, encoding and local events alone, without going back.
+    pub straight: Duration,
+    /// Handlers in that time.
+    pub straight_steps: u64,
+    /// What is wrong; empty if nothing is.
+    pub findings: Vec<Finding>,
+}
+
+/// One event of one node.
+#[derive(Clone)]
+enum Event {
+    Message { src: NodeId, payload: Vec<u8> },
+    Local(LocalEvent),
+}
+
+impl Event {
+    fn input(&self) -> Input<'_> {
+        match self {
+            Self::Message { src, payload } => Input::Message { src: *src, payload },
+            Self::Local(event) => Input::Local(event),
+        }
+    }
+}
+
+/// All that a step shows: it must be the same however the step is executed.
+#[derive(Clone, Default, PartialEq)]
+struct Shown {
+    sent: Vec<Envelope>,
+    encoding: Vec<u8>,
+    local_events: Vec<LocalEvent>,
+}
+
+/// A node of the cluster.
+struct Node {
+    snapshot: Snapshot,
+    shown: Shown,
+    history: Vec<Event>,
+}
+
+/// Runs a cluster until nothing can happen, or for `steps_max` steps. The first local event of a node and the oldest message
+/// come next in turn; `choose` is answered with 0.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn examine(plugin: &dyn MachineFactory, nodes: u32, steps_max: u64) -> Result<Observations, MachineError> {
+    let mut seen = Observations::default();
+    let mut machines = [plugin.machine()?, plugin.machine()?];
+    if let Err(finding) = walk(&mut machines, nodes, steps_max, &mut seen)? {
+        seen.findings.push(finding);
+    }
+    Ok(seen)
+}
+
+type Found<T> = Result<Result<T, Finding>, MachineError>;
+
+fn walk(machines: &mut [Box<dyn Machine>; 2], nodes: u32, steps_max: u64, seen: &mut Observations) -> Found<()> {
+    let mut cluster = Vec::new();
+    let mut in_flight = VecDeque::new();
+    for node in 0..nodes {
+        let init = Input::Init { node, nodes, config: "", durable: None };
+        let (snapshot, shown) = match step(machines, None, &init, &format!("init of node {node}"), seen)? {
+            Ok(done) => done,
+            Err(finding) => return Ok(Err(finding)),
+        };
+        send(&mut in_flight, node, &shown.sent);
+        cluster.push(Node { snapshot, shown, history: Vec::new() });
+    }
+    let mut turn = 0;
+    while seen.steps < steps_max {
+        turn += 1;
+        let Some((at, event)) = next(&cluster, &mut in_flight, turn) else { break };
+        let what = format!("step {} at node {at}", seen.steps + 1);
+        let node = &mut cluster[at as usize];
+        let (snapshot, shown) = match step(machines, Some(&node.snapshot), &event.input(), &what, seen)? {
+            Ok(done) => done,
+            Err(finding) => return Ok(Err(finding)),
+        };
+        send(&mut in_flight, at, &shown.sent);
+        node.snapshot = snapshot;
+        node.shown = shown;
+        node.history.push(event);
+    }
+    for (at, node) in (0..nodes).zip(&cluster) {
+        if let Err(finding) = straight(machines[1].as_mut(), at, nodes, node, seen)? {
+            return Ok(Err(finding));
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn send(in_flight: &mut VecDeque<(NodeId, Envelope)>, from: NodeId, sent: &[Envelope]) {
+    in_flight.extend(sent.iter().map(|envelope| (from, envelope.clone())));
+}
+
+/// The oldest message and the local events of one node after the other take turns.
+fn next(cluster: &[Node], in_flight: &mut VecDeque<(NodeId, Envelope)>, turn: usize) -> Option<(NodeId, Event)> {
+    let local = || {
+        let order = (0..cluster.len()).map(|nth| (turn / 2 + nth) % cluster.len());
+        let mut possible = order.filter_map(|at| Some((at as NodeId, cluster[at].shown.local_events.first()?.clone())));
+        possible.next().map(|(at, event)| (at, Event::Local(event)))
+    };
+    if turn.is_multiple_of(2)
+        && let Some(event) = local()
+    {
+        return Some(event);
+    }
+    let message = in_flight.pop_front();
+    let message = message.map(|(src, envelope)| (envelope.to, Event::Message { src, payload: envelope.payload }));
+    message.or_else(local)
+}
+
+/// Executes a step in the first machine, again after a restore, and in the second machine.
+fn step(
+    machines: &mut [Box<dyn Machine>; 2],
+    from: Option<&Snapshot>,
+    input: &Input<'_>,
+    what: &str,
+    seen: &mut Observations,
+) -> Found<(Snapshot, Shown)> {
+    let faulty = |fault: Fault| Finding::Fault(format!("{what}: {fault}"));
+    let began = Instant::now();
+    machines[0].restore(from)?;
+    let first = match show(machines[0].as_mut(), *input) {
+        Ok(shown) => shown,
+        Err(fault) => return Ok(Err(faulty(fault))),
+    };
+    let snapshot = machines[0].capture();
+    seen.stepping += began.elapsed();
+    seen.steps += 1;
+    seen.snapshot_bytes_max = seen.snapshot_bytes_max.max(snapshot.bytes() as u64);
+    seen.snapshot_bytes_total += snapshot.bytes() as u64;
+    seen.state_bytes_max = seen.state_bytes_max.max(first.encoding.len() as u64);
+    let ways = ["again in the same instance, after a restore", "in a second instance"];
+    for (machine, way) in machines.iter_mut().zip(ways) {
+        machine.restore(from)?;
+        match show(machine.as_mut(), *input) {
+            Ok(shown) if shown == first => {}
+            Ok(shown) => {
+                let how = difference(&first, &shown);
+                return Ok(Err(Finding::Differs(format!("{what}, {way}: {how}"))));
+            }
+            Err(fault) => return Ok(Err(faulty(fault))),
+        }
+    }
+    Ok(Ok((snapshot, first)))
+}
+
+/// Executes all events of a node without going back, and compares the end with what restoring led to.
+fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node, seen: &mut Observations) -> Found<()> {
+    machine.restore(None)?;
+    let faulty = |fault: Fault| Finding::Fault(format!("node {at} from start to end: {fault}"));
+    let mut last = match show(machine, Input::Init { node: at, nodes, config: "", durable: None }) {
+        Ok(shown) => shown,
+        Err(fault) => return Ok(Err(faulty(fault))),
+    };
+    let began = Instant::now();
+    for event in &node.history {
+        last = match show(machine, event.input()) {
+            Ok(shown) => shown,
+            Err(fault) => return Ok(Err(faulty(fault))),
+        };
+    }
+    seen.straight += began.elapsed();
+    seen.straight_steps += node.history.len() as u64;
+    if last == node.shown {
+        return Ok(Ok(()));
+    }
+    let how = difference(&node.shown, &last);
+    Ok(Err(Finding::Differs(format!("node {at}, from start to end without snapshots: {how}"))))
+}
+
+fn show(machine: &mut dyn Machine, input: Input<'_>) -> Result<Shown, Fault> {
+    let mut effects = Effects::default();
+    machine.handle(input, &[], &mut effects)?;
+    Ok(Shown { sent: effects.sent, encoding: machine.serialize()?, local_events: machine.local_events()? })
+}
+
+fn difference(one: &Shown, other: &Shown) -> &'static str {
+    if one.sent != other.sent {
+        "other messages are sent"
+    } else if one.encoding != other.encoding {
+        "the state has another encoding"
+    } else {
+        "other local events are possible"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::machine::{LocalKind, Property};
+
+    use super::*;
+
+    /// Counts its handlers. Whether the count is part of a snapshot can be chosen.
+    struct Counter {
+        count: u64,
+        captures: bool,
+    }
+
+    struct Counters {
+        captures: bool,
+    }
+
+    impl MachineFactory for Counters {
+        fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+            Ok(Box::new(Counter { count: 0, captures: self.captures }))
+        }
+    }
+
+    impl Machine for Counter {
+        fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+            if self.captures {
+                self.count = snapshot.map_or(0, |snapshot| snapshot.words()[0]);
+            }
+            Ok(())
+        }
+
+        fn handle(&mut self, _: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+            self.count += 1;
+            *effects = Effects::default();
+            Ok(())
+        }
+
+        fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+            Ok(self.count.to_le_bytes().to_vec())
+        }
+
+        fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+            let tick = LocalEvent { name: "tick".to_owned(), kind: LocalKind::Timer, payload: Vec::new() };
+            Ok(if self.count < 5 { vec![tick] } else { Vec::new() })
+        }
+
+        fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(None)
+        }
+
+        fn capture(&mut self) -> Snapshot {
+            Snapshot::new(&[self.count])
+        }
+
+        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+            Ok(Ok(()))
+        }
+
+        fn keep_log(&mut self, _: bool) {}
+    }
+
+    /// Two nodes with `init` and four ticks each.
+    #[test]
+    fn what_is_captured_agrees() {
+        let seen = examine(&Counters { captures: true }, 2, 100).expect("machines of our own");
+        assert_eq!((seen.steps, seen.straight_steps, seen.findings), (10, 8, Vec::new()));
+        assert_eq!((seen.snapshot_bytes_max, seen.state_bytes_max), (8, 8));
+    }
+
+    #[test]
+    fn what_is_not_captured_is_noticed() {
+        let seen = examine(&Counters { captures: false }, 2, 100).expect("machines of our own");
+        let what = "init of node 0, again in the same instance, after a restore: the state has another encoding";
+        assert_eq!(seen.findings, [Finding::Differs(what.to_owned())]);
+    }
+}
