@@ -287,7 +287,9 @@ fn check_import(name: &str) -> Result<(), LoadError> {
             return Err(LoadError::Version { found: name.to_owned(), supported });
         }
         _ if name.starts_with("wasi:") => "plugins run without wasi, because time, randomness and files are no part \
-             of a protocol; build it with `host build`, or with the option of your toolchain that leaves wasi out"
+             of a protocol; build it with `host build`, or leave wasi out: Python and JavaScript by `--stub-wasi` of \
+             componentize-py and componentize-qjs; C, C++, Go and others by giving the core module to `host build`, \
+             which adapts it"
             .into(),
         _ => format!("a plugin may import `{}` only", abi::ENVIRONMENT),
     };
