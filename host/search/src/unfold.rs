@@ -10,7 +10,7 @@ use host_model::stepper::Stepper;
 use crate::cuts;
 use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, judge_system_state};
 use crate::targets::{Hit, Targets};
-use crate::unfolding::{Everything, Order, Relevance, Unfolding};
+use crate::unfolding::{Everything, Grown, Order, Relevance, Unfolding};
 
 /// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
 /// Most violations show right after an event, so this is for the few that need two events side by side.
@@ -93,14 +93,22 @@ impl Run<'_, '_> {
             if let Some(end) = self.stop(&unfolding, best.as_ref()) {
                 break end;
             }
-            if !unfolding.grow()? {
+            let mut stopped = None;
+            let grown = unfolding.grow(&mut |unfolding| {
+                stopped = self.search.monitor.check(&self.progress(unfolding));
+                stopped.is_none()
+            })?;
+            self.events = unfolding.executed();
+            if let Some(end) = stopped {
+                break end;
+            }
+            if grown != Grown::More {
                 break match (unfolding.depth_cut(), unfolding.local_events_cut()) {
                     (true, _) => End::DepthBound,
                     (false, true) => End::LocalEventBound,
                     (false, false) => End::SpaceExhausted,
                 };
             }
-            self.events = unfolding.executed();
         };
         self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
         if end != End::Pruned && (targets.overflown || self.search.collect_system_states) {

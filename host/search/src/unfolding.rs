@@ -19,18 +19,21 @@
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 
-use host_model::fingerprint::{self, Fingerprint};
+use host_model::fingerprint::Fingerprint;
+use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::MachineError;
 use host_model::property::ClassId;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 pub use crate::chains::EventId;
 pub use crate::order::Order;
 
 use crate::chains::Chains;
+use crate::global_state::Budgets;
 use crate::kernel::Limits;
 use crate::order::Words;
 use crate::visited::Visited;
@@ -83,18 +86,139 @@ struct Extension {
     consumed: u32,
 }
 
-impl Extension {
-    fn words(self, outcome: u32, past: &[EventId]) -> Words<'_> {
-        Words { prev: self.prev, trigger: self.trigger, outcome, past }
-    }
-}
-
 /// An event that competes with others of its size.
+#[derive(Clone, Copy)]
 struct Staged {
     extension: Extension,
     outcome: u32,
+    next: LocalStateId,
     fingerprint: Fingerprint,
-    past: Box<[EventId]>,
+}
+
+impl Staged {
+    fn words<'p>(&self, past: &'p [EventId]) -> Words<'p> {
+        Words { prev: self.extension.prev, trigger: self.extension.trigger, outcome: self.outcome, past }
+    }
+}
+
+/// An instance that can be consumed after an event; `size` is that of the event that would consume it.
+struct Offer {
+    instance: InstanceId,
+    to: EventId,
+    size: u32,
+}
+
+/// What [`Unfolding::grow`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// There may be larger events.
+    More,
+    /// There are no larger events.
+    Complete,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// How many extensions or events are worked on between two questions whether to go on.
+const PART: usize = 16_384;
+
+/// How many extensions a worker takes at a time.
+const GRAIN: usize = 256;
+
+/// The unfolding as workers read it.
+#[derive(Clone, Copy)]
+struct Trees<'t> {
+    nodes: usize,
+    known: &'t Known,
+    chains: &'t Chains,
+    events: &'t [Event],
+    pasts: &'t [EventId],
+    instances: &'t [Instance],
+    candidates: &'t [Vec<InstanceId>],
+}
+
+impl<'t> Trees<'t> {
+    fn event(&self, id: EventId) -> &'t Event {
+        &self.events[id.0 as usize]
+    }
+
+    fn past(&self, id: EventId) -> &'t [EventId] {
+        &self.pasts[id.0 as usize * self.nodes..][..self.nodes]
+    }
+
+    /// The past of the event that an extension makes; on its own node the event before.
+    fn past_of(&self, extension: Extension) -> Box<[EventId]> {
+        let past = self.past(extension.prev);
+        match self.instances.get(extension.consumed as usize) {
+            Some(instance) => self.chains.join(past, self.past(instance.sender)),
+            None => past.into(),
+        }
+    }
+
+    /// Number of events in the join of two compatible pasts.
+    fn size_of_join(&self, one: EventId, other: EventId) -> u32 {
+        let entries = self.past(one).iter().zip(self.past(other));
+        entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum()
+    }
+
+    /// The events that an extension can make, one for each outcome that changes something; returns the number of
+    /// outcomes.
+    fn execute(&self, one: Extension, base: Fingerprint, budgets: &Budgets, staged: &mut Vec<Staged>) -> usize {
+        let prev = self.event(one.prev);
+        let row = self.known.row(prev.state, one.trigger).expect("the step was prepared");
+        let past = self.past(one.prev);
+        let chain = |last: EventId| self.event(last).chain;
+        let sum = match self.instances.get(one.consumed as usize) {
+            Some(instance) => past
+                .iter()
+                .zip(self.past(instance.sender))
+                .fold(base, |sum, (one, other)| sum.wrapping_add(chain(self.chains.later(*one, *other)))),
+            None => past.iter().fold(base, |sum, last| sum.wrapping_add(chain(*last))),
+        };
+        let sum = sum.wrapping_add(budgets.of_step(prev.node, one.trigger));
+        let outcomes = self.known.outcomes(row);
+        for (outcome, executed) in (0_u32..).zip(outcomes) {
+            // Without an event that changes nothing, there is one message or budget more for what follows.
+            if executed.next != prev.state || !executed.sent.is_empty() {
+                let fingerprint = sum.wrapping_add(executed.delta);
+                staged.push(Staged { extension: one, outcome, next: executed.next, fingerprint });
+            }
+        }
+        outcomes.len()
+    }
+
+    /// The candidates of the event before a new one that do not exclude it.
+    fn inherited(&self, id: EventId) -> Vec<InstanceId> {
+        let (prev, consumed, past) = (self.chains.prev(id), self.event(id).consumed, self.past(id));
+        let is_left = |instance: &&InstanceId| {
+            let sender = self.instances[instance.0 as usize].sender;
+            instance.0 != consumed && self.chains.are_compatible(self.past(sender), past)
+        };
+        self.candidates[prev.0 as usize].iter().filter(is_left).copied().collect()
+    }
+
+    /// The messages of a new event, offered to all events that they can follow: those at or below the last event of the
+    /// destination in the sender's past that do not exclude the sender.
+    fn offers(&self, sender: EventId) -> Vec<Offer> {
+        let mut offers = Vec::new();
+        let mut stack = Vec::new();
+        let (first, last) = self.event(sender).sent;
+        for instance in first..last {
+            let to = self.known.message(self.instances[instance as usize].message).to;
+            stack.push(self.past(sender)[to as usize]);
+            while let Some(at) = stack.pop() {
+                if !self.chains.are_compatible(self.past(sender), self.past(at)) {
+                    continue;
+                }
+                let size = self.size_of_join(at, sender) + 1;
+                offers.push(Offer { instance: InstanceId(instance), to: at, size });
+                let some = |id: u32| (id != NONE).then_some(EventId(id));
+                let first = some(self.event(at).first_child);
+                stack.extend(std::iter::successors(first, |id| some(self.event(*id).next_sibling)));
+            }
+        }
+        offers
+    }
 }
 
 /// Which local states an unfolding may enter; a restriction by a caller that knows which ones can matter.
@@ -120,7 +244,7 @@ pub struct Unfolding<'u, 'l> {
     order: Order,
     nodes: usize,
     base: Fingerprint,
-    counters: Vec<Fingerprint>,
+    budgets: Budgets,
     chains: Chains,
     events: Vec<Event>,
     /// The pasts, a vector of `nodes` entries for each event; its own entry is the event itself.
@@ -161,7 +285,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             order,
             nodes,
             base: 0,
-            counters: (0..nodes as u32).map(|node| fingerprint::of_counter(b"local events", node)).collect(),
+            budgets: Budgets::new(nodes, &limits),
             chains: Chains::default(),
             events: Vec::new(),
             pasts: Vec::new(),
@@ -300,115 +424,138 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
-    /// Returns false when the unfolding is complete.
+    /// `may_go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn grow(&mut self) -> Result<bool, MachineError> {
+    pub fn grow(&mut self, may_go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
         if self.order == Order::LargestFirst {
             self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
         }
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
             if self.size >= self.queue.len() {
-                return Ok(false);
+                return Ok(Grown::Complete);
             }
             self.size += 1;
         }
         if self.limits.depth.is_some_and(|depth| self.size as u32 > depth) {
             self.depth_cut = true;
-            return Ok(false);
+            return Ok(Grown::Complete);
         }
         let extensions = std::mem::take(&mut self.queue[self.size]);
         self.queued -= extensions.len() as u64;
-        let staged = self.compete(extensions)?;
+        let Some(staged) = self.compete(&extensions, may_go_on)? else { return Ok(Grown::Stopped) };
+        drop(extensions);
         let first = self.events.len();
-        for staged in staged {
-            self.seen.insert(staged.fingerprint, 0);
-            self.add(staged);
+        for part in staged.chunks(PART) {
+            let trees = self.trees();
+            let pasts: Vec<Box<[EventId]>> = part.par_iter().map(|staged| trees.past_of(staged.extension)).collect();
+            for (staged, past) in part.iter().zip(pasts) {
+                self.seen.insert(staged.fingerprint, 0);
+                self.add(staged, &past);
+            }
         }
         // All events of this size inherit first: an offer must not meet an event that is only half there.
-        let added = (first..self.events.len()).map(|id| EventId(id as u32));
-        for id in added.clone() {
-            self.inherit(id);
-            self.schedule(id);
+        let added: Vec<EventId> = (first..self.events.len()).map(|id| EventId(id as u32)).collect();
+        for part in added.chunks(PART) {
+            let trees = self.trees();
+            let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| trees.inherited(*id)).collect();
+            for (id, inherited) in part.iter().zip(inherited) {
+                self.candidates[id.0 as usize] = inherited;
+                self.schedule(*id);
+            }
+            if !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
         }
-        for id in added {
-            self.offer_sent(id);
+        for part in added.chunks(PART) {
+            let trees = self.trees();
+            let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| trees.offers(*id)).collect();
+            offers.into_iter().flatten().for_each(|offer| self.accept(offer));
+            if !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
         }
         self.size += 1;
-        Ok(true)
+        Ok(Grown::More)
+    }
+
+    /// What workers read while nothing changes.
+    fn trees(&self) -> Trees<'_> {
+        Trees {
+            nodes: self.nodes,
+            known: self.stepper.known(),
+            chains: &self.chains,
+            events: &self.events,
+            pasts: &self.pasts,
+            instances: &self.instances,
+            candidates: &self.candidates,
+        }
     }
 
     /// Executes extensions of one size; of those that reach the same global state only the least survives, and none
-    /// if a smaller one has reached it.
-    fn compete(&mut self, extensions: Vec<Extension>) -> Result<Vec<Staged>, MachineError> {
+    /// if a smaller one has reached it. None if it was told to stop.
+    fn compete(
+        &mut self,
+        extensions: &[Extension],
+        may_go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<Option<Vec<Staged>>, MachineError> {
         let mut survivors: Vec<Staged> = Vec::new();
         let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
-        let mut past = Vec::with_capacity(self.nodes);
-        for extension in extensions {
-            let prev = self.event(extension.prev);
-            let (state, node) = (prev.state, prev.node);
-            let row = self.stepper.step(state, extension.trigger)?;
-            self.past_of(extension, &mut past);
-            let base = past.iter().fold(self.base, |sum, last| sum.wrapping_add(self.event(*last).chain));
-            let counter = if extension.consumed == NONE { self.counter(node) } else { 0 };
-            for (outcome, executed) in (0_u32..).zip(self.stepper.outcomes(row)) {
-                self.executed += 1;
-                if executed.next == state && executed.sent.is_empty() {
-                    // Without an event that changes nothing, there is one message or budget more for what follows.
-                    continue;
-                }
-                let fingerprint = base.wrapping_add(executed.delta).wrapping_add(counter);
-                if !self.relevance.is_relevant(executed.next) || self.seen.contains(fingerprint) {
-                    continue;
-                }
-                let staged = || Staged { extension, outcome, fingerprint, past: past.as_slice().into() };
-                match by_state.entry(fingerprint) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(survivors.len());
-                        survivors.push(staged());
+        for part in extensions.chunks(PART) {
+            let pairs: Vec<_> = part.iter().map(|one| (self.event(one.prev).state, one.trigger)).collect();
+            self.stepper.prepare(&pairs)?;
+            let (trees, seen) = (self.trees(), &self.seen);
+            let mut executed = 0;
+            let reached = |part: &[Extension]| {
+                let mut staged = Vec::with_capacity(part.len());
+                let executed: usize =
+                    part.iter().map(|one| trees.execute(*one, self.base, &self.budgets, &mut staged)).sum();
+                staged.retain(|staged| !seen.contains(staged.fingerprint));
+                (executed, staged)
+            };
+            let reached: Vec<(usize, Vec<Staged>)> = part.par_chunks(GRAIN).map(reached).collect();
+            for (outcomes, staged) in reached {
+                executed += outcomes as u64;
+                for one in staged {
+                    if !self.relevance.is_relevant(one.next) {
+                        continue;
                     }
-                    Entry::Occupied(entry) => {
-                        let rival = &mut survivors[*entry.get()];
-                        let one = extension.words(outcome, &past);
-                        let other = rival.extension.words(rival.outcome, &rival.past);
-                        if one.compare(&other, &self.chains, &self.events) == Ordering::Less {
-                            *rival = staged();
+                    match by_state.entry(one.fingerprint) {
+                        Entry::Vacant(entry) => {
+                            entry.insert(survivors.len());
+                            survivors.push(one);
+                        }
+                        Entry::Occupied(entry) => {
+                            let rival = &mut survivors[*entry.get()];
+                            let (past, past_of_rival) = (trees.past_of(one.extension), trees.past_of(rival.extension));
+                            let (words, words_of_rival) = (one.words(&past), rival.words(&past_of_rival));
+                            if words.compare(&words_of_rival, trees.chains, trees.events) == Ordering::Less {
+                                *rival = one;
+                            }
                         }
                     }
                 }
             }
-        }
-        Ok(survivors)
-    }
-
-    /// What a local event adds to the fingerprint: under a bound, states with different budgets are different.
-    fn counter(&self, node: u32) -> Fingerprint {
-        if self.limits.local_events.is_some() { self.counters[node as usize] } else { 0 }
-    }
-
-    /// The past of the event that an extension makes; on its own node the event before.
-    fn past_of(&self, extension: Extension, past: &mut Vec<EventId>) {
-        past.clear();
-        past.extend(self.past(extension.prev));
-        if let Some(instance) = self.instances.get(extension.consumed as usize) {
-            for (entry, other) in past.iter_mut().zip(self.past(instance.sender)) {
-                *entry = self.chains.later(*entry, *other);
+            self.executed += executed;
+            if !may_go_on(self) {
+                return Ok(None);
             }
         }
+        Ok(Some(survivors))
     }
 
-    fn add(&mut self, staged: Staged) {
-        let Staged { extension, outcome, past, .. } = staged;
+    fn add(&mut self, staged: &Staged, past: &[EventId]) {
+        let Staged { extension, outcome, .. } = *staged;
         let id = self.chains.push(extension.prev);
         let prev = self.event(extension.prev).clone();
         let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
         let executed = self.stepper.outcomes(row)[outcome as usize].clone();
         let is_local = extension.consumed == NONE;
-        let delta = executed.delta.wrapping_add(if is_local { self.counter(prev.node) } else { 0 });
+        let delta = executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger));
         let class = self.stepper.state(executed.next).class;
-        let size = self.chains.config_size(&past) + 1;
+        let size = self.chains.config_size(past) + 1;
         let first_sent = self.instances.len() as u32;
         self.events.push(Event {
             node: prev.node,
@@ -425,7 +572,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             chain: prev.chain.wrapping_add(delta),
         });
         self.events[extension.prev.0 as usize].first_child = id.0;
-        self.pasts.extend(past);
+        self.pasts.extend_from_slice(past);
         let own = self.pasts.len() - self.nodes + prev.node as usize;
         self.pasts[own] = id;
         if class != prev.class {
@@ -466,46 +613,15 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         }
     }
 
-    /// Gives a new event the candidates of the event before that do not exclude it.
-    fn inherit(&mut self, id: EventId) {
-        let (prev, consumed) = (self.chains.prev(id), self.event(id).consumed);
-        let past = self.past(id);
-        let inherited: Vec<InstanceId> = (self.candidates[prev.0 as usize].iter())
-            .filter(|instance| instance.0 != consumed)
-            .filter(|instance| {
-                let sender = self.instances[instance.0 as usize].sender;
-                self.chains.are_compatible(self.past(sender), past)
-            })
-            .copied()
-            .collect();
-        self.candidates[id.0 as usize] = inherited;
-    }
-
-    /// Offers the messages of a new event to all events that they can follow.
-    fn offer_sent(&mut self, id: EventId) {
-        let (first, last) = self.event(id).sent;
-        for instance in first..last {
-            let message = self.instances[instance as usize].message;
-            let to = self.stepper.message(message).to;
-            self.offer(InstanceId(instance), self.past(id)[to as usize]);
-        }
-    }
-
-    /// Makes an instance a candidate of every event at or below `top` that is compatible with its sender.
-    fn offer(&mut self, instance: InstanceId, top: EventId) {
-        let Instance { sender, older, .. } = self.instances[instance.0 as usize];
-        let mut stack = vec![top];
-        while let Some(at) = stack.pop() {
-            if !self.chains.are_compatible(self.past(sender), self.past(at)) {
-                continue;
-            }
-            // While an older identical message is a candidate, that one goes first.
-            let blocked = older != NONE && self.candidates[at.0 as usize].contains(&InstanceId(older));
-            self.candidates[at.0 as usize].push(instance);
-            if !blocked {
-                self.schedule_instance(at, instance);
-            }
-            stack.extend(self.children(at));
+    /// Makes an instance a candidate of an event.
+    fn accept(&mut self, Offer { instance, to, size }: Offer) {
+        let Instance { message, older, .. } = self.instances[instance.0 as usize];
+        // While an older identical message is a candidate, that one goes first.
+        let blocked = older != NONE && self.candidates[to.0 as usize].contains(&InstanceId(older));
+        self.candidates[to.0 as usize].push(instance);
+        if !blocked && self.stepper.state(self.event(to).state).snapshot.is_some() {
+            let extension = Extension { prev: to, trigger: Trigger::deliver(message), consumed: instance.0 };
+            self.enqueue(size as usize, extension);
         }
     }
 
@@ -540,10 +656,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         if self.stepper.state(self.event(prev).state).snapshot.is_none() {
             return;
         }
-        let entries = self.past(prev).iter().zip(self.past(sender));
-        let size: u32 = entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum();
+        let size = self.trees().size_of_join(prev, sender) + 1;
         let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: instance.0 };
-        self.enqueue(size as usize + 1, extension);
+        self.enqueue(size as usize, extension);
     }
 
     fn enqueue(&mut self, size: usize, extension: Extension) {
