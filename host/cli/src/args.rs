@@ -195,7 +195,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
-    /// Try whether the plugin keeps its promises: on no local state, one of sixteen, every one
+    /// Try whether the plugin keeps its promises: on no local state, 128 of them, all
     #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
     pub audit: Mode,
 

@@ -1,14 +1,16 @@
 //! Audits: whether a protocol keeps what it promises, on which the search rests.
 //!
 //! While handlers run, some of what they did is written down, chosen by the fingerprint of the state that they led to: no
-//! clock and no order of workers decides. Afterwards it is tried again in other ways. Four promises are looked at:
+//! clock and no order of workers decides, as long as the search ends by itself. Afterwards it is tried again in other ways. Four promises are looked at:
 //!
 //! 1. a handler does the same when it runs again from the same memory;
 //! 2. states with equal bytes and different memory behave alike, else `serialize` leaves something out;
 //! 3. `invariant` reads nothing but the views that it is given, else a `view` leaves something out;
 //! 4. a handler that changes nothing can run for ever without taking more memory.
 
+use std::cmp::Ordering as Order;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::fingerprint::Fingerprint;
@@ -21,7 +23,7 @@ use crate::machine::{
 pub enum Mode {
     /// Nothing.
     Off,
-    /// One local state of sixteen.
+    /// The 128 local states with the least fingerprints: a sample by content, at a cost that does not grow with the search.
     #[default]
     Sampled,
     /// Every local state.
@@ -32,8 +34,8 @@ pub enum Mode {
 const MESSAGES_MAX: usize = 16;
 /// Ways to a state that are tried again.
 const WAYS_MAX: usize = 4;
-/// States that are looked at in the end when only samples are.
-const STATES_MAX: usize = 4096;
+/// States that make a sample.
+const SAMPLE: usize = 128;
 /// Questions to `invariant` that are asked again.
 const QUESTIONS_MAX: usize = 64;
 /// How often a handler that changes nothing is repeated.
@@ -45,13 +47,15 @@ const GROWTH_MAX: usize = 2048;
 #[derive(Debug)]
 pub(crate) struct Audit {
     mode: Mode,
+    /// The upper half of the greatest fingerprint that still belongs to the sample. Only ever falls, so who reads an old
+    /// value writes down too much, which is thrown away again.
+    greatest: AtomicU64,
     notes: Mutex<Notes>,
 }
 
 #[derive(Debug, Default)]
 struct Notes {
     states: BTreeMap<Fingerprint, State>,
-    messages: BTreeMap<NodeId, BTreeSet<(NodeId, Vec<u8>)>>,
     questions: BTreeSet<(u32, Vec<Option<Vec<u8>>>)>,
 }
 
@@ -93,13 +97,13 @@ impl PartialEq for Kept {
 impl Eq for Kept {}
 
 impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for Kept {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> Order {
         self.0.words().cmp(other.0.words())
     }
 }
@@ -159,14 +163,14 @@ pub struct Audited {
 
 impl Audit {
     pub(crate) fn new(mode: Mode) -> Self {
-        Self { mode, notes: Mutex::default() }
+        Self { mode, greatest: AtomicU64::new(u64::MAX), notes: Mutex::default() }
     }
 
     /// Whether a state is to be written down.
     pub(crate) fn wants(&self, fingerprint: Fingerprint) -> bool {
         match self.mode {
             Mode::Off => false,
-            Mode::Sampled => fingerprint.is_multiple_of(16),
+            Mode::Sampled => (fingerprint >> 64) as u64 <= self.greatest.load(Ordering::Relaxed),
             Mode::Full => true,
         }
     }
@@ -185,10 +189,6 @@ impl Audit {
             Input::Init { .. } => None,
         };
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Cause::Message(src, payload)) = &cause {
-            let messages = notes.messages.entry(node).or_default();
-            insert(messages, (*src, payload.clone()), MESSAGES_MAX);
-        }
         let kept = Kept(snapshot);
         let fresh = || State {
             node,
@@ -206,6 +206,13 @@ impl Audit {
         if let (Some(cause), Some(from)) = (cause, from) {
             insert(&mut state.ways, Way { cause, script: script.to_vec(), from: Kept(from.clone()) }, WAYS_MAX);
         }
+        if self.mode == Mode::Sampled && notes.states.len() > SAMPLE {
+            // Whoever goes now has 128 lesser ones, and they stay: it can never come back.
+            notes.states.pop_last();
+            if let Some((last, _)) = notes.states.last_key_value() {
+                self.greatest.store((last >> 64) as u64, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Writes down a question to `invariant`.
@@ -220,15 +227,15 @@ impl Audit {
     /// Tries everything that was written down.
     pub(crate) fn check(&self, factory: &dyn MachineFactory, properties: &[Property]) -> Result<Audited, MachineError> {
         let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let states_max = if self.mode == Mode::Full { usize::MAX } else { STATES_MAX };
         let mut audited = Audited::default();
         let mut machine = factory.machine()?;
         let machine = &mut *machine;
+        let messages = notes.messages();
         let none = BTreeSet::new();
-        for state in notes.states.values().take(states_max) {
+        for state in notes.states.values() {
             audited.states += 1;
             audited.ambiguous += usize::from(state.least != state.greatest);
-            let messages = notes.messages.get(&state.node).unwrap_or(&none);
+            let messages = messages.get(&state.node).unwrap_or(&none);
             audited.add(|| repeated(machine, state))?;
             audited.add(|| ambiguous(machine, state, messages, properties.len()))?;
             audited.add(|| growing(machine, state))?;
@@ -239,6 +246,21 @@ impl Audit {
             }
         }
         Ok(audited)
+    }
+}
+
+impl Notes {
+    /// Some messages of each node: those that led to a state of the sample.
+    fn messages(&self) -> BTreeMap<NodeId, BTreeSet<(NodeId, Vec<u8>)>> {
+        let mut messages: BTreeMap<NodeId, BTreeSet<(NodeId, Vec<u8>)>> = BTreeMap::new();
+        for state in self.states.values() {
+            for way in &state.ways {
+                if let Cause::Message(src, payload) = &way.cause {
+                    insert(messages.entry(state.node).or_default(), (*src, payload.clone()), MESSAGES_MAX);
+                }
+            }
+        }
+        messages
     }
 }
 
