@@ -13,27 +13,53 @@ use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{Limits, Search, Unmonitored};
 use host_search::table;
 
-/// One row of the table: a name, a strategy, parameters and a bound on states.
-type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)], Option<u64>);
+/// One row of the table.
+struct Row {
+    case: &'static str,
+    algo: &'static str,
+    nodes: u32,
+    parameters: &'static [(&'static str, &'static str)],
+    states: Option<u64>,
+    reduce: bool,
+    workers: usize,
+}
 
 const ONE: &[(&str, &str)] = &[];
 const TWO: &[(&str, &str)] = &[("proposers", "2")];
+const THREE: &[(&str, &str)] = &[("proposers", "3")];
 const BUG: &[(&str, &str)] = &[("proposers", "2"), ("bug", "last-response")];
 
+/// Three nodes, one worker, no bound.
+const fn row(case: &'static str, algo: &'static str, parameters: &'static [(&'static str, &'static str)]) -> Row {
+    Row { case, algo, nodes: 3, parameters, states: None, reduce: false, workers: 1 }
+}
+
 const ROWS: &[Row] = &[
-    ("one-proposal", "bdfs", ONE, None),
-    ("one-proposal", "lmc-gen", ONE, None),
-    ("one-proposal", "lmc-opt", ONE, None),
-    ("one-proposal", "unfold", ONE, None),
-    ("one-proposal", "dpor", ONE, None),
-    ("two-proposals-5M-states", "bdfs", TWO, Some(5_000_000)),
-    ("two-proposals-bug", "walk", BUG, None),
-    ("two-proposals-bug", "bdfs", BUG, None),
-    ("two-proposals-bug", "unfold", BUG, None),
-    ("two-proposals-bug", "lmc-opt", BUG, None),
-    ("two-proposals", "unfold", TWO, None),
-    ("two-proposals", "lmc-opt", TWO, None),
+    row("one-proposal", "bdfs", ONE),
+    row("one-proposal", "lmc-gen", ONE),
+    row("one-proposal", "lmc-opt", ONE),
+    row("one-proposal", "unfold", ONE),
+    row("one-proposal", "dpor", ONE),
+    Row { states: Some(5_000_000), ..row("two-proposals-5M-states", "bdfs", TWO) },
+    Row { states: Some(5_000_000), workers: 2, ..row("two-proposals-5M-states", "bdfs", TWO) },
+    row("two-proposals-bug", "walk", BUG),
+    row("two-proposals-bug", "bdfs", BUG),
+    Row { reduce: true, ..row("two-proposals-bug-reduced", "bdfs", BUG) },
+    row("two-proposals-bug", "unfold", BUG),
+    row("two-proposals-bug", "lmc-opt", BUG),
+    Row { reduce: true, ..row("two-proposals-reduced", "bdfs", TWO) },
+    row("two-proposals", "unfold", TWO),
+    Row { workers: 2, ..row("two-proposals", "unfold", TWO) },
+    row("two-proposals", "lmc-opt", TWO),
+    Row { workers: 2, ..row("two-proposals", "lmc-opt", TWO) },
+    Row { nodes: 5, ..row("one-proposal-five-nodes", "unfold", ONE) },
+    Row { nodes: 5, reduce: true, ..row("one-proposal-five-nodes-reduced", "bdfs", ONE) },
+    Row { reduce: true, ..row("three-proposals-reduced", "bdfs", THREE) },
+    Row { reduce: true, workers: 2, ..row("three-proposals-reduced", "bdfs", THREE) },
 ];
+
+/// Takes a minute and a half and 2 GB, so it is measured only when it is asked for by name.
+const COMPLETE: &[Row] = &[Row { workers: 2, ..row("complete-two-proposals", "bdfs", TWO) }];
 
 fn main() {
     let wanted = std::env::args().nth(1).filter(|argument| !argument.starts_with('-')).unwrap_or_default();
@@ -43,16 +69,18 @@ fn main() {
     let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("the engine starts");
     let plugin = Plugin::load(&sandbox, &bytes).expect("paxos loads");
     println!(
-        "| case | strategy | end | seconds | states or events | transitions | transitions/s | handlers | peak MB |"
+        "| case | strategy | workers | end | seconds | states or events | transitions | transitions/s | handlers | peak MB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    for row in ROWS.iter().filter(|(case, algo, ..)| format!("{case} {algo}").contains(&wanted)) {
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let complete = COMPLETE.iter().filter(|_| wanted.starts_with("complete"));
+    for row in ROWS.iter().chain(complete).filter(|row| format!("{} {}", row.case, row.algo).contains(&wanted)) {
         measure(&plugin, row);
     }
 }
 
-fn measure(plugin: &Plugin, (case, algo, parameters, states): &Row) {
-    let mut scenario = Scenario::new(3);
+fn measure(plugin: &Plugin, row: &Row) {
+    let Row { case, algo, nodes, parameters, states, reduce, workers } = row;
+    let mut scenario = Scenario::new(*nodes);
     scenario.parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let lts = Lts::new(plugin, scenario).expect("paxos lists its properties");
     let mut stepper = Stepper::new(&lts).expect("an instance");
@@ -60,19 +88,21 @@ fn measure(plugin: &Plugin, (case, algo, parameters, states): &Row) {
     let search = Search {
         lts: &lts,
         starts: &starts,
-        limits: Limits { states: *states, ..Limits::default() },
+        limits: Limits { states: *states, reduce: *reduce, ..Limits::default() },
         monitor: &Unmonitored,
         collect_system_states: false,
     };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(*workers).build().expect("threads can be started");
+    let run = table::find(algo).expect("a strategy").run;
     let began = Instant::now();
-    let report = (table::find(algo).expect("a strategy").run)(&search).expect("no host fault");
+    let report = pool.install(|| run(&search)).expect("no host fault");
     let seconds = began.elapsed().as_secs_f64();
     let counts = report.counts;
     let states =
         counts.global_states.or(counts.events).or(counts.executions).or(counts.local_states).unwrap_or_default();
     let transitions = counts.transitions.unwrap_or_default();
     println!(
-        "| {case} | {algo} | {} | {seconds:.3} | {states} | {transitions} | {:.0} | {} | {} |",
+        "| {case} | {algo} | {workers} | {} | {seconds:.3} | {states} | {transitions} | {:.0} | {} | {} |",
         report.end.name(),
         transitions as f64 / seconds,
         counts.handler_calls.unwrap_or_default(),

@@ -274,3 +274,19 @@ fn the_doctor_says_whether_a_plugin_is_fit() {
     let unfit = place.host(&["doctor", "traps.wasm", "--nodes", "2"]).exits(14).out;
     assert!(unfit.starts_with("unfit: it ends in a fault") && unfit.contains("trap"), "{unfit}");
 }
+
+/// The reductions keep the verdict and say that they were used; what they would get wrong is refused.
+#[test]
+fn reductions_keep_the_verdict() {
+    let place = Place::new();
+    let two = ["--algo", "bdfs", "--set", "proposers=2"];
+    let reduced = place.run_json("paxos", &[&two[..], &["--reduce"]].concat());
+    assert_eq!((&reduced["result"], &reduced["end"]), (&json!("ok"), &json!("space-exhausted")));
+    assert_eq!((&reduced["assumed"]["reduced"], &reduced["counts"]["system_states"]), (&json!(true), &Value::Null));
+    // Without the reductions there are 67,152,530.
+    assert!(reduced["counts"]["global_states"].as_u64().is_some_and(|states| states < 10_000), "{reduced}");
+    let bug = [&two[..], &["--set", "bug=last-response", "--reduce"]].concat();
+    assert_eq!(place.run_json("paxos", &bug)["exit_code"], 12);
+    place.host(&["run", bundled("paxos"), "--algo", "bdfs", "--reduce", "--depth", "9"]).exits(2);
+    place.host(&["run", bundled("paxos"), "--algo", "unfold", "--reduce"]).exits(151).says(&["`--reduce`", "bdfs"]);
+}

@@ -21,6 +21,8 @@ pub struct Assumed {
     pub identity: &'static str,
     /// Where the search began, if not after `init`.
     pub prefix: Option<Prefix>,
+    /// Whether what cannot matter to any property was left out.
+    pub reduced: bool,
     /// What was asked for; null is without bound.
     pub bounds: Bounds,
 }
@@ -67,6 +69,7 @@ impl Assumed {
             network: scenario.network,
             identity: "serialized",
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
+            reduced: arguments.reduce,
             bounds: Bounds {
                 depth: arguments.depth,
                 local_events: arguments.local_events,

@@ -61,7 +61,10 @@ impl RunReport {
         };
         let rows = [
             ("plugin", plugin),
-            ("algorithm", format!("{}: {}", self.algo, self.guarantees)),
+            (
+                "algorithm",
+                format!("{}{}: {}", self.algo, if assumed.reduced { " --reduce" } else { "" }, self.guarantees),
+            ),
             ("nodes", grouped(assumed.nodes.into())),
             ("parameters", parameters),
             ("network", format!("{}: any message in flight can come next, or never", assumed.network)),
