@@ -28,6 +28,8 @@ enum Kind {
     Text,
     /// A path, relative to the folder of the file.
     Path,
+    /// An option without a value, given or not.
+    Flag,
 }
 
 /// Keys that stand for one option each: section, name, kind. The option has the name of the key.
@@ -37,6 +39,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "prefix", Kind::Path),
     ("", "audit", Kind::Text),
     ("strategy", "algo", Kind::Text),
+    ("strategy", "reduce", Kind::Flag),
     ("strategy", "walks", Kind::Number),
     ("strategy", "seed", Kind::Number),
     ("strategy", "weights", Kind::Text),
@@ -73,8 +76,11 @@ struct Given {
 }
 
 impl Given {
-    /// The option as one word of a command line.
+    /// The option as one word of a command line; one without a value is a flag.
     fn word(&self) -> OsString {
+        if self.value.is_empty() && self.key.is_none() {
+            return format!("--{}", self.option).into();
+        }
         let mut word = OsString::from(format!("--{}=", self.option));
         if let Some(key) = &self.key {
             word.push(format!("{key}="));
@@ -311,6 +317,13 @@ impl<'t> Reader<'t> {
             Kind::Number => self.number(key, value)?.to_string().into(),
             Kind::Text => self.text(key, value)?.into(),
             Kind::Path => self.path(key, value)?.into(),
+            Kind::Flag => {
+                let is_given = value.get_ref().as_bool();
+                match is_given.ok_or_else(|| self.wrong(key, &format!("`{name}` must be true or false")))? {
+                    true => OsString::new(),
+                    false => return Ok(()),
+                }
+            }
         };
         self.push(file, option, key, None, value)
     }
