@@ -27,11 +27,25 @@ type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
 
 /// Runs a strategy on a toy and says what it reached, with the system states by content.
 fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<ToyState>>) {
+    run_collecting(toy, limits, strategy, true)
+}
+
+/// The number of system states that a strategy gives without collecting them.
+fn count(toy: &Toy, limits: Limits, strategy: Run) -> Option<u64> {
+    run_collecting(toy, limits, strategy, false).0.counts.system_states
+}
+
+fn run_collecting(
+    toy: &Toy,
+    limits: Limits,
+    strategy: Run,
+    collect_system_states: bool,
+) -> (Report, BTreeSet<Vec<ToyState>>) {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let starts = start::initial(&mut stepper).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let state = |id| lts.state(id).snapshot.as_ref().expect("toys do not trap").words()[1] as ToyState;
     let states = report.system_states.iter().flatten();
@@ -97,6 +111,22 @@ fn unfold_reaches_what_the_reference_reaches() {
         assert_eq!(states, reached.system_states, "seed {seed}");
         assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
     });
+}
+
+/// The number of system states, where it is asked for, is that of the reference, with and without bounds.
+#[test]
+fn counted_system_states_are_those_of_the_reference() {
+    let counted = Limits { count_system_states: true, ..Limits::default() };
+    let bounded = [counted, Limits { local_events: Some(1), ..counted }, Limits { depth: Some(5), ..counted }];
+    for limits in bounded {
+        for_random_systems(limits, |seed, toy, reached| {
+            let (toy, expected) = (unconstrained(toy), Some(reached.system_states.len() as u64));
+            assert_eq!(count(&toy, limits, unfold::run), expected, "seed {seed}");
+            if limits.depth.is_none() {
+                assert_eq!(count(&toy, limits, reduce::explore), expected, "seed {seed}");
+            }
+        });
+    }
 }
 
 /// The canary: an order that is not adequate makes the unfolding miss system states, and the comparison notices. Such

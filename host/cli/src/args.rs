@@ -144,6 +144,10 @@ pub struct RunArguments {
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
     pub reduce: bool,
+    /// Count the distinct system states (tuples of local states) also where that takes extra work: with `unfold` and with
+    /// `bdfs --reduce`, which do not go through each of them
+    #[arg(long, help_heading = "What to explore")]
+    pub count_system_states: bool,
     /// Begin in the state after this trace, in the cluster that it was recorded in
     #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
     pub prefix: Option<PathBuf>,

@@ -27,6 +27,8 @@ pub struct Limits {
     pub weights: Option<Weights>,
     /// Whether to leave out what is proven not to matter to any property.
     pub reduce: bool,
+    /// Whether to count the distinct system states where that takes extra work.
+    pub count_system_states: bool,
 }
 
 /// Why a search ended.

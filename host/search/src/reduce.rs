@@ -256,7 +256,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             let Some(reach) = self.reach(node, *local, sinks, found)? else { return Ok(true) };
             tuple.push(reach);
         }
-        if self.search.collect_system_states {
+        if self.search.collect_system_states || self.search.limits.count_system_states {
             self.collect(state, &sinks)?;
         }
         if !self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect()) {
@@ -406,7 +406,10 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     }
 
     fn finish(self, end: End) -> Report {
-        let counts = self.progress().counts;
+        let mut counts = self.progress().counts;
+        if self.search.limits.count_system_states {
+            counts.system_states = Some(self.collected.len() as u64);
+        }
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         Report { end, counts, system_states, ..self.report }
     }

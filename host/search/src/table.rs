@@ -20,12 +20,22 @@ pub enum Bound {
     Weights,
     /// [`Limits::reduce`].
     Reduce,
+    /// [`Limits::count_system_states`].
+    CountSystemStates,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 7] =
-        [Self::Depth, Self::LocalEvents, Self::States, Self::Reduce, Self::Seed, Self::Walks, Self::Weights];
+    pub const ALL: [Self; 8] = [
+        Self::Depth,
+        Self::LocalEvents,
+        Self::States,
+        Self::Reduce,
+        Self::CountSystemStates,
+        Self::Seed,
+        Self::Walks,
+        Self::Weights,
+    ];
 
     /// Whether the limits set this bound.
     pub fn is_set(self, limits: &Limits) -> bool {
@@ -37,6 +47,7 @@ impl Bound {
             Self::Walks => limits.walks.is_some(),
             Self::Weights => limits.weights.is_some(),
             Self::Reduce => limits.reduce,
+            Self::CountSystemStates => limits.count_system_states,
         }
     }
 
@@ -50,6 +61,7 @@ impl Bound {
             Self::Walks => "walks",
             Self::Weights => "weights",
             Self::Reduce => "reduce",
+            Self::CountSystemStates => "count-system-states",
         }
     }
 }
@@ -86,7 +98,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every state is reached",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Reduce],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Reduce, Bound::CountSystemStates],
         keeps_checkpoints: true,
         run: bdfs::run,
     },
@@ -119,7 +131,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every event is in some execution",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates],
         keeps_checkpoints: false,
         run: unfold::run,
     },
@@ -130,7 +142,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every state is reached",
         completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
         is_complete: false,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates],
         keeps_checkpoints: false,
         run: consequence::run,
     },

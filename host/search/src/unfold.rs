@@ -8,7 +8,8 @@ use host_model::start::Start;
 use host_model::stepper::Stepper;
 
 use crate::cuts;
-use crate::kernel::{Counts, End, Found, Progress, Report, Search, SearchError, judge_system_state};
+use crate::kernel::{Counts, End, Found, Limits, Progress, Report, Search, SearchError, judge_system_state};
+use crate::reduce;
 use crate::targets::{Hit, Targets};
 use crate::unfolding::{Everything, Grown, Order, Relevance, Unfolding};
 
@@ -47,12 +48,35 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
         }
     }
     report.counts.events = Some(events);
+    if search.limits.count_system_states {
+        report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
+    }
     if search.collect_system_states {
         report.counts.system_states = Some(states.len() as u64);
         report.system_states = Some(states.into_iter().collect());
     }
     report.count_local(search.lts);
     Ok(report)
+}
+
+/// The number of distinct system states of a search that is over; none if it did not get to the end of what it was to
+/// explore. Counting can be ended by the monitor, which `end` then says, and what was counted until then is returned.
+///
+/// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
+/// go through all of them costs as much as a global search. The search of [`reduce`] goes through few global states and
+/// yet misses no system state, so it does the counting. Only under a bound on depth, which it cannot keep, the
+/// configurations were walked, with `walked` system states at their ends.
+fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Result<Option<u64>, SearchError> {
+    if search.limits.depth.is_some() {
+        return Ok((*end != End::Violation).then_some(walked));
+    }
+    if !matches!(end, End::SpaceExhausted | End::LocalEventBound) {
+        return Ok(None);
+    }
+    let limits = Limits { states: None, ..search.limits };
+    let counting = reduce::explore(&Search { limits, collect_system_states: false, ..*search })?;
+    *end = counting.end.max(*end);
+    Ok(counting.counts.system_states)
 }
 
 /// The unfolding from one start state, for a report.
@@ -111,7 +135,8 @@ impl Run<'_, '_> {
             }
         };
         self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
-        if end != End::Pruned && (targets.overflown || self.search.collect_system_states) {
+        let is_counted = limits.count_system_states && limits.depth.is_some() && end != End::Violation;
+        if end != End::Pruned && (targets.overflown || self.search.collect_system_states || is_counted) {
             self.walk(&mut unfolding, &mut best, depth_max, states)?;
         }
         self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
