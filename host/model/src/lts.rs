@@ -8,7 +8,7 @@
 //! id may reach an output: what is reported is sorted by content, and fingerprints are made of contents.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use rustc_hash::FxHashMap;
 
@@ -159,8 +159,13 @@ pub struct Lts<'f> {
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
     pub(crate) handler_calls: AtomicU64,
+    /// What the properties of node scope say about a view, by property and view.
+    node_verdicts: Mutex<NodeVerdicts>,
     pub(crate) audit: Audit,
 }
+
+/// Verdicts of properties of node scope.
+type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Option<Judgement>>;
 
 #[derive(Default)]
 pub(crate) struct Tables {
@@ -198,6 +203,7 @@ impl<'f> Lts<'f> {
             factory,
             tables: RwLock::default(),
             handler_calls: AtomicU64::new(0),
+            node_verdicts: Mutex::default(),
             audit: Audit::new(Mode::Off),
         };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
@@ -284,6 +290,10 @@ impl<'f> Lts<'f> {
         let tables = self.read();
         let view = |class: &ClassId| tables.classes[class.0 as usize][property as usize];
         classes.iter().map(|class| Some(Arc::clone(&tables.views[view(class)?.0 as usize]))).collect()
+    }
+
+    pub(crate) fn node_verdicts(&self) -> MutexGuard<'_, NodeVerdicts> {
+        self.node_verdicts.lock().expect("a worker panicked while it held the verdicts")
     }
 
     pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables> {

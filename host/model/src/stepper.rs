@@ -44,6 +44,9 @@ const JOBS_A_GRAB: usize = 8;
 /// Steps of a journal that are executed together at most.
 const REPEAT_BATCH: usize = 16_384;
 
+/// Verdicts on views of single nodes that are kept; protocols that need more have long views, and few equal ones.
+const NODE_VERDICTS_MAX: usize = 1 << 16;
+
 /// A handler to be executed.
 struct Job {
     node: NodeId,
@@ -432,10 +435,23 @@ fn judge_node(
         if property.scope != PropertyScope::Node {
             continue;
         }
-        if let Some(view) = observed.views[index as usize].take() {
-            lts.audit.ask(index, &[Some(&view)]);
-            judgements.extend(evaluate(machine, index, property.kind, &[Some(&view)])?);
-        }
+        let Some(view) = observed.views[index as usize].take() else { continue };
+        // A property is a function of the view. To ask again costs more than the handler: it is asked in the state before
+        // `init`, and a memory that has grown since cannot be had back without another instance.
+        let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
+        let verdict = match known {
+            Some(verdict) => verdict,
+            None => {
+                lts.audit.ask(index, &[Some(&view)]);
+                let verdict = evaluate(machine, index, property.kind, &[Some(&view)])?;
+                let mut verdicts = lts.node_verdicts();
+                if verdicts.len() < NODE_VERDICTS_MAX {
+                    verdicts.insert((index, view), verdict.clone());
+                }
+                verdict
+            }
+        };
+        judgements.extend(verdict);
     }
     Ok(judgements)
 }
