@@ -653,9 +653,6 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     fn schedule_instance(&mut self, prev: EventId, instance: InstanceId) {
         let Instance { message, sender, .. } = self.instances[instance.0 as usize];
-        if self.stepper.state(self.event(prev).state).snapshot.is_none() {
-            return;
-        }
         let size = self.trees().size_of_join(prev, sender) + 1;
         let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: instance.0 };
         self.enqueue(size as usize, extension);

@@ -11,7 +11,6 @@
 
 use std::collections::BTreeSet;
 
-use host_model::fingerprint::Fingerprint;
 use host_model::lts::LocalStateId;
 use host_model::property::Judgement;
 use host_model::stepper::Stepper;
@@ -157,8 +156,8 @@ impl<'s, 'l> Waves<'s, 'l> {
             },
         };
         // System states are taken in one wave later than global ones.
+        self.lanes.iter_mut().for_each(Lane::forget_arrivals);
         for (index, shard) in self.shards.iter_mut().enumerate() {
-            self.lanes.iter_mut().for_each(Lane::forget_arrivals);
             shard.admit(index, &self.lanes);
         }
         let counts = self.progress().counts;
@@ -179,8 +178,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             if self.shards[shard_of(state.fingerprint)].visited.insert(state.fingerprint, 0) == Seen::Already {
                 continue;
             }
-            let fingerprints = state.locals.iter().map(|id| self.stepper.state(*id).fingerprint);
-            let system_state = fingerprints.fold(0, Fingerprint::wrapping_add);
+            let system_state = state.locals_fingerprint(self.stepper.known());
             self.shards[shard_of(system_state)].system_states.insert(system_state);
             let lane = &mut self.lanes[index as usize % LANES];
             if let Some(collected) = &mut lane.collected {
