@@ -1,7 +1,7 @@
 //! Every exact strategy reports the same reachable system states, on random small systems.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use host_model::lts::Lts;
 use host_model::property::Judgement;
@@ -9,7 +9,7 @@ use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyState, ToyTrigger};
-use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, SearchError, Unmonitored};
 use host_search::table::{STRATEGIES, Strategy};
 use host_search::unfolding::Order;
 use host_search::{bdfs, consequence, lmc, reduce, unfold};
@@ -263,5 +263,39 @@ fn a_trap_is_reported_only_where_it_is_reachable() {
         let found = &report.violations[0];
         assert!(matches!(found.judgement, Judgement::Fault(_)) && found.node == Some(1), "{name}");
         assert_eq!(found.path.len(), 3, "{name}");
+    }
+}
+
+/// Writes down which phases a search goes through.
+#[derive(Default)]
+struct Phases(Mutex<Vec<Phase>>);
+
+impl Monitor for Phases {
+    fn check(&self, _: &Progress) -> Option<End> {
+        None
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.0.lock().expect("one thread").push(phase);
+    }
+}
+
+/// A strategy with a soundness verification says when it begins and ends, and the others have none. The trap before the
+/// question is preliminary, so it has to be verified.
+#[test]
+fn the_verification_is_announced() {
+    let factory = Arc::new(trap_on_the_answer(0));
+    for Strategy { name, run: strategy, .. } in STRATEGIES {
+        let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
+        let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+        let (limits, monitor) = (Limits::default(), Phases::default());
+        let search = Search { lts: &lts, starts: &starts, limits, monitor: &monitor, collect_system_states: false };
+        let report = strategy(&search).expect("a toy has no host faults");
+        let phases = monitor.0.into_inner().expect("one thread");
+        let (verifications, rest) = phases.as_chunks::<2>();
+        assert!(verifications.iter().all(|pair| *pair == [Phase::Verifying, Phase::Exploring]), "{name}: {phases:?}");
+        assert!(rest.is_empty(), "{name}: {phases:?}");
+        assert_eq!(!verifications.is_empty(), report.counts.soundness_checks > Some(0), "{name}");
+        assert_eq!(!verifications.is_empty(), name.starts_with("lmc"), "{name}");
     }
 }

@@ -30,6 +30,22 @@ fn local_model_checking_builds_no_system_state_of_correct_paxos() {
 }
 
 #[test]
+fn the_time_of_the_soundness_verification_is_part_of_that_of_the_search() {
+    let place = Place::new();
+    // Something preliminary is found on the tree: the state ----r, which its README derives.
+    let verified = place.run_json("tree", &["--algo", "lmc-gen"]);
+    assert!(verified["counts"]["soundness_checks"].as_u64() > Some(0), "{verified}");
+    let seconds = |name: &str| verified["seconds"][name].as_f64().expect("a number");
+    assert!(0.0 < seconds("verification") && seconds("verification") <= seconds("search"), "{verified}");
+    let ran = place.host(&["run", bundled("tree"), "--algo", "lmc-gen"]).exits(0);
+    assert!(ran.out.contains(" s of it verification), memory"), "{ran:?}");
+    for algo in ["bdfs", "unfold", "dpor"] {
+        let result = place.run_json("tree", &["--algo", algo]);
+        assert_eq!(result["seconds"]["verification"], Value::Null, "{algo} verifies nothing afterwards");
+    }
+}
+
+#[test]
 fn query_tree_and_fanout_have_their_counts() {
     let place = Place::new();
     let of = ["global_states", "transitions"];

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use host_search::kernel::{End, Keeper, Monitor, Progress};
+use host_search::kernel::{End, Keeper, Monitor, Phase, Progress};
 
 use crate::text::{bytes, count, grouped};
 
@@ -18,6 +18,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Of the machine's memory, what a run may use unless told otherwise.
 const MEMORY_SHARE: f64 = 0.75;
 
+/// Nothing that holds the stopwatch can panic.
+const UNPOISONED: &str = "reading a clock does not panic";
+
 /// Ends a search on time, before memory runs out, or when the user says so; shows how far it is.
 pub struct Watch<'a> {
     began: Instant,
@@ -26,6 +29,15 @@ pub struct Watch<'a> {
     interrupted: &'a AtomicBool,
     keeper: Option<&'a dyn Keeper>,
     state: Mutex<State<'a>>,
+    verification: Mutex<Stopwatch>,
+}
+
+/// How long the search was in a phase.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stopwatch {
+    total: Duration,
+    /// When the phase began, if the search is in it.
+    since: Option<Instant>,
 }
 
 struct State<'a> {
@@ -47,7 +59,15 @@ impl<'a> Watch<'a> {
         let (next_progress, next_memory) = (PROGRESS_INTERVAL, Duration::ZERO);
         let state = State { out, next_progress, next_memory, process_bytes: 0 };
         let memory_max = memory_max.or_else(default_memory);
-        Self { began: Instant::now(), time_max, memory_max, interrupted, keeper: None, state: Mutex::new(state) }
+        Self {
+            began: Instant::now(),
+            time_max,
+            memory_max,
+            interrupted,
+            keeper: None,
+            state: Mutex::new(state),
+            verification: Mutex::default(),
+        }
     }
 
     /// The same with somebody who keeps checkpoints.
@@ -59,11 +79,24 @@ impl<'a> Watch<'a> {
     pub fn seconds(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
+
+    /// Seconds that went into verifying what the search came across, up to the end of the last verification.
+    pub fn verification_seconds(&self) -> f64 {
+        self.verification.lock().expect(UNPOISONED).total.as_secs_f64()
+    }
 }
 
 impl Monitor for Watch<'_> {
     fn keeper(&self) -> Option<&dyn Keeper> {
         self.keeper
+    }
+
+    fn enter(&self, phase: Phase) {
+        let mut verification = self.verification.lock().expect(UNPOISONED);
+        if let Some(since) = verification.since.take() {
+            verification.total += since.elapsed();
+        }
+        verification.since = (phase == Phase::Verifying).then(Instant::now);
     }
 
     fn check(&self, progress: &Progress) -> Option<End> {
@@ -149,6 +182,25 @@ mod tests {
         assert_eq!(end(None, Some(10), &go_on), Some(End::MemoryBound));
         assert_eq!(end(Some(Duration::ZERO), Some(10), &go_on), Some(End::TimeBound));
         assert_eq!(end(Some(Duration::ZERO), Some(10), &stop), Some(End::Interrupted));
+    }
+
+    #[test]
+    fn only_the_verification_is_timed() {
+        let go_on = AtomicBool::new(false);
+        let watch = Watch::new(None, None, &go_on, None);
+        assert_eq!(watch.verification_seconds(), 0.0, "a search begins with exploring");
+        watch.enter(Phase::Verifying);
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        let first = watch.verification_seconds();
+        assert!(first > 0.0 && first <= watch.seconds(), "{first}");
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        assert_eq!(watch.verification_seconds(), first, "exploring does not count");
+        watch.enter(Phase::Verifying);
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        assert!(watch.verification_seconds() > first, "verifications are added up");
     }
 
     #[test]

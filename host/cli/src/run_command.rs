@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::finding::{self, Violation};
 use crate::monitor::Watch;
 use crate::plugin_source::{self, Loaded};
-use crate::report::{Run, RunReport, Saved};
+use crate::report::{Run, RunReport, Saved, Times};
 use crate::text::shell_quoted;
 use crate::{checkpoint, limits, scenario_choice, trace_file};
 
@@ -40,7 +40,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?.audited(arguments.audit);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
     let keeper = checkpoint::Folder::new(arguments, &loaded, environment)?;
-    let (report, search_seconds) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
+    let (report, times) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));
     }
@@ -48,7 +48,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
         report.violations.iter().map(|found| finding::confirm(&lts, &loaded, found)).collect::<Result<_, _>>()?;
     let saved = save(arguments, &loaded, &violations, program, environment);
     let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
-    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, search_seconds, prefix_steps };
+    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps };
     let mut result = RunReport::new(&run, &violations, saved);
     if arguments.audit != Mode::Off {
         result.add_audit(&lts.check_promises().map_err(host_error)?);
@@ -96,7 +96,7 @@ fn starts(lts: &Lts<'_>, loaded: &Loaded, prefix: Option<(&Path, &Trace)>) -> Re
     })
 }
 
-/// Runs the strategy; returns its report and how many seconds it took.
+/// Runs the strategy; returns its report and how long it took.
 fn search(
     arguments: &RunArguments,
     limits: Limits,
@@ -104,7 +104,7 @@ fn search(
     starts: &[Start],
     keeper: Option<&checkpoint::Folder>,
     environment: &mut Environment<'_>,
-) -> Result<(Report, f64), Failure> {
+) -> Result<(Report, Times), Failure> {
     let interrupted = Arc::clone(&environment.interrupted);
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
@@ -117,7 +117,8 @@ fn search(
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => host_error(error),
         error @ (SearchError::Start(_) | SearchError::Checkpoint) => Failure::configuration(error),
     })?;
-    Ok((report, watch.seconds()))
+    let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
+    Ok((report, times))
 }
 
 /// Writes the traces. One that cannot be written is no reason to keep the violation back, so that is only told.

@@ -125,10 +125,22 @@ pub struct Progress {
     pub bytes: u64,
 }
 
+/// What a search is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The search of its own; every search begins with it.
+    Exploring,
+    /// Finding out whether what it came across is reachable.
+    Verifying,
+}
+
 /// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
 pub trait Monitor: Sync {
     /// Returns why to stop, or `None` to go on.
     fn check(&self, progress: &Progress) -> Option<End>;
+
+    /// Told that another phase begins. Called by one worker at a time.
+    fn enter(&self, _phase: Phase) {}
 
     /// Who keeps checkpoints, if anybody does.
     fn keeper(&self) -> Option<&dyn Keeper> {

@@ -10,7 +10,7 @@ use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError};
+use crate::kernel::{Counts, End, Limits, Phase, Progress, Report, Search, SearchError};
 use crate::local_space::{Index, LocalSpace};
 use crate::tuples;
 use crate::unfold;
@@ -191,7 +191,9 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             // A rejected tuple may become reachable by a predecessor found later, so it is verified again.
             if self.targets() > 0 && (is_over || self.space.states().len() >= next_verification) {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
+                self.search.monitor.enter(Phase::Verifying);
                 self.verify(stepper, is_complete)?;
+                self.search.monitor.enter(Phase::Exploring);
             }
             if is_over || self.end.is_some() {
                 return Ok(());

@@ -34,9 +34,18 @@ pub struct Run<'r> {
     /// What the strategy reports.
     pub report: &'r Report,
     /// How long the search took.
-    pub search_seconds: f64,
+    pub times: Times,
     /// Events of the prefix; 0 without one.
     pub prefix_steps: usize,
+}
+
+/// How long a search took, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// All of it.
+    pub search: f64,
+    /// The part that went into verifying what the search came across; 0 for a strategy that verifies nothing.
+    pub verification: f64,
 }
 
 /// Where a trace was written.
@@ -139,6 +148,8 @@ impl From<&Audited> for AuditReport {
 struct Seconds {
     load: f64,
     search: f64,
+    /// Part of `search`; none for a strategy without soundness verification.
+    verification: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -200,7 +211,12 @@ impl RunReport {
             assumed: Assumed::new(run),
             counts: CountsReport(run.report.counts),
             depth: run.report.depth,
-            seconds: Seconds { load: rounded(run.loaded.seconds), search: rounded(run.search_seconds) },
+            seconds: Seconds {
+                load: rounded(run.loaded.seconds),
+                search: rounded(run.times.search),
+                // A strategy counts soundness checks exactly if it makes some.
+                verification: run.report.counts.soundness_checks.map(|_| rounded(run.times.verification)),
+            },
             memory_peak_bytes: peak_bytes(),
             properties: properties(run, result, violations),
             violations: reports,

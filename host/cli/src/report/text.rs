@@ -1,7 +1,7 @@
 //! The result of a run for people.
 
 use crate::describe;
-use crate::report::{BrokenReport, RunReport, Verdict, ViolationReport};
+use crate::report::{BrokenReport, RunReport, Seconds, Verdict, ViolationReport};
 use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
 use crate::trace_file::short_digest;
 
@@ -15,7 +15,7 @@ impl RunReport {
         sections.push(self.properties_text());
         sections.extend(self.audit.iter().flat_map(|audit| &audit.broken).map(broken));
         sections.extend(self.unmet.as_ref().map(|unmet| expected(unmet)));
-        sections.push(format!("load {:.3} s, search {:.3} s{}\n", self.seconds.load, self.seconds.search, self.peak()));
+        sections.push(self.cost());
         sections.extend(self.violations.iter().filter_map(replay));
         sections.join("\n")
     }
@@ -29,8 +29,15 @@ impl RunReport {
         }
     }
 
-    fn peak(&self) -> String {
-        self.memory_peak_bytes.map(|peak| format!(", memory at most {}", bytes(peak))).unwrap_or_default()
+    fn cost(&self) -> String {
+        let Seconds { load, search, verification } = &self.seconds;
+        let verification = verification.map(|seconds| format!(" ({seconds:.3} s of it verification)"));
+        let peak = self.memory_peak_bytes.map(|peak| format!(", memory at most {}", bytes(peak)));
+        format!(
+            "load {load:.3} s, search {search:.3} s{}{}\n",
+            verification.unwrap_or_default(),
+            peak.unwrap_or_default()
+        )
     }
 
     fn explored(&self) -> Vec<(String, String)> {
