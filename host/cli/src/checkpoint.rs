@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::plugin_source::Loaded;
 
 /// The first bytes of every checkpoint.
-const MAGIC: &[u8] = b"host checkpoint 1\n";
+const MAGIC: &[u8] = b"host checkpoint 2\n";
 
 /// Bytes of a header at most.
 const HEADER_MAX: u64 = 1 << 20;

@@ -4,9 +4,37 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::fingerprint::Fingerprint;
 use crate::lts::{LocalState, LocalStateId, Message, MessageId, Outcome, Tables, Trigger};
+use crate::machine::NodeId;
 use crate::property::{ClassId, Judgement};
 use crate::stepper::OutcomesRef;
+
+/// What an outcome does to a global state.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// What the step adds to the fingerprint of a global state, delivery included.
+    pub delta: Fingerprint,
+    /// The local state afterwards.
+    pub next: LocalStateId,
+    /// Where its messages begin among all that were sent, and their number.
+    sent: (u32, u32),
+}
+
+/// What a global search reads of a local state at every step.
+#[derive(Clone, Copy, Debug)]
+pub struct Brief {
+    /// Made of the node and the canonical encoding.
+    pub fingerprint: Fingerprint,
+    /// What the properties of system scope read of it.
+    pub class: ClassId,
+    /// Whether the node is stuck in a fault.
+    pub is_stuck: bool,
+    /// Whether properties of node scope, or a fault, have something to say about it.
+    pub is_judged: bool,
+    /// Whether local events are possible.
+    pub has_local_events: bool,
+}
 
 /// The part of the local transition system that a [`Stepper`](crate::stepper::Stepper) has asked for.
 #[derive(Default)]
@@ -15,6 +43,13 @@ pub struct Known {
     outcomes: Vec<Arc<[Outcome]>>,
     states: Vec<Arc<LocalState>>,
     messages: Vec<Arc<Message>>,
+    /// The outcomes again, row after row, and where each row ends: small and side by side, because a global search reads
+    /// some at every step.
+    edges: Vec<Edge>,
+    edge_ends: Vec<u32>,
+    sent: Vec<MessageId>,
+    briefs: Vec<Brief>,
+    destinations: Vec<NodeId>,
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
 }
 
@@ -43,6 +78,33 @@ impl Known {
         &self.outcomes[row.0 as usize]
     }
 
+    /// What the outcomes behind a reference do to a global state, in the same order.
+    #[inline]
+    pub fn edges(&self, row: OutcomesRef) -> &[Edge] {
+        let row = row.0 as usize;
+        let start = if row == 0 { 0 } else { self.edge_ends[row - 1] };
+        &self.edges[start as usize..self.edge_ends[row] as usize]
+    }
+
+    /// The messages that a step sends, in order.
+    #[inline]
+    pub fn sent(&self, edge: &Edge) -> &[MessageId] {
+        let (start, len) = edge.sent;
+        &self.sent[start as usize..][..len as usize]
+    }
+
+    /// A local state by id, in brief.
+    #[inline]
+    pub fn brief(&self, id: LocalStateId) -> &Brief {
+        &self.briefs[id.0 as usize]
+    }
+
+    /// The destination of a message.
+    #[inline]
+    pub fn destination(&self, id: MessageId) -> NodeId {
+        self.destinations[id.0 as usize]
+    }
+
     /// What the properties of system scope say about a tuple of classes, if that was asked before.
     #[inline]
     pub fn verdict(&self, classes: &[ClassId]) -> Option<&Arc<[Judgement]>> {
@@ -58,10 +120,25 @@ impl Known {
     pub(crate) fn catch_up(&mut self, tables: &Tables) {
         self.states.extend_from_slice(&tables.states[self.states.len()..]);
         self.messages.extend_from_slice(&tables.messages[self.messages.len()..]);
+        self.briefs.extend(self.states[self.briefs.len()..].iter().map(|state| Brief {
+            fingerprint: state.fingerprint,
+            class: state.class,
+            is_stuck: state.snapshot.is_none(),
+            is_judged: !state.judgements.is_empty(),
+            has_local_events: !state.local_events.is_empty(),
+        }));
+        self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));
     }
 
     pub(crate) fn add_row(&mut self, pair: (LocalStateId, Trigger), outcomes: Arc<[Outcome]>) {
         let row = OutcomesRef(u32::try_from(self.outcomes.len()).expect("fewer than four billion steps"));
+        for outcome in &*outcomes {
+            let start = u32::try_from(self.sent.len()).expect("fewer than four billion messages in steps");
+            self.sent.extend_from_slice(&outcome.sent);
+            let sent = (start, outcome.sent.len() as u32);
+            self.edges.push(Edge { delta: outcome.delta, next: outcome.next, sent });
+        }
+        self.edge_ends.push(u32::try_from(self.edges.len()).expect("fewer than four billion outcomes"));
         self.outcomes.push(outcomes);
         self.rows.insert(pair, row);
     }

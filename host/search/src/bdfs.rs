@@ -19,7 +19,8 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Complete: within the bounds.
 /// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
-/// the start finds the shortest. Memory: 16 bytes a slot, about 21 bytes a distinct global state, plus the path.
+/// the start finds the shortest. Of the orders of two events of different nodes, one is followed at most places, see
+/// `ARCHITECTURE.md`. Memory: 12 bytes a slot, about 16 bytes a distinct global state, plus the stacks with their paths.
 /// Honours: depth, local-event and state bounds, the monitor; the wish to reduce, which is another search, see
 /// [`reduce`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs

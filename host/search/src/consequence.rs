@@ -115,7 +115,7 @@ impl Run<'_> {
         parent: Option<u32>,
         child: &Child,
     ) -> Result<Option<End>, SearchError> {
-        if self.ledger.visited.insert(child.fingerprint, cursor.depth() + 1) != Seen::New {
+        if self.ledger.visited.insert(cursor.fingerprint_of(stepper, child), cursor.depth() + 1) != Seen::New {
             return Ok(None);
         }
         let end = self.ledger.enter_new(stepper, start, cursor, child)?;

@@ -75,8 +75,13 @@ impl Cursor {
         children: &mut Vec<Child>,
     ) -> Result<(), MachineError> {
         let row = stepper.step(self.state.locals[node as usize], trigger)?;
-        self.state.push_children(stepper.known(), &self.budgets, (node, trigger), row, children);
+        GlobalState::push_children(stepper.known(), (node, trigger), row, children);
         Ok(())
+    }
+
+    /// The fingerprint of a child.
+    pub fn fingerprint_of(&self, stepper: &Stepper<'_>, child: &Child) -> Fingerprint {
+        self.state.fingerprint_of(stepper.known(), &self.budgets, child)
     }
 
     /// Moves to a child.
@@ -151,7 +156,8 @@ impl Cursor {
             return Ok(Vec::new());
         }
         let node = child.step.node;
-        let classes = self.state.classes_of(stepper.known(), child);
+        let mut classes = Vec::with_capacity(self.state.locals.len());
+        self.state.classes_of(stepper.known(), child, &mut classes);
         let own = stepper.state(child.next).judgements.iter();
         let mut judgements: Vec<_> = own.map(|judgement| (Some(node), judgement.clone())).collect();
         judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));

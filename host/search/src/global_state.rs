@@ -1,7 +1,7 @@
 //! A global state: local states and messages in flight, and what can happen there.
 
 use host_model::fingerprint::{self, Fingerprint};
-use host_model::known::Known;
+use host_model::known::{Edge, Known};
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::NodeId;
 use host_model::property::ClassId;
@@ -43,8 +43,6 @@ pub struct Child {
     pub row: OutcomesRef,
     /// The local state of its node there.
     pub next: LocalStateId,
-    /// The global state there.
-    pub fingerprint: Fingerprint,
 }
 
 /// A global state.
@@ -63,7 +61,7 @@ pub struct GlobalState {
 impl GlobalState {
     /// A start state.
     pub fn new(known: &Known, start: &Start) -> Self {
-        let locals = start.locals.iter().map(|id| known.state(*id).fingerprint);
+        let locals = start.locals.iter().map(|id| known.brief(*id).fingerprint);
         let messages = start.in_flight.iter().map(|id| known.message(*id).fingerprint);
         Self {
             locals: start.locals.clone(),
@@ -75,7 +73,7 @@ impl GlobalState {
 
     /// The fingerprint of the local states alone.
     pub fn locals_fingerprint(&self, known: &Known) -> Fingerprint {
-        self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.state(*id).fingerprint))
+        self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
     }
 
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, then the
@@ -87,17 +85,20 @@ impl GlobalState {
             if last.replace(*message) == Some(*message) {
                 continue;
             }
-            let node = known.message(*message).to;
+            let node = known.destination(*message);
             // Nothing happens any more at a node that is stuck in a fault.
-            if known.state(self.locals[node as usize]).snapshot.is_some() {
+            if !known.brief(self.locals[node as usize]).is_stuck {
                 enabled.push((node, Trigger::deliver(*message)));
             }
         }
         let mut is_cut = false;
         for (node, local) in (0..).zip(&self.locals) {
+            if !known.brief(*local).has_local_events {
+                continue;
+            }
             let events = &known.state(*local).local_events;
             if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
-                is_cut |= !events.is_empty();
+                is_cut = true;
             } else {
                 enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
             }
@@ -108,32 +109,36 @@ impl GlobalState {
     /// Adds the successors by one trigger to `children`: one for each outcome in its row.
     #[inline]
     pub fn push_children(
-        &self,
         known: &Known,
-        budgets: &Budgets,
         (node, trigger): (NodeId, Trigger),
         row: OutcomesRef,
         children: &mut Vec<Child>,
     ) {
-        let base = self.fingerprint.wrapping_add(budgets.of_step(node, trigger));
-        for (outcome, executed) in (0..).zip(known.outcomes(row)) {
-            let step = Step { node, trigger, outcome };
-            children.push(Child { step, row, next: executed.next, fingerprint: base.wrapping_add(executed.delta) });
-        }
+        let child =
+            |(outcome, edge): (u32, &Edge)| Child { step: Step { node, trigger, outcome }, row, next: edge.next };
+        children.extend((0..).zip(known.edges(row)).map(child));
+    }
+
+    /// The fingerprint of a child.
+    #[inline]
+    pub fn fingerprint_of(&self, known: &Known, budgets: &Budgets, child: &Child) -> Fingerprint {
+        let Step { node, trigger, outcome } = child.step;
+        let delta = known.edges(child.row)[outcome as usize].delta;
+        self.fingerprint.wrapping_add(budgets.of_step(node, trigger)).wrapping_add(delta)
     }
 
     /// Moves to a child.
     pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
-        let outcome = &known.outcomes(row)[step.outcome as usize];
+        let edge = &known.edges(row)[step.outcome as usize];
         match step.trigger.message() {
             Some(message) => remove(&mut self.in_flight, message),
             None => self.local_events[step.node as usize] += 1,
         }
-        for message in &outcome.sent {
+        for message in known.sent(edge) {
             insert(&mut self.in_flight, *message);
         }
-        self.locals[step.node as usize] = outcome.next;
-        let added = outcome.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
+        self.locals[step.node as usize] = edge.next;
+        let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
         self.fingerprint = self.fingerprint.wrapping_add(added);
     }
 
@@ -146,7 +151,7 @@ impl GlobalState {
         before: LocalStateId,
         fingerprint: Fingerprint,
     ) {
-        for message in &known.outcomes(row)[step.outcome as usize].sent {
+        for message in known.sent(&known.edges(row)[step.outcome as usize]) {
             remove(&mut self.in_flight, *message);
         }
         match step.trigger.message() {
@@ -165,24 +170,24 @@ impl GlobalState {
         if child.next == before {
             return false;
         }
-        let next = known.state(child.next);
-        next.class != known.state(before).class || !next.judgements.is_empty()
+        let next = known.brief(child.next);
+        next.class != known.brief(before).class || next.is_judged
     }
 
-    /// The classes of a child, one a node.
-    pub fn classes_of(&self, known: &Known, child: &Child) -> Vec<ClassId> {
-        let mut classes: Vec<ClassId> = self.locals.iter().map(|local| known.state(*local).class).collect();
-        classes[child.step.node as usize] = known.state(child.next).class;
-        classes
+    /// Puts the classes of a child into `classes`, one a node.
+    pub fn classes_of(&self, known: &Known, child: &Child, classes: &mut Vec<ClassId>) {
+        classes.clear();
+        classes.extend(self.locals.iter().map(|local| known.brief(*local).class));
+        classes[child.step.node as usize] = known.brief(child.next).class;
     }
 
     /// Whether something can happen in a child.
     pub fn has_successors(&self, known: &Known, child: &Child) -> bool {
         let Step { node, trigger, outcome } = child.step;
-        let sent = known.outcomes(child.row)[outcome as usize].sent.len();
+        let sent = known.sent(&known.edges(child.row)[outcome as usize]).len();
         let in_flight = self.in_flight.len() + sent - usize::from(trigger.message().is_some());
         let local = |other: usize| if other == node as usize { child.next } else { self.locals[other] };
-        in_flight > 0 || (0..self.locals.len()).any(|other| !known.state(local(other)).local_events.is_empty())
+        in_flight > 0 || (0..self.locals.len()).any(|other| known.brief(local(other)).has_local_events)
     }
 }
 

@@ -255,6 +255,8 @@ pub struct Report {
     pub witnessed: Vec<Option<bool>>,
     /// The system states counted, sorted, if they were asked for.
     pub system_states: Option<Vec<Box<[LocalStateId]>>>,
+    /// How many global states are told apart by no more than a part of their fingerprints, if that is so.
+    pub fingerprints: Option<u64>,
 }
 
 impl Report {
@@ -268,6 +270,7 @@ impl Report {
             violations: Vec::new(),
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
             system_states: None,
+            fingerprints: None,
         }
     }
 

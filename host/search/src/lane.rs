@@ -4,29 +4,47 @@ use std::collections::BTreeSet;
 
 use host_model::fingerprint::Fingerprint;
 use host_model::known::Known;
-use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::NodeId;
 use host_model::property::{ClassId, Judgement};
-use rustc_hash::FxHashSet;
+use host_model::stepper::OutcomesRef;
 
 use crate::codec::{Reader, Writer};
 use crate::global_state::{Budgets, Child, GlobalState};
-use crate::pending::{Pending, Reached};
+use crate::pending::{PathId, Pending, Reached};
 use crate::visited::{SHARDS, Seen, Shard, shard_of};
 
 /// A state that was found, on its way to its shard.
 struct Arrival {
-    fingerprint: Fingerprint,
+    /// The fingerprint in halves, which keeps the whole at 24 bytes.
+    high: u64,
+    low: u64,
     /// Index into the children of the lane.
     child: u32,
     depth: u32,
+}
+
+impl Arrival {
+    #[inline]
+    fn new(fingerprint: Fingerprint, child: u32, depth: u32) -> Self {
+        Self { high: (fingerprint >> 64) as u64, low: fingerprint as u64, child, depth }
+    }
+
+    #[inline]
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::from(self.high) << 64 | Fingerprint::from(self.low)
+    }
 }
 
 /// A state that was taken off the stack in this wave.
 #[derive(Default)]
 struct Expanded {
     state: GlobalState,
+    /// The messages in flight whose delivery is asleep, sorted.
+    asleep: Vec<MessageId>,
     reached: Option<Reached>,
+    /// The path to the state itself, once a child of it is pushed.
+    path: Option<PathId>,
     /// Whether handlers have to be executed before it can be expanded.
     is_stalled: bool,
 }
@@ -61,8 +79,10 @@ pub struct Lane {
     /// System states that were sent lately: most are met again and again.
     recent: Box<[Fingerprint]>,
     enabled: Vec<(NodeId, Trigger)>,
-    scratch: Vec<Child>,
+    rows: Vec<OutcomesRef>,
+    classes: Vec<ClassId>,
     next: GlobalState,
+    next_asleep: Vec<MessageId>,
     /// Handlers that have to be executed before the stalled states can be expanded.
     pub missing: Vec<(LocalStateId, Trigger)>,
     /// What there is to say about new states.
@@ -109,8 +129,10 @@ impl Lane {
             system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
             recent: vec![0; RECENT].into(),
             enabled: Vec::new(),
-            scratch: Vec::new(),
+            rows: Vec::new(),
+            classes: Vec::new(),
             next: GlobalState::default(),
+            next_asleep: Vec::new(),
             missing: Vec::new(),
             notes: Vec::new(),
             collected: collect.then(BTreeSet::new),
@@ -163,9 +185,10 @@ impl Lane {
             if self.expanded.len() == self.live {
                 self.expanded.push(Expanded::default());
             }
-            let Expanded { state, reached, is_stalled } = &mut self.expanded[self.live];
-            let Some(popped) = self.pending.pop(state) else { break };
+            let Expanded { state, asleep, reached, path, is_stalled } = &mut self.expanded[self.live];
+            let Some(popped) = self.pending.pop(state, asleep) else { break };
             *reached = Some(popped);
+            *path = None;
             *is_stalled = false;
             let is_cut = state.enabled(wave.known, wave.budgets, &mut self.enabled);
             if popped.depth >= wave.bound {
@@ -173,34 +196,53 @@ impl Lane {
                 self.cut += i64::from(!self.enabled.is_empty());
                 self.enabled.clear();
             }
-            self.scratch.clear();
             let missing = self.missing.len();
+            self.rows.clear();
             for (node, trigger) in &self.enabled {
                 let local = state.locals[*node as usize];
                 match wave.known.row(local, *trigger) {
-                    Some(row) => {
-                        state.push_children(wave.known, wave.budgets, (*node, *trigger), row, &mut self.scratch);
-                    }
+                    Some(row) => self.rows.push(row),
                     None => self.missing.push((local, *trigger)),
                 }
             }
             if self.missing.len() > missing {
                 *is_stalled = true;
-            } else {
-                self.local_events_cut |= is_cut && popped.depth < wave.bound;
-                self.transitions += if popped.first { self.scratch.len() as u64 } else { 0 };
-                for child in &self.scratch {
+                self.live += 1;
+                continue;
+            }
+            self.local_events_cut |= is_cut && popped.depth < wave.bound;
+            let mut asleep = asleep.iter().peekable();
+            let mut edges = 0;
+            for (&(node, trigger), row) in self.enabled.iter().zip(&self.rows) {
+                let outcomes = wave.known.edges(*row);
+                edges += outcomes.len() as u64;
+                let is_asleep = match trigger.message() {
+                    Some(message) => {
+                        while asleep.next_if(|other| **other < message).is_some() {}
+                        asleep.peek() == Some(&&message)
+                    }
+                    None => node < popped.step.node,
+                };
+                if is_asleep {
+                    continue;
+                }
+                let base = state.fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
+                for (outcome, edge) in (0..).zip(outcomes) {
+                    let step = Step { node, trigger, outcome };
+                    let fingerprint = base.wrapping_add(edge.delta);
                     let index = self.children.len() as u32;
-                    self.children.push((self.live as u32, *child));
-                    let arrival = Arrival { fingerprint: child.fingerprint, child: index, depth: popped.depth + 1 };
-                    self.arrivals[shard_of(child.fingerprint)].push(arrival);
+                    self.children.push((self.live as u32, Child { step, row: *row, next: edge.next }));
+                    self.arrivals[shard_of(fingerprint)].push(Arrival::new(fingerprint, index, popped.depth + 1));
                 }
             }
+            self.transitions += if popped.first { edges } else { 0 };
+            self.depth = self.depth.max(popped.depth + u32::from(edges > 0));
             self.live += 1;
         }
     }
 
-    /// Third step: takes the new states in, judges them, and pushes what has to be expanded.
+    /// Third step: takes the new states in, judges them, and pushes what has to be expanded. If there is nothing to say
+    /// about any of them, the wave is over for this lane; otherwise it has to be [closed](Self::close).
     pub fn enter(&mut self, wave: Wave<'_>, this: usize, shards: &[WaveShard]) {
         self.seen.clear();
         self.seen.resize(self.children.len(), Seen::Already);
@@ -215,7 +257,7 @@ impl Lane {
                 continue;
             }
             let (parent, child) = &self.children[index];
-            let Expanded { state, reached: Some(reached), .. } = &self.expanded[*parent as usize] else {
+            let Expanded { state, reached: Some(reached), path, .. } = &mut self.expanded[*parent as usize] else {
                 unreachable!("an expanded state was reached");
             };
             let depth = reached.depth + 1;
@@ -228,7 +270,6 @@ impl Lane {
                     }
                 }
                 _ => {
-                    self.depth = self.depth.max(depth);
                     if depth == wave.bound && state.has_successors(wave.known, child) {
                         self.cut += 1;
                     }
@@ -242,11 +283,12 @@ impl Lane {
                             self.collected.as_mut(),
                         );
                         if state.is_worth_judging(wave.known, child) {
-                            let classes = state.classes_of(wave.known, child);
+                            state.classes_of(wave.known, child, &mut self.classes);
                             let own = wave.known.state(child.next).judgements.iter();
-                            let all = wave.known.verdict(&classes).map(|verdict| own.chain(verdict.iter()));
+                            let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
                             if all.is_none_or(|mut all| all.any(wave.is_wanted)) {
                                 let (node, next) = (child.step.node, child.next);
+                                let classes = self.classes.clone();
                                 self.notes.push(Note { child: index as u32, node, next, classes });
                             }
                         }
@@ -256,9 +298,15 @@ impl Lane {
             if depth < wave.bound {
                 self.next.clone_from(state);
                 self.next.take(wave.known, wave.budgets, child.step, child.row);
-                let path = self.pending.extend(reached.path, child.step);
-                self.pending.push(&self.next, Reached { path, depth, first });
+                note_asleep(wave.known, child, &self.next, &mut self.next_asleep);
+                let path = *path.get_or_insert_with(|| self.pending.path_to(reached));
+                self.pending.share(path);
+                let reached = Reached { path, step: child.step, depth, first };
+                self.pending.push(&self.next, &self.next_asleep, reached);
             }
+        }
+        if self.notes.is_empty() {
+            self.close();
         }
     }
 
@@ -277,23 +325,38 @@ impl Lane {
     pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
         let (parent, child) = &self.children[note.child as usize];
         let reached = self.expanded[*parent as usize].reached.expect("an expanded state was reached");
-        let (start, mut steps) = self.pending.path(reached.path);
+        let (start, mut steps) = self.pending.steps_to(&reached);
         steps.push(child.step);
         (start, steps)
     }
 
-    /// Ends the wave: stalled states go back on the stack, the others are forgotten.
+    /// Ends the wave: stalled states go back on the stack, the others and the notes are forgotten.
     pub fn close(&mut self) {
-        for Expanded { state, reached, is_stalled } in self.expanded[..self.live].iter_mut().rev() {
+        for Expanded { state, asleep, reached, path, is_stalled } in self.expanded[..self.live].iter_mut().rev() {
             let Some(reached) = reached.take() else { continue };
             if *is_stalled {
-                self.pending.push(state, reached);
+                self.pending.push(state, asleep, reached);
             } else {
-                self.pending.release(reached.path);
+                self.pending.release(path.unwrap_or(reached.path));
             }
         }
         self.live = 0;
         self.notes.clear();
+    }
+}
+
+/// Puts the messages whose delivery is asleep in `state`, reached as `child`, into `asleep`: their node is before that of
+/// the child's event, and the event did not send them.
+fn note_asleep(known: &Known, child: &Child, state: &GlobalState, asleep: &mut Vec<MessageId>) {
+    let Step { node, outcome, .. } = child.step;
+    let sent = known.sent(&known.edges(child.row)[outcome as usize]);
+    asleep.clear();
+    for same in state.in_flight.chunk_by(|one, other| one == other) {
+        let message = same[0];
+        let sent = sent.iter().filter(|other| **other == message).count();
+        if known.destination(message) < node && same.len() > sent {
+            asleep.push(message);
+        }
     }
 }
 
@@ -310,7 +373,7 @@ fn note_system_state(
     let local = |other: usize| if other == node { child.next } else { state.locals[other] };
     let nodes = 0..state.locals.len();
     let fingerprint =
-        nodes.clone().fold(0, |sum: Fingerprint, node| sum.wrapping_add(known.state(local(node)).fingerprint));
+        nodes.clone().fold(0, |sum: Fingerprint, node| sum.wrapping_add(known.brief(local(node)).fingerprint));
     let slot = &mut recent[fingerprint as usize % RECENT];
     if *slot == fingerprint {
         return;
@@ -326,8 +389,8 @@ fn note_system_state(
 pub struct WaveShard {
     /// Visited global states.
     pub visited: Shard,
-    /// System states.
-    pub system_states: FxHashSet<Fingerprint>,
+    /// System states; their depth is always zero.
+    pub system_states: Shard,
     /// For each lane the children of the current wave that have to be looked at.
     fresh: Vec<Vec<(u32, Seen)>>,
 }
@@ -337,7 +400,7 @@ impl WaveShard {
     pub fn new(lanes: usize) -> Self {
         Self {
             visited: Shard::default(),
-            system_states: FxHashSet::default(),
+            system_states: Shard::default(),
             fresh: (0..lanes).map(|_| Vec::new()).collect(),
         }
     }
@@ -345,39 +408,36 @@ impl WaveShard {
     /// Saves the shard as it is between two waves.
     pub fn save(&self, out: &mut Writer<'_>) {
         self.visited.save(out);
-        #[expect(clippy::disallowed_methods, reason = "sorted in the next line")]
-        let mut system_states: Vec<Fingerprint> = self.system_states.iter().copied().collect();
-        system_states.sort_unstable();
-        out.wide(system_states.len() as u64, system_states.into_iter());
+        self.system_states.save(out);
     }
 
     /// The shard that was saved.
     pub fn load(lanes: usize, saved: &mut Reader<'_>) -> Option<Self> {
-        let mut shard = Self { visited: Shard::load(saved)?, ..Self::new(lanes) };
-        saved.wide(|system_state| {
-            shard.system_states.insert(system_state);
-        })?;
-        Some(shard)
+        let (visited, system_states) = (Shard::load(saved)?, Shard::load(saved)?);
+        Some(Self { visited, system_states, ..Self::new(lanes) })
     }
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
-        self.visited.bytes() + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
+        self.visited.bytes() + self.system_states.bytes()
     }
 
     /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the
     /// same one is new whoever does the work.
     pub fn admit(&mut self, this: usize, lanes: &[Lane]) {
         for lane in lanes {
-            self.visited.warm(lane.arrivals[this].iter().map(|arrival| arrival.fingerprint));
+            self.visited.warm(lane.arrivals[this].iter().map(Arrival::fingerprint));
+            self.system_states.warm(lane.system_states[this].iter().copied());
         }
         for (lane, fresh) in lanes.iter().zip(&mut self.fresh) {
             fresh.clear();
-            self.system_states.extend(&lane.system_states[this]);
-            for Arrival { fingerprint, child, depth } in &lane.arrivals[this] {
-                let seen = self.visited.insert(*fingerprint, *depth);
+            for system_state in &lane.system_states[this] {
+                self.system_states.insert(*system_state, 0);
+            }
+            for arrival in &lane.arrivals[this] {
+                let seen = self.visited.insert(arrival.fingerprint(), arrival.depth);
                 if seen != Seen::Already {
-                    fresh.push((*child, seen));
+                    fresh.push((arrival.child, seen));
                 }
             }
         }

@@ -111,6 +111,6 @@ impl<'s> Ledger<'s> {
     pub fn finish(self, end: End) -> Report {
         let counts = self.progress(0, 0).counts;
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
-        Report { end, counts, system_states, ..self.report }
+        Report { end, counts, system_states, fingerprints: counts.global_states, ..self.report }
     }
 }

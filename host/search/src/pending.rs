@@ -16,8 +16,10 @@ const NONE: u32 = u32::MAX;
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
-    /// The events from a start state.
+    /// The events from a start state up to the last one, which is `step`.
     pub path: PathId,
+    /// The last event; without a trigger in a start state.
+    pub step: Step,
     /// Their number.
     pub depth: u32,
     /// Whether the state was never expanded before, so that its edges count.
@@ -27,14 +29,21 @@ pub struct Reached {
 /// A stack of global states.
 pub struct Pending {
     nodes: usize,
-    /// One record a state: local states, local events, messages in flight, and a tail of fixed length with their number.
+    /// One record a state: local states, local events, messages in flight with a bit for those asleep, and a tail of
+    /// fixed length with their number.
     words: Vec<u32>,
     len: usize,
     paths: Paths,
 }
 
-/// Words at the end of each record: fingerprint, path, depth with a bit for `first`, and number of messages.
-const TAIL: usize = 7;
+/// Of the word for a message in flight: whether its delivery is asleep.
+const ASLEEP: u32 = 1 << 31;
+
+/// Words at the end of each record: fingerprint, path, last step, depth with a bit for `first`, and number of messages.
+const TAIL: usize = 10;
+
+/// How a start state was reached.
+const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
 
 impl Pending {
     /// An empty stack for states of so many nodes.
@@ -57,22 +66,29 @@ impl Pending {
         (self.words.capacity() * size_of::<u32>() + self.paths.nodes.capacity() * size_of::<PathNode>()) as u64
     }
 
-    /// Pushes a state; `reached.path` belongs to it from now on.
-    pub fn push(&mut self, state: &GlobalState, reached: Reached) {
+    /// Pushes a state with the messages in flight whose delivery is asleep; `reached.path` belongs to it from now on.
+    pub fn push(&mut self, state: &GlobalState, asleep: &[MessageId], reached: Reached) {
         self.words.extend(state.locals.iter().map(|id| id.0));
         self.words.extend(&state.local_events);
-        self.words.extend(state.in_flight.iter().map(|id| id.0));
+        let mut asleep = asleep.iter().peekable();
+        self.words.extend(state.in_flight.iter().map(|id| {
+            while asleep.next_if(|other| *other < id).is_some() {}
+            if asleep.peek() == Some(&id) { id.0 | ASLEEP } else { id.0 }
+        }));
         let part = |shift: u32| (state.fingerprint >> shift) as u32;
         let depth = reached.depth << 1 | u32::from(reached.first);
-        let tail = [part(0), part(32), part(64), part(96), reached.path.0, depth, state.in_flight.len() as u32];
-        self.words.extend(tail);
+        let Step { node, trigger, outcome } = reached.step;
+        self.words.extend([part(0), part(32), part(64), part(96), reached.path.0]);
+        self.words.extend([node, trigger.raw(), outcome, depth, state.in_flight.len() as u32]);
         self.len += 1;
     }
 
     /// Takes the state that was pushed last; its path belongs to the caller, who must [`release`](Self::release) it.
-    pub fn pop(&mut self, state: &mut GlobalState) -> Option<Reached> {
+    pub fn pop(&mut self, state: &mut GlobalState, asleep: &mut Vec<MessageId>) -> Option<Reached> {
         let tail = self.words.len().checked_sub(TAIL)?;
-        let [a, b, c, d, path, depth, in_flight] = self.words[tail..] else { unreachable!("a tail has this length") };
+        let [a, b, c, d, path, node, trigger, outcome, depth, in_flight] = self.words[tail..] else {
+            unreachable!("a tail has this length")
+        };
         let first = tail - in_flight as usize - 2 * self.nodes;
         let (locals, rest) = self.words[first..tail].split_at(self.nodes);
         let (local_events, in_flight) = rest.split_at(self.nodes);
@@ -81,11 +97,14 @@ impl Pending {
         state.local_events.clear();
         state.local_events.extend(local_events);
         state.in_flight.clear();
-        state.in_flight.extend(in_flight.iter().map(|id| MessageId(*id)));
+        state.in_flight.extend(in_flight.iter().map(|id| MessageId(*id & !ASLEEP)));
+        asleep.clear();
+        asleep.extend(in_flight.iter().filter(|id| **id & ASLEEP != 0).map(|id| MessageId(*id & !ASLEEP)));
         state.fingerprint = [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part));
         self.words.truncate(first);
         self.len -= 1;
-        Some(Reached { path: PathId(path), depth: depth >> 1, first: depth & 1 == 1 })
+        let step = Step { node, trigger: Trigger::from_raw(trigger), outcome };
+        Some(Reached { path: PathId(path), step, depth: depth >> 1, first: depth & 1 == 1 })
     }
 
     /// Saves all states with their paths.
@@ -110,29 +129,29 @@ impl Pending {
     }
 
     /// Moves the state pushed last, and its path, to another stack.
-    pub fn give(&mut self, other: &mut Self, scratch: &mut GlobalState) {
-        let Some(reached) = self.pop(scratch) else { return };
+    pub fn give(&mut self, other: &mut Self, (state, asleep): &mut (GlobalState, Vec<MessageId>)) {
+        let Some(reached) = self.pop(state, asleep) else { return };
         let (start, steps) = self.path(reached.path);
         self.release(reached.path);
-        let mut path = other.root(start);
-        for step in steps {
-            let longer = other.extend(path, step);
-            other.release(path);
-            path = longer;
-        }
-        other.push(scratch, Reached { path, ..reached });
+        let path = steps.into_iter().fold(other.root(start), |path, step| other.extend(path, step));
+        other.push(state, asleep, Reached { path, ..reached });
     }
 
-    /// The empty path from the start state with this index.
-    pub fn root(&mut self, start: u32) -> PathId {
-        let step = Step { node: start, trigger: Trigger::NONE, outcome: 0 };
-        self.paths.add(PathNode { parent: NONE, users: 1, step })
+    /// Pushes a start state, which has this index.
+    pub fn push_start(&mut self, state: &GlobalState, index: u32) {
+        let path = self.root(index);
+        self.push(state, &[], Reached { path, step: NO_STEP, depth: 0, first: true });
     }
 
-    /// A path with one step more; it belongs to the caller, as `path` still does.
-    pub fn extend(&mut self, path: PathId, step: Step) -> PathId {
+    /// The path to a state that was popped, its last step included. Takes the place of `reached.path`, which is the
+    /// caller's no more.
+    pub fn path_to(&mut self, reached: &Reached) -> PathId {
+        if reached.step == NO_STEP { reached.path } else { self.extend(reached.path, reached.step) }
+    }
+
+    /// Makes a path belong to one user more.
+    pub fn share(&mut self, path: PathId) {
         self.paths.nodes[path.0 as usize].users += 1;
-        self.paths.add(PathNode { parent: path.0, users: 1, step })
     }
 
     /// Gives a path back.
@@ -140,8 +159,25 @@ impl Pending {
         self.paths.release(path.0);
     }
 
-    /// The index of the start state, and the steps from there.
-    pub fn path(&self, path: PathId) -> (u32, Vec<Step>) {
+    /// The index of the start state, and the steps to a state that was popped.
+    pub fn steps_to(&self, reached: &Reached) -> (u32, Vec<Step>) {
+        let (start, mut steps) = self.path(reached.path);
+        if reached.step != NO_STEP {
+            steps.push(reached.step);
+        }
+        (start, steps)
+    }
+
+    fn root(&mut self, start: u32) -> PathId {
+        self.paths.add(PathNode { parent: NONE, users: 1, step: Step { node: start, ..NO_STEP } })
+    }
+
+    /// The path becomes part of a longer one.
+    fn extend(&mut self, path: PathId, step: Step) -> PathId {
+        self.paths.add(PathNode { parent: path.0, users: 1, step })
+    }
+
+    fn path(&self, path: PathId) -> (u32, Vec<Step>) {
         let mut steps = Vec::new();
         let mut at = &self.paths.nodes[path.0 as usize];
         while at.parent != NONE {
@@ -206,6 +242,11 @@ mod tests {
         }
     }
 
+    /// Every other message in flight.
+    fn asleep(seed: u32) -> Vec<MessageId> {
+        state(seed).in_flight.into_iter().filter(|id| id.0 % 2 == 1).collect()
+    }
+
     fn step(seed: u32) -> Step {
         Step { node: seed % 2, trigger: Trigger::deliver(MessageId(seed)), outcome: seed }
     }
@@ -215,29 +256,30 @@ mod tests {
         let mut pending = Pending::new(2);
         let mut path = pending.root(3);
         for seed in 0..50 {
-            let longer = pending.extend(path, step(seed));
-            pending.release(path);
-            path = longer;
-            let of_state = pending.extend(path, step(100));
-            pending.push(&state(seed), Reached { path: of_state, depth: seed, first: seed % 3 == 0 });
+            path = pending.extend(path, step(seed));
+            pending.share(path);
+            let reached = Reached { path, step: step(100), depth: seed, first: seed % 3 == 0 };
+            pending.push(&state(seed), &asleep(seed), reached);
         }
         pending.release(path);
         let mut other = Pending::new(2);
         for _ in 0..20 {
-            pending.give(&mut other, &mut GlobalState::default());
+            pending.give(&mut other, &mut Default::default());
         }
-        let mut popped = GlobalState::default();
+        let (mut popped, mut popped_asleep) = (GlobalState::default(), Vec::new());
         for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
             for seed in seeds {
-                let reached = stack.pop(&mut popped).expect("a state is left");
+                let reached = stack.pop(&mut popped, &mut popped_asleep).expect("a state is left");
                 let expected = state(seed);
                 assert_eq!((&popped.locals, &popped.in_flight), (&expected.locals, &expected.in_flight));
                 assert_eq!((&popped.local_events, popped.fingerprint), (&expected.local_events, expected.fingerprint));
+                assert_eq!(popped_asleep, asleep(seed));
                 assert_eq!((reached.depth, reached.first), (seed, seed % 3 == 0));
-                let (start, steps) = stack.path(reached.path);
-                assert_eq!(start, 3);
-                assert_eq!(steps, (0..=seed).map(step).chain([step(100)]).collect::<Vec<_>>());
-                stack.release(reached.path);
+                let expected = (3, (0..=seed).map(step).chain([step(100)]).collect::<Vec<_>>());
+                assert_eq!(stack.steps_to(&reached), expected);
+                let path = stack.path_to(&reached);
+                assert_eq!(stack.path(path), expected);
+                stack.release(path);
             }
             assert!(stack.is_empty() && stack.paths.free.len() == stack.paths.nodes.len(), "every path is given back");
         }

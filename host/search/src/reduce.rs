@@ -164,7 +164,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                     continue;
                 }
                 let row = self.stepper.step(local, trigger)?;
-                state.push_children(self.stepper.known(), &self.budgets, (node, trigger), row, &mut children);
+                GlobalState::push_children(self.stepper.known(), (node, trigger), row, &mut children);
             }
             for child in children.drain(..) {
                 if self.take(&state, found, &child)? {

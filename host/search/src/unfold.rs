@@ -48,6 +48,7 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
         }
     }
     report.counts.events = Some(events);
+    report.fingerprints = Some(events);
     if search.limits.count_system_states {
         report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
     }

@@ -15,10 +15,15 @@ pub enum Seen {
     Already,
 }
 
-/// Low bits of an entry that hold the depth; the fingerprint keeps the 112 others. With a billion states the odds
-/// of a collision among 112 bits are 1 in 10^16.
-const DEPTH_BITS: u32 = 16;
-const DEPTH_MASK: u128 = (1 << DEPTH_BITS) - 1;
+/// Bits of a fingerprint that are kept: those of the shard, 64 and 16. With a billion states the odds that any two of
+/// them are taken for one are 1 in 10^8, see [`collision_odds`].
+pub const FINGERPRINT_BITS: u32 = SHARD_BITS + 80;
+
+/// The odds that among so many states some two have the same fingerprint as far as it is kept.
+pub fn collision_odds(states: u64) -> f64 {
+    let states = states as f64;
+    (states * states / 2.0 / 2f64.powi(FINGERPRINT_BITS as i32)).min(1.0)
+}
 
 /// Tables by the highest bits, so that growing one needs little memory besides the whole, and each can have a worker of
 /// its own.
@@ -33,13 +38,10 @@ pub fn shard_of(fingerprint: Fingerprint) -> usize {
     (fingerprint >> (128 - SHARD_BITS)) as usize
 }
 
-/// No entry: a fingerprint of zero is moved to one.
-const EMPTY: u128 = 0;
-
-/// Visited global states, 16 bytes a slot.
+/// Visited global states, 12 bytes a slot.
 ///
 /// Each shard is a linear-probing table whose entries stand in the order of their fingerprints: a miss ends at the
-/// first larger entry, and growing copies the entries in order. A shard is at most 4/5 full and grows by a third.
+/// first larger entry, and growing copies the entries in order. A shard is at most 17/20 full and grows by a quarter.
 pub struct Visited {
     shards: Vec<Shard>,
     len: u64,
@@ -48,13 +50,52 @@ pub struct Visited {
 /// The states whose fingerprints have the same highest bits.
 pub struct Shard {
     /// Home positions are the first `homes`; the rest takes the overflow of the last ones.
-    slots: Vec<u128>,
+    slots: Vec<Slot>,
     homes: usize,
     len: usize,
 }
 
+/// A state, or nothing where `high` is zero. Packed, so that it takes no padding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(4))]
+struct Slot {
+    /// The bits of the fingerprint after those of the shard; a zero is moved to one.
+    high: u64,
+    /// The next 16 bits of the fingerprint, then 16 bits for the depth.
+    low: u32,
+}
+
+const EMPTY: Slot = Slot { high: 0, low: 0 };
+
+const DEPTH_MASK: u32 = 0xffff;
+
 /// Room behind the last home position, so that probing need not wrap.
 const OVERFLOW: usize = 64;
+
+impl Slot {
+    #[inline]
+    fn new(fingerprint: Fingerprint, depth: u32) -> Self {
+        let high = (fingerprint >> (64 - SHARD_BITS)) as u64;
+        let low = (fingerprint >> (48 - SHARD_BITS)) as u32 & 0xffff;
+        Self { high: high.max(1), low: low << 16 | depth.min(DEPTH_MASK) }
+    }
+
+    /// All but the depth.
+    #[inline]
+    fn key(self) -> (u64, u32) {
+        (self.high, self.low & !DEPTH_MASK)
+    }
+
+    #[inline]
+    fn depth(self) -> u16 {
+        self.low as u16
+    }
+
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.high == 0
+    }
+}
 
 impl Visited {
     /// An empty set.
@@ -80,9 +121,9 @@ impl Visited {
     /// Whether a state was inserted, at whatever depth.
     #[inline]
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let key = key_of(fingerprint);
+        let slot = Slot::new(fingerprint, 0);
         let shard = &self.shards[shard_of(fingerprint)];
-        shard.slots[shard.find(key)] & !DEPTH_MASK == key
+        shard.slots[shard.find(slot)].key() == slot.key()
     }
 
     /// Notes that a state was seen at a depth. Depths above 65,535 count as that.
@@ -92,12 +133,6 @@ impl Visited {
         self.len += u64::from(seen == Seen::New);
         seen
     }
-}
-
-/// The part of a fingerprint that is kept. The all-zero key would look like an empty slot.
-#[inline]
-fn key_of(fingerprint: Fingerprint) -> u128 {
-    (fingerprint & !DEPTH_MASK).max(1 << DEPTH_BITS)
 }
 
 impl Default for Visited {
@@ -125,19 +160,20 @@ impl Shard {
 
     /// Bytes of the table.
     pub fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<u128>()) as u64
+        (self.slots.capacity() * size_of::<Slot>()) as u64
     }
 
     /// Saves all states with their depths.
     pub fn save(&self, out: &mut Writer<'_>) {
-        out.wide(self.len as u64, self.slots.iter().copied().filter(|slot| *slot != EMPTY));
+        let slots = self.slots.iter().filter(|slot| !slot.is_empty());
+        out.wide(self.len as u64, slots.map(|slot| u128::from(slot.high) << 32 | u128::from(slot.low)));
     }
 
     /// The states that were saved.
     pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
         let mut shard = Self::default();
         saved.wide(|slot| {
-            shard.insert_key(slot & !DEPTH_MASK, (slot & DEPTH_MASK) as u16);
+            shard.insert_slot(Slot { high: ((slot >> 32) as u64).max(1), low: slot as u32 });
         })?;
         Some(shard)
     }
@@ -146,14 +182,14 @@ impl Shard {
     /// memory, and these waits overlap.
     #[inline]
     pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
-        let read = |fingerprint| self.slots[Self::home(key_of(fingerprint), self.homes)] as u64;
+        let read = |fingerprint| self.slots[Self::home(Slot::new(fingerprint, 0), self.homes)].high;
         std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
     }
 
     /// Notes that a state of this shard was seen at a depth. Depths above 65,535 count as that.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
-        self.insert_key(key_of(fingerprint), u16::try_from(depth).unwrap_or(u16::MAX))
+        self.insert_slot(Slot::new(fingerprint, depth))
     }
 
     fn new(homes: usize) -> Self {
@@ -161,40 +197,43 @@ impl Shard {
     }
 
     #[inline]
-    fn home(key: u128, homes: usize) -> usize {
-        let hash = (key >> (64 - SHARD_BITS)) as u64;
-        ((u128::from(hash) * homes as u128) >> 64) as usize
+    fn home(slot: Slot, homes: usize) -> usize {
+        ((u128::from(slot.high) * homes as u128) >> 64) as usize
     }
 
-    /// The slot of a key, or the one where it belongs.
+    /// Where a state is, or belongs.
     #[inline]
-    fn find(&self, key: u128) -> usize {
-        let mut index = Self::home(key, self.homes);
-        while self.slots[index] != EMPTY && self.slots[index] & !DEPTH_MASK < key {
+    fn find(&self, slot: Slot) -> usize {
+        let mut index = Self::home(slot, self.homes);
+        // One comparison for "not empty, and smaller".
+        while self.slots[index].high.wrapping_sub(1) < slot.high - 1 {
+            index += 1;
+        }
+        // Only what is the same, or will never be met, gets past the first 64 bits.
+        while self.slots[index].high == slot.high && self.slots[index].key() < slot.key() {
             index += 1;
         }
         index
     }
 
     #[inline]
-    fn insert_key(&mut self, key: u128, depth: u16) -> Seen {
-        let index = self.find(key);
-        let entry = self.slots[index];
-        if entry & !DEPTH_MASK == key {
-            let known = (entry & DEPTH_MASK) as u16;
-            if known <= depth {
+    fn insert_slot(&mut self, slot: Slot) -> Seen {
+        let index = self.find(slot);
+        let known = self.slots[index];
+        if known.key() == slot.key() {
+            if known.depth() <= slot.depth() {
                 return Seen::Already;
             }
-            self.slots[index] = key | u128::from(depth);
-            return Seen::Deeper(known);
+            self.slots[index] = slot;
+            return Seen::Deeper(known.depth());
         }
-        self.insert_at(index, key | u128::from(depth));
+        self.insert_at(index, slot);
         Seen::New
     }
 
     /// Puts a new entry at `index` and moves the entries up to the next empty slot by one.
-    fn insert_at(&mut self, index: usize, entry: u128) {
-        let end = index + self.slots[index..].iter().position(|slot| *slot == EMPTY).expect("the last slot is empty");
+    fn insert_at(&mut self, index: usize, entry: Slot) {
+        let end = index + self.slots[index..].iter().position(|slot| slot.is_empty()).expect("the last slot is empty");
         self.slots.copy_within(index..end, index + 1);
         self.slots[index] = entry;
         self.len += 1;
@@ -202,17 +241,17 @@ impl Shard {
         if end + 2 >= self.slots.len() {
             self.slots.push(EMPTY);
         }
-        if self.len * 5 > self.homes * 4 {
+        if self.len * 20 > self.homes * 17 {
             self.grow();
         }
     }
 
     fn grow(&mut self) {
-        let homes = self.homes + self.homes / 3 + 1;
+        let homes = self.homes + self.homes / 4 + 1;
         let mut grown = Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: self.len };
         let mut next = 0;
-        for entry in self.slots.iter().filter(|entry| **entry != EMPTY) {
-            next = next.max(Self::home(*entry & !DEPTH_MASK, homes));
+        for entry in self.slots.iter().filter(|entry| !entry.is_empty()) {
+            next = next.max(Self::home(*entry, homes));
             if next + 2 >= grown.slots.len() {
                 grown.slots.push(EMPTY);
             }
@@ -235,28 +274,33 @@ mod tests {
         let mut visited = Visited::new();
         let mut reference: BTreeMap<u128, u32> = BTreeMap::new();
         let mut random: u128 = 1;
+        let unit = 1 << (128 - FINGERPRINT_BITS);
         for round in 0..200_000_u32 {
             random = random.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(0x5851);
-            let key = match round % 4 {
-                0 => (random % 500) << 16,
-                1 => u128::MAX - ((random % 500) << 16),
+            let key = match round % 5 {
+                0 => (1 << 58) + random % 500 * unit,
+                1 => u128::MAX - random % 500 * unit,
+                // Equal in the first 64 bits, so that the others decide.
+                2 => (7 << 90) + random % 60_000 * unit,
                 _ => random,
             };
+            let kept = key / unit;
             let depth = round % 97;
-            let expected = match reference.get(&(key & !DEPTH_MASK).max(1 << 16)) {
+            let expected = match reference.get(&kept) {
                 None => Seen::New,
                 Some(known) if *known > depth => Seen::Deeper(*known as u16),
                 Some(_) => Seen::Already,
             };
-            let least = reference.entry((key & !DEPTH_MASK).max(1 << 16)).or_insert(depth);
+            let least = reference.entry(kept).or_insert(depth);
             *least = depth.min(*least);
             assert_eq!(visited.insert(key, depth), expected, "round {round}");
+            assert!(visited.contains(key));
         }
         assert_eq!(visited.len(), reference.len() as u64);
     }
 
     #[test]
-    fn a_state_takes_at_most_24_bytes_in_the_mean() {
+    fn a_state_takes_at_most_17_bytes_in_the_mean() {
         let mut visited = Visited::new();
         let mut random: u128 = 7;
         let (mut sum, mut samples) = (0.0, 0.0);
@@ -268,6 +312,6 @@ mod tests {
                 samples += 1.0;
             }
         }
-        assert!(sum / samples < 24.0, "{} bytes a state", sum / samples);
+        assert!(sum / samples < 17.0, "{} bytes a state", sum / samples);
     }
 }

@@ -22,14 +22,13 @@ use crate::kernel::{
     Counts, End, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
 };
 use crate::lane::{Lane, Wave, WaveShard};
-use crate::pending::Reached;
 use crate::visited::{SHARDS, Seen, shard_of};
 
 /// Number of stacks. Enough to keep many workers busy; every result depends on it.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// States of a wave. Few enough that little waits to be expanded, many enough that the steps between waves do not count.
-const WAVE: u64 = 4096;
+const WAVE: u64 = 8192;
 
 /// A wave of fewer states is done by one worker: it takes microseconds.
 const SHARED_WAVE: u64 = 128;
@@ -161,7 +160,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             shard.admit(index, &self.lanes);
         }
         let counts = self.progress().counts;
-        let mut report = Report { end, counts, ..self.report };
+        let mut report = Report { end, counts, fingerprints: counts.global_states, ..self.report };
         report.depth = self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0);
         if self.search.collect_system_states {
             let collected = self.lanes.iter_mut().flat_map(|lane| lane.collected.take().unwrap_or_default());
@@ -179,7 +178,7 @@ impl<'s, 'l> Waves<'s, 'l> {
                 continue;
             }
             let system_state = state.locals_fingerprint(self.stepper.known());
-            self.shards[shard_of(system_state)].system_states.insert(system_state);
+            self.shards[shard_of(system_state)].system_states.insert(system_state, 0);
             let lane = &mut self.lanes[index as usize % LANES];
             if let Some(collected) = &mut lane.collected {
                 collected.insert(state.locals.as_slice().into());
@@ -188,8 +187,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(End::Violation));
             }
-            let path = lane.pending.root(index);
-            lane.pending.push(&state, Reached { path, depth: 0, first: true });
+            lane.pending.push_start(&state, index);
         }
         Ok(None)
     }
@@ -283,7 +281,7 @@ impl<'s, 'l> Waves<'s, 'l> {
 
     /// Gives lanes without work half of what the richest one has.
     fn even_out(&mut self) {
-        let mut scratch = GlobalState::default();
+        let mut scratch = (GlobalState::default(), Vec::new());
         for poor in 0..LANES {
             if !self.lanes[poor].pending.is_empty() {
                 continue;
@@ -304,7 +302,7 @@ impl<'s, 'l> Waves<'s, 'l> {
         let counts = Counts {
             global_states: Some(self.states()),
             transitions: Some(self.lanes.iter().map(|lane| lane.transitions).sum()),
-            system_states: Some(self.shards.iter().map(|shard| shard.system_states.len() as u64).sum()),
+            system_states: Some(self.shards.iter().map(|shard| shard.system_states.len()).sum()),
             ..Counts::default()
         };
         let lanes: u64 = self.lanes.iter().map(Lane::bytes).sum();
