@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::scenario::Network;
+use host_search::visited;
 use serde::Serialize;
 
 use crate::report::Run;
@@ -19,6 +20,9 @@ pub struct Assumed {
     pub network: Network,
     /// What makes two local states the same.
     pub identity: &'static str,
+    /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
+    /// shortened fingerprint.
+    pub collision_odds: Option<f64>,
     /// Where the search began, if not after `init`.
     pub prefix: Option<Prefix>,
     /// Whether what cannot matter to any property was left out.
@@ -68,6 +72,7 @@ impl Assumed {
             parameters: effective_parameters(run.loaded, scenario),
             network: scenario.network,
             identity: "serialized",
+            collision_odds: run.report.fingerprints.map(visited::collision_odds),
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
             reduced: arguments.reduce,
             bounds: Bounds {

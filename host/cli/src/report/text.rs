@@ -1,5 +1,7 @@
 //! The result of a run for people.
 
+use host_search::visited::FINGERPRINT_BITS;
+
 use crate::describe;
 use crate::report::{BrokenReport, RunReport, Seconds, Verdict, ViolationReport};
 use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
@@ -79,7 +81,8 @@ impl RunReport {
             ("start", start),
             ("bounds", self.bounds()),
         ];
-        rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).to_vec()
+        let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
+        rows.into_iter().chain(odds).map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect()
     }
 
     fn bounds(&self) -> String {
@@ -110,6 +113,16 @@ impl RunReport {
             .collect();
         table("properties", &rows)
     }
+}
+
+/// What the odds of a collision are.
+fn collisions(odds: f64) -> String {
+    let odds = match odds {
+        ..1e-15 => "below 1 in 10^15".to_owned(),
+        ..1.0 => format!("of about 1 in 10^{:.0}", -odds.log10()),
+        _ => "of 1".to_owned(),
+    };
+    format!("two states were taken for one with odds {odds}, by {FINGERPRINT_BITS} bits")
 }
 
 fn broken(broken: &BrokenReport) -> String {
