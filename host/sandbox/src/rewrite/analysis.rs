@@ -56,6 +56,8 @@ pub(crate) struct ModuleFacts {
     pub start: Option<u32>,
     /// Instructions that change state outside of memories and globals.
     pub hidden_writes: BTreeSet<&'static str>,
+    /// Whether an instruction names a data segment.
+    pub names_segments: bool,
 }
 
 /// The instruction's name, if it changes tables or segments.
@@ -207,6 +209,7 @@ impl ModuleFacts {
         {
             self.used.insert(*function_index);
         }
+        self.names_segments |= matches!(op, Operator::MemoryInit { .. } | Operator::DataDrop { .. });
         if let Operator::GlobalSet { global_index } = op {
             self.globals[*global_index as usize].written = true;
         } else if let Some(name) = hidden_write(op) {

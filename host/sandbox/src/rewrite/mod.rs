@@ -12,6 +12,7 @@ mod emit;
 mod helpers;
 mod known;
 mod module;
+mod segments;
 
 pub(crate) use analysis::ModuleFacts;
 pub(crate) use component::{MemoryPlan, Rewritten, rewrite};

@@ -11,7 +11,7 @@ use wasm_encoder::{
 use wasmparser::{ExternalKind, Parser, Payload};
 
 use super::analysis::ModuleFacts;
-use super::{CELLS_START, MARKS_PAGES, MARKS_SUFFIX, code};
+use super::{CELLS_START, MARKS_PAGES, MARKS_SUFFIX, code, segments};
 use crate::error::LoadError;
 
 /// What one memory that an instance of the module defines is for.
@@ -203,6 +203,7 @@ impl<'a> ModuleRewriter<'a> {
         let mut data = DataSection::new();
         let mut raw: BTreeMap<u8, &[u8]> = BTreeMap::new();
         let mut names = None;
+        let mut counts_segments = true;
         let mut function = self.facts.functions.len() as u32;
         for payload in Parser::new(0).parse_all(bytes) {
             let payload = payload?;
@@ -214,7 +215,17 @@ impl<'a> ModuleRewriter<'a> {
                     code.function(&code::body(self, function, &body)?);
                     function += 1;
                 }
-                Payload::DataSection(section) => self.parse_data_section(&mut data, section)?,
+                Payload::DataSection(section) => match segments::merged(section.clone(), self.facts)? {
+                    Some(merged) => {
+                        for segment in merged {
+                            let offset = wasm_encoder::ConstExpr::i32_const(segment.offset as i32);
+                            data.active(2 * segment.memory, &offset, segment.bytes);
+                        }
+                        // Only code that names segments needs their count.
+                        counts_segments = false;
+                    }
+                    None => self.parse_data_section(&mut data, section)?,
+                },
                 // Function names are for backtraces; helpers come after all functions, so the indices still hold.
                 Payload::CustomSection(section) if section.name() == "name" => names = Some(section.data()),
                 other => {
@@ -245,7 +256,9 @@ impl<'a> ModuleRewriter<'a> {
             module.section(&StartSection { function_index });
         }
         copy(&mut module, wasm_encoder::SectionId::Element);
-        copy(&mut module, wasm_encoder::SectionId::DataCount);
+        if counts_segments {
+            copy(&mut module, wasm_encoder::SectionId::DataCount);
+        }
         module.section(&code);
         module.section(&data);
         if let Some(data) = names {
