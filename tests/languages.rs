@@ -1,7 +1,9 @@
 //! One protocol in many languages: the same states, to the last byte, whatever the guest is written in.
 //!
 //! A language whose toolchain is not installed is skipped, and the output says so; `host build plugins/register-<language>`
-//! installs it.
+//! installs it. `HOST_LANGUAGES=all cargo test -p host-tests languages` installs all, and runs the heavy ones, too.
+
+use std::io::Write;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,21 +19,42 @@ use host_search::kernel::{Counts, End, Limits, Report, Search, Unmonitored};
 use host_search::table;
 
 /// The folders with the register, the yardstick first.
-const LANGUAGES: [&str; 5] =
-    ["register", "register-assemblyscript", "register-c", "register-python", "register-typescript"];
+const LANGUAGES: [&str; 9] = [
+    "register",
+    "register-assemblyscript",
+    "register-c",
+    "register-cpp",
+    "register-go",
+    "register-python",
+    "register-text",
+    "register-typescript",
+    "register-zig",
+];
+
+/// Those whose toolchains take hundreds of megabytes, or whose components are large: only on request.
+const HEAVY: [&str; 3] = ["register-cpp", "register-go", "register-zig"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
 }
 
+/// Says that something is skipped, also where the output of tests is kept back.
+fn skipped(name: &str, why: &dyn std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
+}
+
 /// Builds a plugin; none if its toolchain is not there, which is said.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn component(name: &str) -> Option<Vec<u8>> {
-    let options = Options { install: name == "register", ..Options::default() };
+    let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
+    if HEAVY.contains(&name) && !all {
+        skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
+        return None;
+    }
+    let options = Options { install: all || name == "register", ..Options::default() };
     match host_build::build(&folder(name), &options, &mut |_| ()) {
         Ok(built) => Some(std::fs::read(built.wasm).expect("the component was just built")),
         Err(error @ BuildError::NoTool { .. }) => {
-            eprintln!("skipped {name}: {error}");
+            skipped(name, &error);
             None
         }
         Err(error) => panic!("{name}: {error}"),

@@ -3,10 +3,13 @@
 mod assemblyscript;
 mod c;
 mod command;
+mod cpp;
+mod go;
 mod javascript;
 mod python;
 pub(crate) mod rust;
 mod text;
+mod zig;
 
 use std::path::PathBuf;
 
@@ -37,8 +40,18 @@ impl std::fmt::Debug for Toolchain {
 }
 
 /// The rows in the order in which they are tried: the ones that are recognised by a file made for them come first.
-pub const TOOLCHAINS: &[Toolchain] =
-    &[command::ROW, rust::ROW, assemblyscript::ROW, javascript::ROW, python::ROW, c::ROW, text::ROW];
+pub const TOOLCHAINS: &[Toolchain] = &[
+    command::ROW,
+    rust::ROW,
+    go::ROW,
+    assemblyscript::ROW,
+    javascript::ROW,
+    zig::ROW,
+    python::ROW,
+    cpp::ROW,
+    c::ROW,
+    text::ROW,
+];
 
 /// What is to be built, and how.
 pub(crate) struct Job<'a> {
@@ -95,6 +108,9 @@ mod tests {
             (&[("package.json", assemblyscript), ("assembly/index.ts", "")], "assemblyscript"),
             (&[("package.json", "{}"), ("src/index.ts", "")], "javascript"),
             (&[("app.py", "")], "python"),
+            (&[("go.mod", ""), ("main.go", ""), ("tools/check.py", "")], "go"),
+            (&[("src/main.zig", ""), ("src/legacy.c", "")], "zig"),
+            (&[("register.cpp", ""), ("list.c", ""), ("json.hpp", "")], "cpp"),
             (&[("register.wat", "")], "text"),
             (&[("host.toml", "[build]\ncommand = \"make\"\noutput = \"p.wasm\""), ("p.c", "")], "command"),
             (&[("host.toml", "[build]\ntoolchain = \"text\""), ("p.c", ""), ("p.wat", "")], "text"),

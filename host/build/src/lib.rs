@@ -31,7 +31,7 @@ use languages::Job;
 use source::Source;
 
 /// What single files that can be built end with; a `.wasm` can too, if it is a core module.
-pub const EXTENSIONS: &[&str] = &["wat", "c", "py", "ts", "js"];
+pub const EXTENSIONS: &[&str] = &["wat", "c", "cc", "cpp", "cxx", "js", "py", "ts", "zig"];
 
 /// How to build.
 #[derive(Clone, Debug)]

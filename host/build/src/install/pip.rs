@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::BuildError;
-use crate::install::{cached, upward};
+use crate::install::{self, upward};
 use crate::languages::{Job, Say};
 use crate::tool::{Tool, finish, on_path, tool};
 
@@ -21,21 +21,26 @@ pub(crate) struct Package {
 
 /// Finds or installs a program. `is_script` says whether it is one for Python's interpreter.
 pub(crate) fn find(job: &Job<'_>, package: &Package, is_script: bool, say: Say<'_>) -> Result<Tool, BuildError> {
-    let Package { name, version, program, size } = package;
-    let missing = |reason: String| BuildError::NoTool {
-        what: format!("`{name}` (Python package)"),
-        reason,
-        remedy: format!("pip install {name}=={version}"),
-    };
-    let file_name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or(name);
+    let file_name = Path::new(package.program).file_name().and_then(|name| name.to_str()).unwrap_or(package.name);
     if let Some(own) = upward(&job.source.folder, &Path::new(".venv/bin").join(file_name)) {
         return Ok(Tool::program(&own, &format!("{file_name} of the plugin's .venv")));
     }
     if let Some(global) = on_path(&[file_name]) {
         return Ok(Tool::program(&global, &format!("{}", global.display())));
     }
+    cached(job, package, is_script, say)
+}
+
+/// A program of the host's own cache, which is filled if the user does not mind.
+pub(crate) fn cached(job: &Job<'_>, package: &Package, is_script: bool, say: Say<'_>) -> Result<Tool, BuildError> {
+    let Package { name, version, program, size } = package;
+    let missing = |reason: String| BuildError::NoTool {
+        what: format!("`{name}` (Python package)"),
+        reason,
+        remedy: format!("pip install {name}=={version}"),
+    };
     let python = on_path(&["python3"]);
-    let place = cached(&format!("{name}-{version}"), job.options, |folder| {
+    let place = install::cached(&format!("{name}-{version}"), job.options, |folder| {
         if python.is_none() {
             return Ok(Err("there is no python3 to install it".to_owned()));
         }

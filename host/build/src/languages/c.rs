@@ -38,7 +38,8 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("compiling {} with {}", source.name, clang.found));
         let core = work.join("core.wasm");
         let mut command = clang.command(&source.folder);
-        command.args(flags(&source.folder, work)).args(["-std=c17", "-o"]).arg(&core).args(&files).args(bindings);
+        command.args(flags(&source.folder, work)).args(link_flags());
+        command.args(["-std=c17", "-o"]).arg(&core).args(&files).args(bindings);
         let output = finish(command)?;
         if !output.success {
             return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
@@ -50,19 +51,23 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
 
 /// What every compilation of C or C++ is given.
 pub(super) fn flags(folder: &Path, work: &Path) -> Vec<String> {
-    let mut flags: Vec<String> =
-        ["--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-Wall", "-Wextra", "-Wno-deprecated", "-I."]
-            .iter()
-            .map(|flag| (*flag).to_owned())
-            .collect();
+    let flags = ["--target=wasm32-wasi", "-O2", "-Wall", "-Wextra", "-Wno-deprecated", "-I."];
+    let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     flags.push(format!("-I{}", work.display()));
     // Without the machine's own paths, equal sources give an equal digest everywhere.
     flags.push(format!("-ffile-prefix-map={}=.", folder.display()));
-    flags.push(format!("-Wl,-z,stack-size={STACK_BYTES}"));
-    // A stack that overflows then runs into address 0 and traps, in place of overwriting data.
-    flags.push("-Wl,--stack-first".to_owned());
-    flags.push("-Wl,--strip-debug".to_owned());
     flags
+}
+
+/// What linking is given besides.
+pub(super) fn link_flags() -> Vec<String> {
+    vec![
+        "-mexec-model=reactor".to_owned(),
+        format!("-Wl,-z,stack-size={STACK_BYTES}"),
+        // A stack that overflows then runs into address 0 and traps, in place of overwriting data.
+        "-Wl,--stack-first".to_owned(),
+        "-Wl,--strip-debug".to_owned(),
+    ]
 }
 
 /// Which library is linked.

