@@ -9,11 +9,12 @@ use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyState, ToyTrigger};
-use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, Unmonitored};
 use host_search::table::{STRATEGIES, Strategy};
 use host_search::unfolding::Order;
 use host_search::{bdfs, consequence, lmc, reduce, unfold};
-use host_tests::reference::{self, Reached};
+use host_tests::reference::{self, Local, Reached, System};
+use host_tests::toys::{self, Run};
 
 /// Systems with more global states than this are left out: the reference is slow.
 const STATES_MAX: usize = 3_000;
@@ -23,34 +24,15 @@ fn systems() -> u64 {
     std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
-type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
-
 /// Runs a strategy on a toy and says what it reached, with the system states by content.
-fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<ToyState>>) {
-    run_collecting(toy, limits, strategy, true)
+fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
+    let ran = toys::run(&System::new(toy.clone()), limits, strategy, true);
+    (ran.report, ran.system_states)
 }
 
 /// The number of system states that a strategy gives without collecting them.
 fn count(toy: &Toy, limits: Limits, strategy: Run) -> Option<u64> {
-    run_collecting(toy, limits, strategy, false).0.counts.system_states
-}
-
-fn run_collecting(
-    toy: &Toy,
-    limits: Limits,
-    strategy: Run,
-    collect_system_states: bool,
-) -> (Report, BTreeSet<Vec<ToyState>>) {
-    let factory = Arc::new(toy.clone());
-    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
-    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let starts = start::initial(&mut stepper).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
-    let report = strategy(&search).expect("a toy has no host faults");
-    let state = |id| lts.state(id).snapshot.as_ref().expect("toys do not trap").words()[1] as ToyState;
-    let states = report.system_states.iter().flatten();
-    let states = states.map(|locals| locals.iter().map(|id| state(*id)).collect()).collect();
-    (report, states)
+    toys::run(&System::new(toy.clone()), limits, strategy, false).report.counts.system_states
 }
 
 /// The toy without its property, so that searches do not end early.
@@ -63,7 +45,8 @@ pub fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reac
     let mut tried = 0;
     for seed in 0.. {
         let toy = Toy::random(seed, 3);
-        if let Some(reached) = reference::search(&toy, limits.depth, limits.local_events, STATES_MAX)
+        if let Some(reached) =
+            reference::search(&System::new(toy.clone()), limits.depth, limits.local_events, STATES_MAX)
             && reached.global_states > 60
         {
             check(seed, &toy, &reached);
@@ -135,7 +118,7 @@ fn counted_system_states_are_those_of_the_reference() {
 fn an_order_that_is_not_adequate_is_caught() {
     let limits = Limits::default();
     let toy = Toy::random(6658, 3);
-    let reached = reference::search(&toy, None, None, STATES_MAX).expect("2,130 global states");
+    let reached = reference::search(&System::new(toy.clone()), None, None, STATES_MAX).expect("2,130 global states");
     let (_, states) = run(&unconstrained(&toy), limits, |search| unfold::run_with(search, Order::LargestFirst));
     assert!(states.is_subset(&reached.system_states) && states != reached.system_states);
     let (_, states) = run(&unconstrained(&toy), limits, unfold::run);

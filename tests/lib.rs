@@ -2,6 +2,7 @@
 
 pub mod fuzz;
 pub mod reference;
+pub mod toys;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {

@@ -14,6 +14,7 @@
 
 mod agreement;
 mod cli;
+mod faults;
 mod fuzzing;
 mod languages;
 mod plugins;

@@ -1,19 +1,14 @@
 //! The stateless strategies on random small systems: what they reach, how many executions they need, what they report.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use host_model::lts::{Lts, Step};
-use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyState, ToyTrigger};
+use host_model::toy::{Toy, ToyTrigger};
 use host_search::account::DEPTH_DEFAULT;
-use host_search::cursor::Cursor;
 use host_search::dpor::{self, Races};
 use host_search::dpor_ds;
-use host_search::kernel::{End, Limits, Report, Search, SearchError, Unmonitored};
-use host_tests::reference;
+use host_search::kernel::{End, Limits, Search};
+use host_tests::reference::{self, System};
+use host_tests::toys::{self, Ran, Run};
 
 /// Systems with more configurations than this are left out: the reference is slow.
 const CONFIGURATIONS_MAX: usize = 1_500;
@@ -23,39 +18,8 @@ fn systems() -> u64 {
     std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
 }
 
-type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
-
-/// What a strategy found in a toy, by content.
-struct Ran {
-    report: Report,
-    system_states: BTreeSet<Vec<ToyState>>,
-    /// Where the path of the first violation ends, if there is one.
-    violated: Option<Vec<ToyState>>,
-}
-
 fn run(toy: &Toy, limits: Limits, strategy: Run) -> Ran {
-    let factory = Arc::new(toy.clone());
-    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
-    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let starts = start::initial(&mut stepper).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
-    let report = strategy(&search).expect("a toy has no host faults");
-    let state = |id| lts.state(id).snapshot.as_ref().expect("toys do not trap").words()[1] as ToyState;
-    let states = report.system_states.iter().flatten();
-    let system_states = states.map(|locals| locals.iter().map(|id| state(*id)).collect()).collect();
-    let violated = report.violations.first().map(|found| {
-        let mut cursor = Cursor::new(&stepper, &starts[0], &Limits::default());
-        for Step { node, trigger, outcome } in &found.path {
-            let mut enabled = Vec::new();
-            cursor.enabled(&stepper, &mut enabled);
-            assert!(enabled.contains(&(*node, *trigger)), "a path is an execution");
-            let mut children = Vec::new();
-            cursor.children(&mut stepper, (*node, *trigger), &mut children).expect("a toy has no host faults");
-            cursor.descend(&stepper, children[*outcome as usize].step, children[*outcome as usize].row);
-        }
-        cursor.locals().iter().map(|id| state(*id)).collect()
-    });
-    Ran { report, system_states, violated }
+    toys::run(&System::new(toy.clone()), limits, strategy, true)
 }
 
 /// Calls `check` with random systems of tractable size and their configurations.
@@ -63,7 +27,7 @@ fn for_random_systems(local_events: Option<u32>, mut check: impl FnMut(u64, &Toy
     let mut tried = 0;
     for seed in 0.. {
         let toy = Toy::random(seed, 3);
-        if let Some(found) = reference::configurations(&toy, local_events, CONFIGURATIONS_MAX)
+        if let Some(found) = reference::configurations(&System::new(toy.clone()), local_events, CONFIGURATIONS_MAX)
             && found.all > 40
         {
             check(seed, &toy, &found);
@@ -88,13 +52,13 @@ fn dpor_explores_each_happens_before_once() {
         assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
         assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
         assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
-        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
         let ran = run(toy, Limits::default(), dpor::run);
-        assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}");
-        assert_eq!(ran.report.end == End::Violation, ran.violated.is_some(), "seed {seed}");
-        violated += u32::from(ran.violated.is_some());
-        assert!(ran.violated.is_none_or(|states| toy.is_forbidden(&states)), "seed {seed}");
+        assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
+        assert_eq!(ran.report.end == End::Violation, ran.confirmed.is_some(), "seed {seed}");
+        violated += u32::from(ran.confirmed.is_some());
+        assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}");
         most = most.max(expected.maximal);
     });
     assert!(most > 100 && violated > 100, "at most {most} executions, {violated} violations: the test says little");
@@ -107,7 +71,7 @@ fn dpor_ds_explores_each_happens_before() {
     for_random_systems(None, |seed, toy, expected| {
         let budget = Limits { states: Some(20_000), ..Limits::default() };
         let ran = run(&unconstrained(toy), budget, dpor_ds::run);
-        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         if ran.report.end == End::StateBound {
             return; // Too many repetitions.
         }
@@ -117,8 +81,8 @@ fn dpor_ds_explores_each_happens_before() {
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
         repeated += u32::from(redundant > Some(0));
         let ran = run(toy, Limits::default(), dpor_ds::run);
-        assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}");
-        violated += u32::from(ran.violated.is_some());
+        assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
+        violated += u32::from(ran.confirmed.is_some());
     });
     assert!(repeated > 100 && violated > 100, "{repeated} with repetitions, {violated} violations: it says little");
 }
@@ -131,7 +95,8 @@ fn dpor_honours_a_bound_on_local_events() {
         let ran = run(&unconstrained(toy), limits, dpor::run);
         assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
         assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
-        let reached = reference::search(toy, None, limits.local_events, usize::MAX).expect("there is no other bound");
+        let reached = reference::search(&System::new(toy.clone()), None, limits.local_events, usize::MAX)
+            .expect("there is no other bound");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
     });
 }
@@ -141,17 +106,18 @@ fn dpor_honours_a_bound_on_local_events() {
 fn dpor_honours_a_bound_on_depth() {
     let mut cut = 0;
     for_random_systems(None, |seed, toy, _| {
-        let all = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        let all = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         for depth in [2, 4, 6] {
             let limits = Limits { depth: Some(depth), ..Limits::default() };
             let ran = run(&unconstrained(toy), limits, dpor::run);
-            let reached = reference::search(toy, limits.depth, None, usize::MAX).expect("there is no other bound");
+            let reached = reference::search(&System::new(toy.clone()), limits.depth, None, usize::MAX)
+                .expect("there is no other bound");
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, depth {depth}");
             assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}, depth {depth}");
             let is_cut = ran.report.end == End::DepthBound;
             assert!(is_cut || ran.system_states == all.system_states, "seed {seed}, depth {depth}");
             let ran = run(toy, limits, dpor::run);
-            assert_eq!(ran.violated.is_some(), reached.violation_depth.is_some(), "seed {seed}, depth {depth}");
+            assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, depth {depth}");
             assert!(ran.report.violations.iter().all(|found| found.path.len() <= depth as usize), "seed {seed}");
             cut += u32::from(is_cut);
         }
@@ -169,7 +135,7 @@ fn a_dropped_race_is_caught() {
         let ran = run(&unconstrained(toy), Limits::default(), all);
         let executions = ran.report.counts.executions.expect("dpor counts executions");
         assert!(executions <= expected.maximal, "seed {seed}");
-        let reached = reference::search(toy, None, None, usize::MAX).expect("there is no bound");
+        let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         assert!(ran.system_states.is_subset(&reached.system_states), "seed {seed}");
         missed += u32::from(executions < expected.maximal && ran.system_states != reached.system_states);
     });
@@ -183,7 +149,8 @@ fn local_events_that_exclude_each_other_are_both_taken() {
     let ran = run(&toy, Limits::default(), dpor::run);
     // The first with its delivery, and the second.
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(2), Some(2 + 1)));
-    assert_eq!(ran.system_states, BTreeSet::from([vec![0, 0], vec![1, 0], vec![2, 0]]));
+    let states: BTreeSet<_> = ran.system_states.iter().map(|locals| reference::states(locals)).collect();
+    assert_eq!(states, BTreeSet::from([vec![0, 0], vec![1, 0], vec![2, 0]]));
 }
 
 /// A message that goes back and forth for ever: a search without a memory goes along until the bound.

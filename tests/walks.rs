@@ -12,7 +12,7 @@ use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
 use host_search::walk;
 use host_search::weights::Weights;
-use host_tests::reference;
+use host_tests::reference::{self, System};
 
 fn run(toy: &Toy, limits: Limits) -> Report {
     run_numbers(toy, limits, 0..limits.walks.unwrap_or(walk::WALKS_DEFAULT))
@@ -84,7 +84,7 @@ fn walks_find_violations_that_there_are() {
     let (mut found, mut missed) = (0, 0);
     for seed in 0..600 {
         let toy = Toy::random(seed, 3);
-        let Some(reached) = reference::search(&toy, None, None, 3_000) else { continue };
+        let Some(reached) = reference::search(&System::new(toy.clone()), None, None, 3_000) else { continue };
         let report = run(&toy, limits(1, 300));
         match (report.violations.first(), reached.violation_depth) {
             (Some(violation), Some(depth)) => {

@@ -39,6 +39,8 @@ pub struct Cluster<P: Protocol> {
     seats: Rc<Vec<Seat<P>>>,
     states: Vec<P::State>,
     in_flight: Vec<InFlight<P::Message>>,
+    /// What [`explore`](Self::explore) may do to each node.
+    resets_left: Vec<u32>,
     script: Script,
 }
 
@@ -48,6 +50,7 @@ impl<P: Protocol> Clone for Cluster<P> {
             seats: Rc::clone(&self.seats),
             states: self.states.iter().map(Canonical::duplicate).collect(),
             in_flight: self.in_flight.iter().map(InFlight::duplicate).collect(),
+            resets_left: self.resets_left.clone(),
             script: self.script.clone(),
         }
     }
@@ -76,6 +79,7 @@ impl<P: Protocol> Cluster<P> {
             seats: Rc::new(seats),
             states: Vec::new(),
             in_flight: Vec::new(),
+            resets_left: vec![0; nodes as usize],
             script: Script { answers: answers.iter().copied().collect(), ..Script::default() },
         };
         for me in 0..nodes {
@@ -174,6 +178,13 @@ impl<P: Protocol> Cluster<P> {
         let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
         *state = round_trip(state, P::ENCODING);
         self.post(node, sent);
+    }
+
+    /// Has [`explore`](Self::explore) reset each node up to so many times.
+    #[must_use]
+    pub fn with_resets(mut self, resets: u32) -> Self {
+        self.resets_left.fill(resets);
+        self
     }
 
     /// Crashes a node and starts it again with what it persisted. Messages in flight stay in flight.

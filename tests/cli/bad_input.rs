@@ -83,7 +83,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--limit", "fuel"], "NAME=VALUE"),
         (&["run", "x", "--limit", "magic=1"], "there is no limit `magic`; there are: fuel"),
         (&["replay", "x", "--limit", "stack=1GiB"], "must be between 16KiB and 1MiB"),
-        (&["run", "x", "--resets", "1"], "--resets"),
+        (&["run", "x", "--resets", "many"], "--resets"),
         (&["run", "x", "--any-plugin"], "--prefix"),
     ];
     for (arguments, words) in cases {

@@ -121,7 +121,7 @@ fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
         "  global states  15,648\n",
         "  transitions    73,933\n",
         "  nodes       3\n",
-        "bug=none (default), init=event, proposers=1 (default)\n",
+        "bug=none (default), init=event, proposers=auto (default)\n",
         "  bounds      none\n",
         "  chosen                       sometimes   reached\n",
     ] {
@@ -187,7 +187,8 @@ fn a_folder_is_built_first_and_says_so() {
 fn inspect_shows_what_a_plugin_is_made_of() {
     let place = Place::new();
     let ran = place.host(&["inspect", bundled("paxos")]).exits(0);
-    for words in ["paxos 0.1.0: Single-decree Paxos", "blake3:", "proposers=1", "agreement", "always, system scope"] {
+    for words in ["paxos 0.1.0: Single-decree Paxos", "blake3:", "proposers=auto", "agreement", "always, system scope"]
+    {
         assert!(ran.out.contains(words), "no {words:?} in {}", ran.out);
     }
     let json = place.host(&["inspect", bundled("paxos"), "--json"]).exits(0).json();

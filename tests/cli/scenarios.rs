@@ -76,7 +76,7 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     check("algo = \"bdfs\"", &["s.toml:5: ", "not TOML", "duplicate key"]);
     check("seeed = 3", &["s.toml:5: [strategy] has no key `seeed`", "there are: algo"]);
     check("[bounds]\ntime = \"5\"", &["s.toml:6: ", "with a unit"]);
-    check("[faults]\nresets = 1", &["s.toml:5: a scenario has no key `faults` in this version", "plugin, nodes"]);
+    check("[faults]\nfires = 1", &["s.toml:6: [faults] has no key `fires` in this version", "there are: resets"]);
     // What only the plugin or the strategy can tell.
     let place = ping_pong("");
     place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n");

@@ -3,7 +3,7 @@
 use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
-use super::{Place, bundled};
+use super::{Place, bundled, folder};
 
 /// Paxos with the bug of the paper.
 const BUG: [&str; 4] = ["--set", "bug=last-response", "--set", "proposers=2"];
@@ -154,4 +154,30 @@ fn a_trace_finds_its_plugin_among_the_bundled_ones() {
     place.put("guest.wasm", fixtures::traps());
     place.host(&["run", "guest.wasm", "--nodes", "1", "--out", "found"]).exits(14);
     place.host(&["replay", "found/trace.json"]).exits(151).says(&["plugins/guest", "--plugin"]);
+}
+
+/// A trace names resets, and replays with them; a prefix may be followed by more faults than it has itself.
+#[test]
+fn a_reset_is_part_of_a_trace() {
+    let place = Place::new();
+    let options = ["--algo", "bdfs", "--reduce", "--set", "bug=forget-accepted", "--resets", "1", "--out", "found"];
+    let ran = place.host(&[&["run", bundled("paxos")][..], &options].concat()).exits(12);
+    for words in [": reset\n", "faults      at most 1 reset a node; lost messages\n", "agreement is violated"] {
+        assert!(ran.out.contains(words), "no {words:?} in {}", ran.out);
+    }
+    let trace = "found/trace.json";
+    let replayed = place.host(&["replay", trace, "--plugin", bundled("paxos")]).exits(12);
+    assert!(replayed.out.contains(": reset\n") && replayed.out.contains("replayed: agreement"), "{replayed:?}");
+    let json = read(&place, trace);
+    assert_eq!(json["scenario"]["faults"], json!({ "resets": 1 }));
+    // Without the budget the same steps cannot happen.
+    let mut without = json.clone();
+    without["scenario"].as_object_mut().expect("an object").remove("faults");
+    place.put("without.json", without.to_string());
+    let ran = place.host(&["replay", "without.json", "--plugin", bundled("paxos")]);
+    ran.exits(151).says(&["cannot happen: no reset of node", "is left"]);
+    let live = folder("paxos").join("scenarios/live-state.json").display().to_string();
+    let after_live = ["--algo", "unfold", "--prefix", &live, "--resets", "1", "--depth", "1"];
+    let run = place.run_json("paxos", &after_live);
+    assert_eq!((&run["assumed"]["faults"], &run["result"]), (&json!({ "resets": 1 }), &json!("incomplete")));
 }

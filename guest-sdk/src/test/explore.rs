@@ -10,8 +10,8 @@ use crate::{Canonical, Encoding, NodeId, Protocol};
 pub struct Explored {
     /// Distinct global states.
     pub global_states: usize,
-    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once) and
-    /// local events, each once for every resolution of its choices.
+    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once), local
+    /// events and resets, each once for every resolution of its choices.
     pub transitions: usize,
     /// Distinct states of all nodes, without the network.
     pub system_states: usize,
@@ -26,12 +26,14 @@ pub struct Explored {
     pub broken: Option<String>,
 }
 
-/// A global state by content: the nodes' states in order, the messages in flight sorted.
-type Key = (Vec<Vec<u8>>, Vec<Vec<u8>>);
+/// A global state by content: the nodes' states in order, each with the resets that are left, and the messages in flight
+/// sorted.
+type Key = (Vec<(Vec<u8>, u32)>, Vec<Vec<u8>>);
 
 impl<P: Protocol> Cluster<P> {
     /// Visits every global state that this one leads to, unless a property is broken; network unordered, nothing lost,
-    /// no resets.
+    /// resets only [`with_resets`](Self::with_resets): they are part of a node's state, and one that changes nothing and
+    /// sends nothing does not happen.
     ///
     /// For tests of small configurations: all states are kept in memory, and a real search is the host's job.
     ///
@@ -98,6 +100,17 @@ impl<P: Protocol> Cluster<P> {
             for event in self.local_events(node) {
                 self.resolutions(|next| next.happen_event(node, &event.event), &mut successors);
             }
+            if self.resets_left[node as usize] > 0 {
+                let mut after = Vec::new();
+                self.resolutions(|next| next.reset(node), &mut after);
+                let state = |cluster: &Self| cluster.states[node as usize].encode(P::ENCODING);
+                let is_idle = |next: &Self| next.in_flight.len() == self.in_flight.len() && state(next) == state(self);
+                after.retain(|next| !is_idle(next));
+                for mut next in after {
+                    next.resets_left[node as usize] -= 1;
+                    successors.push(next);
+                }
+            }
         }
         successors
     }
@@ -127,7 +140,8 @@ impl<P: Protocol> Cluster<P> {
         let mut messages: Vec<Vec<u8>> =
             self.in_flight.iter().map(|message| message_key(message, P::ENCODING)).collect();
         messages.sort_unstable();
-        (self.states.iter().map(|state| state.encode(P::ENCODING)).collect(), messages)
+        let states = self.states.iter().map(|state| state.encode(P::ENCODING));
+        (states.zip(self.resets_left.iter().copied()).collect(), messages)
     }
 }
 

@@ -140,6 +140,9 @@ pub struct RunArguments {
     /// How messages travel: unordered, in any order or never [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
+    /// Resets of each node: at any moment it can lose what it has not made durable, and begin anew [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Faults")]
+    pub resets: Option<u32>,
     /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -170,7 +173,7 @@ pub struct RunArguments {
     /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]
     #[arg(long, value_name = "N", help_heading = "Random walks")]
     pub seed: Option<u64>,
-    /// How likely events of each kind are, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal]
+    /// How likely events of each kind are, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
     /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
@@ -192,7 +195,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "prefix", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "prefix", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]

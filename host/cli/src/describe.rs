@@ -51,6 +51,7 @@ impl Describer {
             TraceEvent::Deliver { from, payload } => {
                 format!("node {} <- node {from}: {}", step.node, self.message(&payload.0))
             }
+            TraceEvent::Reset => format!("node {}: reset", step.node),
             TraceEvent::Local { name: event, cause, payload } => {
                 let payload = if payload.0.is_empty() { String::new() } else { format!(", {}", hex(&payload.0)) };
                 format!("node {}: {} ({}{payload})", step.node, on_one_line(event), name(cause))

@@ -181,7 +181,7 @@ impl Shown {
         self.describe(node, &report, &" ".repeat(width + 2));
         let message = match &step.event {
             TraceEvent::Deliver { payload, .. } => self.describer.message_json(&payload.0),
-            TraceEvent::Local { .. } => None,
+            TraceEvent::Local { .. } | TraceEvent::Reset => None,
         };
         let head = json!({ "step": number, "node": node, "text": event, "event": step.event, "message": message });
         let value = self.with_effects(node, &report, head);

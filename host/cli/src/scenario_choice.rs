@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
 use host_search::kernel::Limits;
@@ -39,7 +39,14 @@ pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace
     }
     // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
     parameters.retain(|key, value| default_value(loaded, key) != Some(value));
-    Ok(Scenario { nodes, parameters, network })
+    Ok(Scenario { nodes, parameters, network, faults: faults(arguments, prefix) })
+}
+
+/// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
+/// so more can be given than it has.
+fn faults(arguments: &RunArguments, prefix: Option<&Trace>) -> Faults {
+    let recorded = prefix.map(|trace| trace.scenario.faults).unwrap_or_default();
+    Faults { resets: arguments.resets.unwrap_or(recorded.resets) }
 }
 
 /// Every parameter with its value: those of the scenario, and the plugin's defaults for the others.

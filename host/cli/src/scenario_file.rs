@@ -43,6 +43,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("strategy", "walks", Kind::Number),
     ("strategy", "seed", Kind::Number),
     ("strategy", "weights", Kind::Text),
+    ("faults", "resets", Kind::Number),
     ("bounds", "depth", Kind::Number),
     ("bounds", "local-events", Kind::Number),
     ("bounds", "states", Kind::Number),
@@ -52,7 +53,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 5] = ["parameters", "strategy", "bounds", "limits", "expect"];
+const SECTIONS: [&str; 6] = ["parameters", "faults", "strategy", "bounds", "limits", "expect"];
 
 /// A scenario as words of a command line.
 #[derive(Debug, Default)]
@@ -448,7 +449,8 @@ mod tests {
             ("nods = 3", 1, "a scenario has no key `nods`"),
             ("[bounds]\ndepth = 3\nwidth = 4", 3, "[bounds] has no key `width`"),
             ("[bounds]\ntime = \"5\"", 2, "with a unit"),
-            ("[faults]\nresets = 1", 1, "a scenario has no key `faults` in this version"),
+            ("[faults]\nresets = -1", 2, "`resets` must be a whole number"),
+            ("[faults]\nfires = 1", 2, "[faults] has no key `fires`"),
             ("bounds = 3", 1, "`bounds` must be a table"),
             ("[strategy]\nalgo = \"magic\"", 2, "invalid value 'magic'"),
             ("[limits]\nmagic = 1", 2, "there is no limit `magic`; there are: fuel"),

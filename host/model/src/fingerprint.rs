@@ -19,6 +19,12 @@ pub fn of_fault(node: NodeId, fault: &Fault) -> Fingerprint {
     hash(b"fault", &[&node.to_le_bytes(), &[fault.kind as u8], fault.message.as_bytes()])
 }
 
+/// Fingerprint of a local state that is more than its content, see [`standing`](crate::standing).
+pub fn of_standing(content: Fingerprint, standing: &[u32]) -> Fingerprint {
+    let words: Vec<u8> = standing.iter().flat_map(|word| word.to_le_bytes()).collect();
+    hash(b"standing", &[&content.to_le_bytes(), &words])
+}
+
 /// Fingerprint of a message in flight.
 pub fn of_message(from: NodeId, to: NodeId, payload: &[u8]) -> Fingerprint {
     hash(b"message", &[&from.to_le_bytes(), &to.to_le_bytes(), payload])

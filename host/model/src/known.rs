@@ -32,8 +32,8 @@ pub struct Brief {
     pub is_stuck: bool,
     /// Whether properties of node scope, or a fault, have something to say about it.
     pub is_judged: bool,
-    /// Whether local events are possible.
-    pub has_local_events: bool,
+    /// Whether local events or faults are possible.
+    pub has_own_events: bool,
 }
 
 /// The part of the local transition system that a [`Stepper`](crate::stepper::Stepper) has asked for.
@@ -72,7 +72,7 @@ impl Known {
         self.rows.get(&(state, trigger)).copied()
     }
 
-    /// The outcomes behind a reference; at least one.
+    /// The outcomes behind a reference; at least one, except for a reset that would change nothing.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         &self.outcomes[row.0 as usize]
@@ -125,7 +125,7 @@ impl Known {
             class: state.class,
             is_stuck: state.snapshot.is_none(),
             is_judged: !state.judgements.is_empty(),
-            has_local_events: !state.local_events.is_empty(),
+            has_own_events: !state.local_events.is_empty() || !state.faults.is_empty(),
         }));
         self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));
     }

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod property;
 pub mod replay;
 pub mod scenario;
+pub mod standing;
 pub mod start;
 pub mod stepper;
 pub mod toy;

@@ -17,6 +17,7 @@ use crate::fingerprint::{self, Fingerprint};
 use crate::machine::{Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Snapshot};
 use crate::property::{ClassId, Judgement, ViewId};
 use crate::scenario::Scenario;
+use crate::standing::{Bare, BareKey, Rules, Standing};
 
 /// A local state of one node, interned by its canonical encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,13 +31,23 @@ pub struct MessageId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalEventId(pub u32);
 
-/// What makes a handler run, as one integer: a message or a local event.
+/// What goes wrong at one node, all by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultEvent {
+    /// The node begins anew with what it has made durable.
+    Reset,
+}
+
+/// What makes a handler run, as one integer: a message, a local event or a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trigger(u32);
 
 impl Trigger {
-    /// Ids go up to here, since one bit tells messages from local events.
-    const ID_MAX: u32 = u32::MAX >> 1;
+    /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from faults.
+    const ID_MAX: u32 = u32::MAX >> 2;
+
+    /// A reset of the node.
+    pub const RESET: Self = Self(0b11);
 
     /// No trigger at all, where one has to stand; equal to no other.
     pub const NONE: Self = Self(u32::MAX);
@@ -48,7 +59,7 @@ impl Trigger {
 
     /// A local event.
     pub fn local(event: LocalEventId) -> Self {
-        Self(event.0 << 1 | 1)
+        Self(event.0 << 2 | 0b01)
     }
 
     /// The message, if this is a delivery.
@@ -58,7 +69,12 @@ impl Trigger {
 
     /// The local event, if this is one.
     pub fn local_event(self) -> Option<LocalEventId> {
-        (self.0 & 1 == 1).then_some(LocalEventId(self.0 >> 1))
+        (self.0 & 0b11 == 0b01).then_some(LocalEventId(self.0 >> 2))
+    }
+
+    /// The fault, if this is one.
+    pub fn fault(self) -> Option<FaultEvent> {
+        (self == Self::RESET).then_some(FaultEvent::Reset)
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.
@@ -83,12 +99,18 @@ pub struct LocalState {
     pub encoding_bytes: usize,
     /// The local events possible here, without repetitions, in the guest's order.
     pub local_events: Box<[LocalEventId]>,
+    /// What can go wrong here. A reset that would change nothing is among them; it has no outcomes.
+    pub faults: Box<[Trigger]>,
     /// What the properties of system scope read of this state.
     pub class: ClassId,
     /// What the properties of node scope say about this state, and whether it is a fault.
     pub judgements: Box<[Judgement]>,
     /// How to get back here; none in a state that is a fault.
     pub snapshot: Option<Snapshot>,
+    /// What the protocol knows of this state, see [`standing`](crate::standing); of no use where nothing can go wrong.
+    pub(crate) content: u32,
+    /// What has gone wrong at the node.
+    pub standing: Standing,
 }
 
 impl LocalState {
@@ -155,6 +177,7 @@ pub struct LtsCounts {
 pub struct Lts<'f> {
     pub(crate) scenario: Scenario,
     pub(crate) config: String,
+    pub(crate) rules: Rules,
     pub(crate) properties: Vec<Property>,
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
@@ -171,6 +194,10 @@ type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Option<Judgement>>;
 pub(crate) struct Tables {
     pub(crate) states: Vec<Arc<LocalState>>,
     pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
+    /// Where something can go wrong, what the protocol knows of the states, and the handler executions; else empty.
+    pub(crate) contents: Vec<Arc<LocalState>>,
+    pub(crate) content_ids: FxHashMap<Fingerprint, u32>,
+    pub(crate) bare: FxHashMap<BareKey, Arc<[Bare]>>,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
     pub(crate) local_events: Vec<Arc<LocalEvent>>,
@@ -197,6 +224,7 @@ impl<'f> Lts<'f> {
             machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
         let lts = Self {
+            rules: Rules::new(&scenario),
             scenario,
             config,
             properties,
@@ -316,10 +344,36 @@ impl Tables {
         let next = LocalStateId(next_id(self.states.len()));
         let id = *self.state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            self.snapshot_bytes += state.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes() as u64);
+            // Where there are contents, the snapshot is that of the content.
+            let is_own = self.contents.is_empty();
+            self.snapshot_bytes += state.snapshot.as_ref().filter(|_| is_own).map_or(0, |own| own.bytes() as u64);
             self.states.push(Arc::new(state));
         }
         id
+    }
+
+    /// The index of a content; `state` is kept if it is the first with its fingerprint.
+    pub(crate) fn intern_content(&mut self, state: LocalState) -> u32 {
+        let next = next_id(self.contents.len());
+        let id = *self.content_ids.entry(state.fingerprint).or_insert(next);
+        if id == next {
+            self.snapshot_bytes += state.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes() as u64);
+            self.contents.push(Arc::new(state));
+        }
+        id
+    }
+
+    /// An outcome with what it adds to the fingerprint of a global state, `before` taken away.
+    pub(crate) fn outcome(
+        &self,
+        before: Fingerprint,
+        next: LocalStateId,
+        sent: Box<[MessageId]>,
+        choices: Box<[Choice]>,
+    ) -> Outcome {
+        let sum = |sum: Fingerprint, id: &MessageId| sum.wrapping_add(self.messages[id.0 as usize].fingerprint);
+        let after = self.states[next.0 as usize].fingerprint.wrapping_add(sent.iter().fold(0, sum));
+        Outcome { next, sent, choices, delta: after.wrapping_sub(before) }
     }
 
     pub(crate) fn intern_message(&mut self, from: NodeId, to: NodeId, payload: &[u8]) -> MessageId {
@@ -375,9 +429,9 @@ impl Tables {
     }
 }
 
-/// The next dense id; two billion distinct contents do not fit in memory, so running out is a broken invariant.
+/// The next dense id; a billion distinct contents do not fit in memory, so running out is a broken invariant.
 fn next_id(len: usize) -> u32 {
     let id = u32::try_from(len).unwrap_or(u32::MAX);
-    assert!(id < Trigger::ID_MAX, "more than two billion distinct contents");
+    assert!(id < Trigger::ID_MAX, "more than a billion distinct contents");
     id
 }

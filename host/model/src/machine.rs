@@ -227,6 +227,15 @@ pub trait Machine: Send {
     /// The guest's fault.
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
 
+    /// What survives a reset in this state; `None` if nothing does.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
     /// The part of the local state that a property reads; `None` if this node cannot matter to it.
     ///
     /// # Errors

@@ -76,6 +76,11 @@ pub struct Replay {
     views: Vec<Vec<Option<Vec<u8>>>>,
     in_flight: Vec<InFlight>,
     steps: usize,
+    nodes: u32,
+    config: String,
+    resets_max: u32,
+    /// Resets of each node so far.
+    resets: Vec<u32>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     faults: Vec<(NodeId, Fault)>,
 }
@@ -102,6 +107,10 @@ impl Replay {
             views,
             in_flight: Vec::new(),
             steps: 0,
+            nodes: scenario.nodes,
+            config: scenario.config(),
+            resets_max: scenario.faults.resets,
+            resets: vec![0; scenario.nodes as usize],
             faults: Vec::new(),
         };
         let config = scenario.config();
@@ -141,6 +150,13 @@ impl Replay {
                 self.in_flight.remove(position);
                 self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?
             }
+            TraceEvent::Reset => {
+                if self.resets[node as usize] >= self.resets_max {
+                    return Err(not_enabled(format!("no reset of node {node} is left")));
+                }
+                self.resets[node as usize] += 1;
+                self.reset(node, &step.choices)?
+            }
             TraceEvent::Local { name, cause, payload } => {
                 let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
                 let possible = self.machines[node as usize].local_events();
@@ -152,6 +168,29 @@ impl Replay {
         };
         self.compare(step, &report)?;
         Ok(report)
+    }
+
+    /// Starts a node again with what it has made durable.
+    fn reset(&mut self, node: NodeId, choices: &[Choice]) -> Result<StepReport, ReplayError> {
+        let machine = &mut self.machines[node as usize];
+        let durable = match machine.persist() {
+            Ok(durable) => durable,
+            Err(fault) => {
+                self.stick(node, &fault);
+                return Ok(StepReport { fault: Some(fault), ..StepReport::default() });
+            }
+        };
+        machine.restore(None)?;
+        let config = self.config.clone();
+        let input = Input::Init { node, nodes: self.nodes, config: &config, durable: durable.as_deref() };
+        self.run(node, input, choices)
+    }
+
+    /// The node is stuck in a fault.
+    fn stick(&mut self, node: NodeId, fault: &Fault) {
+        // As in a search, a node that is stuck matters to no property.
+        self.views[node as usize] = vec![None; self.properties.len()];
+        self.faults.push((node, fault.clone()));
     }
 
     /// Runs one handler and takes its messages into flight.
@@ -169,9 +208,7 @@ impl Replay {
         match result {
             Ok(()) => report.description = describe_state(&mut **machine)?,
             Err(fault) => {
-                // As in a search, a node that is stuck matters to no property.
-                self.views[node as usize] = vec![None; self.properties.len()];
-                self.faults.push((node, fault.clone()));
+                self.stick(node, &fault);
                 report.fault = Some(fault);
                 report.state = None;
             }

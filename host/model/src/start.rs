@@ -164,6 +164,10 @@ fn find_trigger(
                 _ => Err(format!("no such message from node {from} to node {} is in flight", step.node)),
             }
         }
+        TraceEvent::Reset => match stepper.state(state).faults.contains(&Trigger::RESET) {
+            true => Ok(Trigger::RESET),
+            false => Err(format!("no reset of node {} is left", step.node)),
+        },
         TraceEvent::Local { name, cause, payload } => {
             let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
             let id = lts.read().find_local_event(&event);
@@ -206,7 +210,7 @@ pub fn record(
                 TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) }
             }
             (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
-            _ => unreachable!("a trigger is a message or a local event"),
+            _ => TraceEvent::Reset,
         };
         let sent = contents(stepper, &outcome.sent);
         steps.push(TraceStep {

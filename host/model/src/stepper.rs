@@ -8,12 +8,13 @@ use rustc_hash::FxHashSet;
 
 use crate::fingerprint::{self, Fingerprint};
 use crate::known::Known;
-use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, Trigger};
+use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, Tables, Trigger};
 use crate::machine::{
     Choice, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, PropertyKind, PropertyScope,
     Snapshot,
 };
 use crate::property::{ClassId, Judgement};
+use crate::standing::{Bare, BareKey, Standing};
 
 /// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;
@@ -51,20 +52,16 @@ const NODE_VERDICTS_MAX: usize = 1 << 16;
 struct Job {
     node: NodeId,
     from: Snapshot,
-    message: Option<Arc<Message>>,
-    local: Option<Arc<LocalEvent>>,
+    cause: Cause,
     /// The fingerprints of what the event takes away: the local state and the message.
     before: Fingerprint,
 }
 
-impl Job {
-    fn input(&self) -> Input<'_> {
-        match (&self.message, &self.local) {
-            (Some(message), _) => Input::Message { src: message.from, payload: &message.payload },
-            (_, Some(event)) => Input::Local(event),
-            _ => unreachable!("a trigger is a message or a local event"),
-        }
-    }
+/// What makes its handler run.
+enum Cause {
+    Message(Arc<Message>),
+    Local(Arc<LocalEvent>),
+    Reset,
 }
 
 /// One execution of a handler, before it is interned.
@@ -75,7 +72,8 @@ struct Execution {
 
 /// How an execution ended: in a state seen before, in a new one, or in a fault.
 enum Ended {
-    Known(LocalStateId),
+    /// The id of the local state, or of its content where there are standings.
+    Known(u32),
     New(Box<Observed>),
     Fault(Fault),
 }
@@ -140,10 +138,20 @@ impl<'l> Stepper<'l> {
         }
     }
 
-    /// The outcomes behind a reference of this stepper; at least one.
+    /// The outcomes behind a reference of this stepper; at least one, except for a reset that would change nothing.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         self.known.outcomes(row)
+    }
+
+    /// Whether a fault would change nothing in a local state, and so does not happen there.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn is_idle(&mut self, state: LocalStateId, fault: Trigger) -> Result<bool, MachineError> {
+        let row = self.step(state, fault)?;
+        Ok(self.outcomes(row).is_empty())
     }
 
     /// How many pairs of local state and trigger were asked for so far: more of them means that handlers were executed.
@@ -187,12 +195,46 @@ impl<'l> Stepper<'l> {
             }
             self.known.catch_up(&tables);
         }
+        if self.lts.rules.has_standings() {
+            return self.derive(&missing);
+        }
         let jobs: Vec<Job> = missing.iter().map(|(state, trigger)| self.job(*state, *trigger)).collect();
         let executed = self.execute(&jobs)?;
         for ((pair, job), executions) in missing.iter().zip(&jobs).zip(executed) {
             let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
             self.lts.write().add_step(*pair, Arc::clone(&outcomes));
             self.known.add_row(*pair, outcomes);
+        }
+        self.known.catch_up(&self.lts.read());
+        Ok(())
+    }
+
+    /// The same where things can go wrong: a handler is executed once for each content, and the steps are derived.
+    fn derive(&mut self, missing: &[(LocalStateId, Trigger)]) -> Result<(), MachineError> {
+        let mut wanted: Vec<(BareKey, Job)> = Vec::new();
+        {
+            let tables = self.lts.read();
+            let mut asked: FxHashSet<BareKey> = FxHashSet::default();
+            for (state, trigger) in missing {
+                let key = tables.bare_key(*state, *trigger);
+                if !tables.bare.contains_key(&key) && asked.insert(key) {
+                    wanted.push((key, self.job(*state, *trigger)));
+                }
+            }
+        }
+        let (keys, jobs): (Vec<BareKey>, Vec<Job>) = wanted.into_iter().unzip();
+        let executed = self.execute(&jobs)?;
+        {
+            let mut tables = self.lts.write();
+            for ((key, job), executions) in keys.into_iter().zip(&jobs).zip(executed) {
+                let bares = intern_bares(&mut tables, job.node, executions);
+                tables.bare.insert(key, bares.into());
+            }
+            for pair in missing {
+                let outcomes: Arc<[Outcome]> = tables.derive(&self.lts.rules, pair.0, pair.1).into();
+                tables.add_step(*pair, Arc::clone(&outcomes));
+                self.known.add_row(*pair, outcomes);
+            }
         }
         self.known.catch_up(&self.lts.read());
         Ok(())
@@ -228,10 +270,16 @@ impl<'l> Stepper<'l> {
     fn job(&self, id: LocalStateId, trigger: Trigger) -> Job {
         let state = self.state(id);
         let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
-        let message = trigger.message().map(|message| Arc::clone(self.message(message)));
-        let local = trigger.local_event().map(|event| self.lts.local_event(event));
-        let before = state.fingerprint.wrapping_add(message.as_ref().map_or(0, |message| message.fingerprint));
-        Job { node: state.node, from, message, local, before }
+        let (cause, consumed) = match (trigger.message(), trigger.local_event()) {
+            (Some(message), _) => {
+                let message = Arc::clone(self.message(message));
+                let fingerprint = message.fingerprint;
+                (Cause::Message(message), fingerprint)
+            }
+            (_, Some(event)) => (Cause::Local(self.lts.local_event(event)), 0),
+            _ => (Cause::Reset, 0),
+        };
+        Job { node: state.node, from, cause, before: state.fingerprint.wrapping_add(consumed) }
     }
 
     /// Runs the handlers for every resolution of their choices; the results stand in the order of the jobs.
@@ -239,7 +287,7 @@ impl<'l> Stepper<'l> {
         let workers = rayon::current_num_threads().min(jobs.len().div_ceil(JOBS_A_GRAB));
         if workers <= 1 {
             let machine = &mut *self.machines[0];
-            return jobs.iter().map(|job| explore(self.lts, machine, job.node, Some(&job.from), job.input())).collect();
+            return jobs.iter().map(|job| run(self.lts, machine, job)).collect();
         }
         while self.machines.len() < workers {
             self.machines.push(self.lts.factory.machine()?);
@@ -255,7 +303,7 @@ impl<'l> Stepper<'l> {
                     return Ok(done);
                 }
                 for (index, job) in (first..).zip(grabbed.iter().take(JOBS_A_GRAB)) {
-                    done.push((index, explore(lts, &mut **machine, job.node, Some(&job.from), job.input())?));
+                    done.push((index, run(lts, &mut **machine, job)?));
                 }
             }
         };
@@ -278,7 +326,13 @@ impl<'l> Stepper<'l> {
         let config = self.lts.config.clone();
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
         let executions = explore(self.lts, &mut *self.machines[0], node, None, input)?;
-        let outcomes = self.intern(node, 0, executions);
+        let outcomes = if self.lts.rules.has_standings() {
+            let mut tables = self.lts.write();
+            let bares = intern_bares(&mut tables, node, executions);
+            tables.derive_init(&self.lts.rules, node, &bares)
+        } else {
+            self.intern(node, 0, executions)
+        };
         self.known.catch_up(&self.lts.read());
         Ok(outcomes)
     }
@@ -287,46 +341,12 @@ impl<'l> Stepper<'l> {
         let mut tables = self.lts.write();
         let mut outcomes = Vec::with_capacity(executions.len());
         for Execution { next, effects } in executions {
-            let next = match next {
-                Ended::Known(id) => id,
-                Ended::New(observed) => {
-                    let mut local_events: Vec<LocalEventId> = Vec::new();
-                    for event in &observed.local_events {
-                        let id = tables.intern_local_event(event);
-                        if !local_events.contains(&id) {
-                            local_events.push(id);
-                        }
-                    }
-                    let views = observed.views.iter().map(|view| Some(tables.intern_view(view.as_deref()?))).collect();
-                    let class = tables.intern_class(views);
-                    tables.intern_state(LocalState {
-                        node,
-                        fingerprint: observed.fingerprint,
-                        encoding_bytes: observed.encoding_bytes,
-                        local_events: local_events.into(),
-                        class,
-                        judgements: observed.judgements.into(),
-                        snapshot: Some(observed.snapshot),
-                    })
-                }
-                Ended::Fault(fault) => tables.intern_state(LocalState {
-                    node,
-                    fingerprint: fingerprint::of_fault(node, &fault),
-                    encoding_bytes: 0,
-                    local_events: Box::default(),
-                    class: ClassId::NEUTRAL,
-                    judgements: Box::new([Judgement::Fault(fault)]),
-                    snapshot: None,
-                }),
+            let next = match local_state(&mut tables, node, next) {
+                Ok(id) => LocalStateId(id),
+                Err(state) => tables.intern_state(*state),
             };
-            let sent: Box<[MessageId]> = (effects.sent.iter())
-                .map(|envelope| tables.intern_message(node, envelope.to, &envelope.payload))
-                .collect();
-            let sent_sum = sent
-                .iter()
-                .fold(0, |sum: Fingerprint, id| sum.wrapping_add(tables.messages[id.0 as usize].fingerprint));
-            let after = tables.states[next.0 as usize].fingerprint.wrapping_add(sent_sum);
-            outcomes.push(Outcome { next, sent, choices: effects.choices.into(), delta: after.wrapping_sub(before) });
+            let sent = tables.send(node, &effects.sent);
+            outcomes.push(tables.outcome(before, next, sent, effects.choices.into()));
         }
         outcomes
     }
@@ -354,6 +374,87 @@ impl<'l> Stepper<'l> {
         let judgements: Arc<[Judgement]> = judgements.into();
         self.known.add_verdict(classes, Arc::clone(&judgements));
         Ok(judgements)
+    }
+}
+
+/// The contents in which executions ended.
+fn intern_bares(tables: &mut Tables, node: NodeId, executions: Vec<Execution>) -> Vec<Bare> {
+    let mut bares = Vec::with_capacity(executions.len());
+    for Execution { next, effects } in executions {
+        let content = match local_state(tables, node, next) {
+            Ok(id) => id,
+            Err(state) => tables.intern_content(*state),
+        };
+        bares.push(Bare { content, sent: effects.sent, choices: effects.choices });
+    }
+    bares
+}
+
+/// The id of a state that is known, or a new one.
+fn local_state(tables: &mut Tables, node: NodeId, ended: Ended) -> Result<u32, Box<LocalState>> {
+    let observed = match ended {
+        Ended::Known(id) => return Ok(id),
+        Ended::New(observed) => observed,
+        Ended::Fault(fault) => {
+            return Err(Box::new(LocalState {
+                node,
+                fingerprint: fingerprint::of_fault(node, &fault),
+                encoding_bytes: 0,
+                local_events: Box::default(),
+                faults: Box::default(),
+                class: ClassId::NEUTRAL,
+                judgements: Box::new([Judgement::Fault(fault)]),
+                snapshot: None,
+                content: 0,
+                standing: Standing::default(),
+            }));
+        }
+    };
+    let mut local_events: Vec<LocalEventId> = Vec::new();
+    for event in &observed.local_events {
+        let id = tables.intern_local_event(event);
+        if !local_events.contains(&id) {
+            local_events.push(id);
+        }
+    }
+    let views = observed.views.iter().map(|view| Some(tables.intern_view(view.as_deref()?))).collect();
+    let class = tables.intern_class(views);
+    Err(Box::new(LocalState {
+        node,
+        fingerprint: observed.fingerprint,
+        encoding_bytes: observed.encoding_bytes,
+        local_events: local_events.into(),
+        faults: Box::default(),
+        class,
+        judgements: observed.judgements.into(),
+        snapshot: Some(observed.snapshot),
+        content: 0,
+        standing: Standing::default(),
+    }))
+}
+
+/// All executions of the handler of a job.
+fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execution>, MachineError> {
+    let from = Some(&job.from);
+    match &job.cause {
+        Cause::Message(message) => {
+            let input = Input::Message { src: message.from, payload: &message.payload };
+            explore(lts, machine, job.node, from, input)
+        }
+        Cause::Local(event) => explore(lts, machine, job.node, from, Input::Local(event)),
+        Cause::Reset => {
+            machine.restore(from)?;
+            let durable = match machine.persist() {
+                Ok(durable) => durable,
+                Err(fault) => {
+                    let effects = Effects::default();
+                    return Ok(vec![Execution { next: Ended::Fault(fault), effects }]);
+                }
+            };
+            let nodes = lts.scenario.nodes;
+            let input = Input::Init { node: job.node, nodes, config: &lts.config, durable: durable.as_deref() };
+            explore(lts, machine, job.node, None, input)
+        }
     }
 }
 
@@ -408,8 +509,12 @@ fn observe(
     if lts.audit.wants(fingerprint) {
         lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
     }
-    if let Some(id) = lts.read().state_ids.get(&fingerprint) {
-        return Ok(Ended::Known(*id));
+    let known = match lts.rules.has_standings() {
+        true => lts.read().content_ids.get(&fingerprint).copied(),
+        false => lts.read().state_ids.get(&fingerprint).map(|id| id.0),
+    };
+    if let Some(id) = known {
+        return Ok(Ended::Known(id));
     }
     let snapshot = machine.capture();
     let local_events = machine.local_events()?;

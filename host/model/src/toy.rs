@@ -42,6 +42,11 @@ pub struct Toy {
     pub initial: Vec<(NodeId, NodeId, u8)>,
     /// The rules.
     pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
+    /// What a node has made durable in a state; nothing where there is no entry.
+    pub durable: BTreeMap<(NodeId, ToyState), u8>,
+    /// How a node begins after a reset with what was durable. Without an entry it is the state with that number; where
+    /// nothing was durable, the node begins as it did at the start.
+    pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
     /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
     /// `always` property, named `forbidden`, of system scope.
     pub forbidden: Vec<Vec<Option<ToyState>>>,
@@ -86,6 +91,48 @@ impl Toy {
     pub fn forbid(mut self, states: &[Option<ToyState>]) -> Self {
         self.forbidden.push(states.to_vec());
         self
+    }
+
+    /// Makes something durable in a state: the number of the state to begin with after a reset.
+    #[must_use]
+    pub fn keep(mut self, node: NodeId, state: ToyState, durable: u8) -> Self {
+        self.durable.insert((node, state), durable);
+        self
+    }
+
+    /// The same system where some states are durable, and a node that was reset begins at random.
+    #[must_use]
+    pub fn with_random_durable(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0xd15c);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        for node in 0..self.nodes {
+            for state in 0..states {
+                if dice.below(3) > 0 {
+                    self.durable.insert((node, state), dice.below(states.into()) as u8);
+                }
+                if dice.below(3) == 0 {
+                    let outcomes = self.random_outcomes(&mut dice, 0..states, 2);
+                    self.restarts.insert((node, state), outcomes);
+                }
+            }
+        }
+        self
+    }
+
+    /// What a reset in a state does.
+    pub fn reset(&self, node: NodeId, state: ToyState) -> Vec<ToyOutcome> {
+        match self.durable.get(&(node, state)) {
+            Some(durable) => self.restart(node, *durable),
+            None => {
+                let initial = self.initial.iter().filter(|(from, ..)| *from == node);
+                vec![ToyOutcome::Go(0, initial.map(|(_, to, content)| (*to, *content)).collect())]
+            }
+        }
+    }
+
+    fn restart(&self, node: NodeId, durable: u8) -> Vec<ToyOutcome> {
+        let known = self.restarts.get(&(node, durable));
+        known.cloned().unwrap_or_else(|| vec![ToyOutcome::Go(durable, Vec::new())])
     }
 
     /// A random system. The same seed gives the same system on every machine.
@@ -191,17 +238,22 @@ impl Machine for ToyMachine {
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
-        let on = match input {
-            Input::Init { node, .. } => {
+        let mut outcomes = match input {
+            Input::Init { node, durable: None, .. } => {
                 (self.node, self.state) = (node, 0);
                 let initial = self.toy.initial.iter().filter(|(from, ..)| *from == node);
                 effects.sent = initial.map(|(_, to, content)| Envelope { to: *to, payload: vec![*content] }).collect();
                 return Ok(());
             }
-            Input::Message { src, payload } => ToyTrigger::Message(src, payload[0]),
-            Input::Local(event) => ToyTrigger::Local(event.payload[0]),
+            Input::Init { node, durable: Some(durable), .. } => {
+                self.node = node;
+                self.toy.restart(node, durable[0])
+            }
+            Input::Message { src, payload } => {
+                self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))
+            }
+            Input::Local(event) => self.toy.outcomes(self.node, self.state, ToyTrigger::Local(event.payload[0])),
         };
-        let mut outcomes = self.toy.outcomes(self.node, self.state, on);
         let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
         let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
         if alternatives > 1 {
@@ -219,6 +271,10 @@ impl Machine for ToyMachine {
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         Ok(vec![self.state])
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.toy.durable.get(&(self.node, self.state)).map(|durable| vec![*durable]))
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {

@@ -70,6 +70,8 @@ pub enum TraceEvent {
         #[serde(default)]
         payload: Hex,
     },
+    /// The node begins anew with what it has made durable.
+    Reset,
 }
 
 impl TraceEvent {

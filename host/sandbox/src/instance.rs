@@ -39,6 +39,7 @@ pub(crate) struct Functions {
     pub view: TypedFunc<(u32,), (Option<Vec<u8>>,)>,
     pub invariant: TypedFunc<(u32, Views), (Result<(), String>,)>,
     pub about: Option<TypedFunc<(), (About,)>>,
+    pub persist: Option<TypedFunc<(), (Option<Vec<u8>>,)>>,
     pub describe_state: Option<TypedFunc<(), (String,)>>,
     pub describe_message: Option<TypedFunc<(Bytes,), (String,)>>,
 }
@@ -291,8 +292,6 @@ pub(crate) fn functions(
 ) -> Result<Functions, StartError> {
     let node = Some(names.node.as_str());
     let specification = Some(names.specification.as_str());
-    // Nothing calls it yet; a wrong type is an error all the same.
-    let _: Option<TypedFunc<(), (Option<Vec<u8>>,)>> = optional(store, instance, names.durable.as_deref(), "persist")?;
     Ok(Functions {
         init: typed(store, instance, node, "init")?,
         handle_message: typed(store, instance, node, "handle-message")?,
@@ -303,6 +302,7 @@ pub(crate) fn functions(
         view: typed(store, instance, specification, "view")?,
         invariant: typed(store, instance, specification, "invariant")?,
         about: optional(store, instance, names.defaults.as_deref(), "about")?,
+        persist: optional(store, instance, names.durable.as_deref(), "persist")?,
         describe_state: optional(store, instance, names.describe.as_deref(), "state")?,
         describe_message: optional(store, instance, names.describe.as_deref(), "message")?,
     })

@@ -240,6 +240,15 @@ impl Machine for GuestMachine {
         Ok(events.into_iter().map(event).collect())
     }
 
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        if self.plugin.interfaces.durable.is_none() {
+            return Ok(None);
+        }
+        let live = self.read("persist");
+        let result = live.call("persist", |f| f.persist.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(durable,)| durable)
+    }
+
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
         let result = self.read("view").call("view", |f| &f.view, (property,));
         self.settle(result).map(|(view,)| view)

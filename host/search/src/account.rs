@@ -117,10 +117,15 @@ impl<'s, 'l> Account<'s, 'l> {
     }
 
     /// What can happen next.
-    pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) {
-        let cut = self.execution.enabled(self.stepper, enabled);
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) -> Result<(), SearchError> {
+        let cut = self.execution.enabled(self.stepper, enabled)?;
         self.cut.depth |= cut.depth;
         self.cut.local_events |= cut.local_events;
+        Ok(())
     }
 
     /// Whether a trigger that is possible has as many outcomes as this step needs.

@@ -15,7 +15,7 @@ use crate::visited::Seen;
 /// Consequence prediction.
 ///
 /// Guarantee: every reported violation is reachable, by a path that is as short as any that the search looks at.
-/// Complete: no. A local event is taken only where its node's local state is fresh, so all chains of one local event
+/// Complete: no. A local event or a fault is taken only where its node's local state is fresh, so all chains of one local event
 /// and the messages that follow from it are explored from the start state, but not all sequences of chains. If nothing
 /// was left out that way, the report says that the space is exhausted.
 /// Explores: global states, breadth-first. Memory: about 45 bytes a distinct global state.
@@ -84,7 +84,7 @@ impl Run<'_> {
             }
             for &(node, trigger) in &enabled {
                 let local = cursor.locals()[node as usize];
-                if trigger.local_event().is_some() && self.explored_locals.contains(&local) {
+                if trigger.message().is_none() && self.explored_locals.contains(&local) {
                     end = end.max(End::Pruned);
                     continue;
                 }

@@ -62,6 +62,28 @@ impl Cursor {
         self.state.enabled(stepper.known(), &self.budgets, enabled)
     }
 
+    /// Takes the faults that would change nothing out of what can happen here.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn leave_out_idle(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<(), MachineError> {
+        let mut index = 0;
+        while let Some((node, trigger)) = enabled.get(index) {
+            let local = self.state.locals[*node as usize];
+            if trigger.fault().is_some() && stepper.is_idle(local, *trigger)? {
+                enabled.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the successors by one trigger to `children`: one for each outcome of the handler.
     ///
     /// # Errors

@@ -87,7 +87,7 @@ impl<'s> Run<'s, '_> {
         self.levels = vec![Level::default()];
         loop {
             // To the end of an execution, along what the wakeup tree asks for and then any way.
-            while let Some((step, wakeup)) = self.next_step() {
+            while let Some((step, wakeup)) = self.next_step()? {
                 let end = self.account.push(step)?;
                 if end.is_some() {
                     return Ok(end);
@@ -120,15 +120,15 @@ impl<'s> Run<'s, '_> {
     }
 
     /// The next step, and what is to be explored after it; none where nothing can happen, or all of it is asleep.
-    fn next_step(&mut self) -> Option<(Step, WakeupTree)> {
+    fn next_step(&mut self) -> Result<Option<(Step, WakeupTree)>, SearchError> {
         let level = self.levels.last_mut().expect("the start state has a level");
         if let Some(first) = level.wakeup.take_first() {
-            return Some(first);
+            return Ok(Some(first));
         }
-        self.account.enabled(&mut self.enabled);
+        self.account.enabled(&mut self.enabled)?;
         let steps = self.enabled.iter().map(|(node, trigger)| Step { node: *node, trigger: *trigger, outcome: 0 });
-        let step = steps.into_iter().find(|step| !level.sleep.contains(step))?;
-        Some((step, WakeupTree::default()))
+        let step = steps.into_iter().find(|step| !level.sleep.contains(step));
+        Ok(step.map(|step| (step, WakeupTree::default())))
     }
 
     /// Asks for executions that reverse the races of the current one, unless they were explored.
@@ -137,7 +137,7 @@ impl<'s> Run<'s, '_> {
         for node in 0..self.account.search.lts.scenario().nodes {
             let Account { execution, stepper, .. } = &mut self.account;
             found.clear();
-            execution.races(stepper, node, |race| found.push((race.event, race.trigger)));
+            execution.races(stepper, node, |race| found.push((race.event, race.trigger)))?;
             if self.races == Races::Executed {
                 let events = execution.chain(node).iter().map(|index| &execution.events()[*index as usize]);
                 let executed: BTreeSet<Trigger> = events.map(|event| event.step.trigger).collect();

@@ -105,7 +105,7 @@ impl<'s> Run<'s, '_> {
 
     /// The next step of the desired order if it is possible, or else the first possible one.
     fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
-        self.account.enabled(&mut self.enabled);
+        self.account.enabled(&mut self.enabled)?;
         let level = self.levels.last_mut().expect("the start state has a level");
         if let Some(step) = desired.pop_front() {
             if self.enabled.contains(&(step.node, step.trigger)) && self.account.has_outcome(step)? {
@@ -127,7 +127,7 @@ impl<'s> Run<'s, '_> {
         races.clear();
         for node in 0..self.account.search.lts.scenario().nodes {
             let Account { execution, stepper, .. } = &mut self.account;
-            execution.races(stepper, node, |race| races.push(race));
+            execution.races(stepper, node, |race| races.push(race))?;
         }
         for race in &races {
             let Account { execution, stepper, .. } = &mut self.account;

@@ -159,7 +159,7 @@ impl Execution {
                 channel.senders[channel.delivered - 1]
             }
             None => {
-                self.local_events[node] += 1;
+                self.local_events[node] += u32::from(step.trigger.local_event().is_some());
                 START
             }
         };
@@ -196,7 +196,7 @@ impl Execution {
         }
         match event.step.trigger.message() {
             Some(message) => self.channels[message.0 as usize].delivered -= 1,
-            None => self.local_events[node] -= 1,
+            None => self.local_events[node] -= u32::from(event.step.trigger.local_event().is_some()),
         }
         self.chains[node].pop();
         self.clocks.truncate(self.clocks.len() - self.locals.len());
@@ -241,12 +241,20 @@ impl Execution {
     }
 
     /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
-    /// local events. Returns what was left out because of a bound.
-    pub fn enabled(&self, stepper: &mut Stepper<'_>, enabled: &mut Vec<(NodeId, Trigger)>) -> Cut {
+    /// local events and the faults. Returns what was left out because of a bound.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<Cut, MachineError> {
         enabled.clear();
         let mut cut = Cut::default();
         for (node, local) in (0..).zip(&self.locals) {
-            let state = stepper.state(*local);
+            let state = Arc::clone(stepper.state(*local));
             // Nothing happens any more at a node that is stuck in a fault.
             if state.snapshot.is_none() {
                 continue;
@@ -267,8 +275,18 @@ impl Execution {
             } else {
                 cut.depth |= !state.local_events.is_empty();
             }
+            for fault in &state.faults {
+                if stepper.is_idle(*local, *fault)? {
+                    continue;
+                }
+                if self.fits(last, START) {
+                    enabled.push((node, *fault));
+                } else {
+                    cut.depth = true;
+                }
+            }
         }
-        cut
+        Ok(cut)
     }
 
     /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does not happen after the event came before. The trigger of the event itself is
@@ -278,7 +296,16 @@ impl Execution {
     /// message can be delivered unless its sending happens after the event. Of these triggers, one that is possible
     /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
     /// come next.
-    pub fn races(&self, stepper: &mut Stepper<'_>, node: NodeId, mut found: impl FnMut(Race)) {
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn races(
+        &self,
+        stepper: &mut Stepper<'_>,
+        node: NodeId,
+        mut found: impl FnMut(Race),
+    ) -> Result<(), MachineError> {
         let inbox = &self.inboxes[node as usize];
         let mut delivered: Vec<usize> =
             inbox.iter().map(|message| self.channels[message.0 as usize].delivered).collect();
@@ -295,7 +322,7 @@ impl Execution {
                     let position = inbox.iter().position(|other| *other == message).expect("it was delivered");
                     delivered[position] -= 1;
                 }
-                None => local_events -= 1,
+                None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
             }
             let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
             let is_stuck = stepper.state(event.next).snapshot.is_none();
@@ -323,7 +350,23 @@ impl Execution {
                     }
                 }
             }
+            if self.fits(last, START) {
+                let before = Arc::clone(stepper.state(event.before));
+                let after = Arc::clone(stepper.state(event.next));
+                for fault in &before.faults {
+                    if stepper.is_idle(event.before, *fault)? {
+                        continue;
+                    }
+                    let is_possible_after = self.fits(own, START)
+                        && after.faults.contains(fault)
+                        && !stepper.is_idle(event.next, *fault)?;
+                    if is_looked_at(*fault) || !is_possible_after {
+                        found(Race { event: own as usize, trigger: *fault, sender: None });
+                    }
+                }
+            }
             next = Some(event.step.trigger);
         }
+        Ok(())
     }
 }

@@ -314,7 +314,8 @@ fn commutes(
         return Ok(true);
     }
     let local = |state: LocalStateId, stepper: &Stepper<'_>| -> BTreeSet<Trigger> {
-        stepper.state(state).local_events.iter().map(|event| Trigger::local(*event)).collect()
+        let state = stepper.state(state);
+        state.local_events.iter().map(|event| Trigger::local(*event)).chain(state.faults.iter().copied()).collect()
     };
     let local_events = local(at, stepper);
     if local_events != local(after, stepper) {

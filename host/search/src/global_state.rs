@@ -77,7 +77,7 @@ impl GlobalState {
     }
 
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, then the
-    /// local events node by node. Returns whether the bound on local events left something out.
+    /// local events and faults node by node. Returns whether the bound on local events left something out.
     pub fn enabled(&self, known: &Known, budgets: &Budgets, enabled: &mut Vec<(NodeId, Trigger)>) -> bool {
         enabled.clear();
         let mut last = None;
@@ -93,15 +93,17 @@ impl GlobalState {
         }
         let mut is_cut = false;
         for (node, local) in (0..).zip(&self.locals) {
-            if !known.brief(*local).has_local_events {
+            if !known.brief(*local).has_own_events {
                 continue;
             }
-            let events = &known.state(*local).local_events;
+            let state = known.state(*local);
+            let events = &state.local_events;
             if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
-                is_cut = true;
+                is_cut |= !events.is_empty();
             } else {
                 enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
             }
+            enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
         }
         is_cut
     }
@@ -132,7 +134,7 @@ impl GlobalState {
         let edge = &known.edges(row)[step.outcome as usize];
         match step.trigger.message() {
             Some(message) => remove(&mut self.in_flight, message),
-            None => self.local_events[step.node as usize] += 1,
+            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
         }
         for message in known.sent(edge) {
             insert(&mut self.in_flight, *message);
@@ -156,7 +158,7 @@ impl GlobalState {
         }
         match step.trigger.message() {
             Some(message) => insert(&mut self.in_flight, message),
-            None => self.local_events[step.node as usize] -= 1,
+            None => self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some()),
         }
         self.locals[step.node as usize] = before;
         self.fingerprint = fingerprint;
@@ -187,7 +189,7 @@ impl GlobalState {
         let sent = known.sent(&known.edges(child.row)[outcome as usize]).len();
         let in_flight = self.in_flight.len() + sent - usize::from(trigger.message().is_some());
         let local = |other: usize| if other == node as usize { child.next } else { self.locals[other] };
-        in_flight > 0 || (0..self.locals.len()).any(|other| known.brief(local(other)).has_local_events)
+        in_flight > 0 || (0..self.locals.len()).any(|other| known.brief(local(other)).has_own_events)
     }
 }
 

@@ -97,6 +97,7 @@ pub struct Reached {
     /// Fewest local events on a path to here.
     local_events: u32,
     local_events_done: bool,
+    faults_done: bool,
 }
 
 /// A message that some local state of its sender sends.
@@ -224,6 +225,9 @@ impl<'l> LocalSpace<'l> {
                 let events = local_state.local_events.iter();
                 pairs.extend(events.map(|event| (reached.state, Trigger::local(*event))));
             }
+            if !reached.faults_done {
+                pairs.extend(local_state.faults.iter().map(|fault| (reached.state, *fault)));
+            }
         }
         stepper.prepare(&pairs)
     }
@@ -243,6 +247,11 @@ impl<'l> LocalSpace<'l> {
                 self.states[at].executed.insert(slot);
                 let message = self.known[self.inboxes[node as usize][slot]].message;
                 self.execute(stepper, index, Trigger::deliver(message), Some(slot))?;
+            }
+        }
+        if !std::mem::replace(&mut self.states[at].faults_done, true) {
+            for fault in &local_state.faults {
+                self.execute(stepper, index, *fault, None)?;
             }
         }
         if local_state.local_events.is_empty() || self.states[at].local_events_done {
@@ -282,7 +291,7 @@ impl<'l> LocalSpace<'l> {
             }
             let next = Index(self.states.len() as u32);
             let to = *self.index_of.entry(executed.next).or_insert(next);
-            let local_events = local_events + u32::from(slot.is_none());
+            let local_events = local_events + u32::from(trigger.local_event().is_some());
             if to == next {
                 self.states.push(Reached::new(executed.next, node, depth + 1, local_events));
                 let paths = self.states[from.0 as usize].consumed.clone();
@@ -397,7 +406,7 @@ impl<'l> LocalSpace<'l> {
         let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
             (Some(message), _) => is_single[self.known_of[&message]],
             (_, Some(event)) => !repeatable.contains(&(event.0 as usize)),
-            _ => unreachable!("a trigger is a message or a local event"),
+            _ => self.lts.scenario().faults.resets <= 1,
         };
         max <= 1 && triggers.iter().all(happens_once)
     }
@@ -429,6 +438,7 @@ impl Reached {
             taken: Bits::default(),
             local_events,
             local_events_done: false,
+            faults_done: false,
         }
     }
 }

@@ -59,7 +59,7 @@ pub struct Event {
     pub classes_below: u64,
     /// The trigger and the outcome; meaningless for a root.
     pub(crate) step: Step,
-    /// The instance consumed; `NONE` for a local event.
+    /// The instance consumed; `NONE` for a local event or a fault.
     consumed: u32,
     first_child: u32,
     next_sibling: u32,
@@ -78,7 +78,7 @@ struct Instance {
     older: u32,
 }
 
-/// A possible event: `prev` is followed by a local event or by the consumption of an instance.
+/// A possible event: `prev` is followed by a local event, a fault or the consumption of an instance.
 #[derive(Clone, Copy)]
 struct Extension {
     prev: EventId,
@@ -552,7 +552,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let prev = self.event(extension.prev).clone();
         let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
         let executed = self.stepper.outcomes(row)[outcome as usize].clone();
-        let is_local = extension.consumed == NONE;
+        let is_local = extension.trigger.local_event().is_some();
         let delta = executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger));
         let class = self.stepper.state(executed.next).class;
         let size = self.chains.config_size(past) + 1;
@@ -640,6 +640,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             if older == NONE || !self.candidates[id.0 as usize].contains(&InstanceId(older)) {
                 self.schedule_instance(id, instance);
             }
+        }
+        for fault in &local_state.faults {
+            self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: NONE });
         }
         if self.limits.local_events.is_some_and(|max| local_events >= max) {
             self.local_events_cut |= !local_state.local_events.is_empty();

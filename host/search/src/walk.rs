@@ -114,7 +114,7 @@ impl<'s> Run<'s> {
         while !walks.is_empty() {
             pairs.clear();
             for walk in &mut walks {
-                walk.drawn = self.draw(stepper, walk);
+                walk.drawn = self.draw(stepper, walk)?;
                 pairs.extend(walk.drawn.map(|(node, trigger)| (walk.cursor.locals()[node as usize], trigger)));
             }
             stepper.prepare(&pairs)?;
@@ -143,12 +143,17 @@ impl<'s> Run<'s> {
     }
 
     /// Draws the next event of a walk; none if the walk is over.
-    fn draw(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk<'_>) -> Option<(NodeId, Trigger)> {
+    fn draw(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        walk: &mut Walk<'_>,
+    ) -> Result<Option<(NodeId, Trigger)>, SearchError> {
         if walk.cursor.depth() >= self.length {
-            return None;
+            return Ok(None);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
         let is_cut = walk.cursor.enabled(stepper, &mut enabled);
+        walk.cursor.leave_out_idle(stepper, &mut enabled)?;
         // Ids depend on what other walks came across before, contents do not.
         let deliveries = enabled.partition_point(|(_, trigger)| trigger.message().is_some());
         enabled[..deliveries].sort_unstable_by_key(|(_, trigger)| {
@@ -170,11 +175,14 @@ impl<'s> Run<'s> {
             enabled[index.expect("what is drawn is below the sum of the weights")]
         });
         self.enabled = enabled;
-        drawn
+        Ok(drawn)
     }
 
     fn weight(&mut self, stepper: &Stepper<'_>, trigger: Trigger) -> u64 {
-        let Some(event) = trigger.local_event() else { return self.weights.deliver.into() };
+        if trigger.message().is_some() {
+            return self.weights.deliver.into();
+        }
+        let Some(event) = trigger.local_event() else { return self.weights.fault.into() };
         let index = event.0 as usize;
         if self.kinds.len() <= index {
             self.kinds.resize(index + 1, None);

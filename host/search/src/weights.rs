@@ -16,12 +16,14 @@ pub struct Weights {
     pub application: u32,
     /// Steps that the protocol takes by itself.
     pub internal: u32,
+    /// What goes wrong, as far as the scenario allows it.
+    pub fault: u32,
 }
 
 impl Default for Weights {
     /// All events are equally likely.
     fn default() -> Self {
-        Self { deliver: 1, timer: 1, application: 1, internal: 1 }
+        Self { deliver: 1, timer: 1, application: 1, internal: 1, fault: 1 }
     }
 }
 
@@ -49,11 +51,13 @@ impl FromStr for Weights {
                 "timer" => &mut weights.timer,
                 "application" => &mut weights.application,
                 "internal" => &mut weights.internal,
+                "fault" => &mut weights.fault,
                 _ => return Err(WeightsError::Kind(kind.to_owned())),
             };
             *entry = weight.parse().map_err(|_| WeightsError::Malformed(part.to_owned()))?;
         }
-        if [weights.deliver, weights.timer, weights.application, weights.internal] == [0; 4] {
+        let Self { deliver, timer, application, internal, fault } = weights;
+        if [deliver, timer, application, internal, fault] == [0; 5] {
             return Err(WeightsError::AllZero);
         }
         Ok(weights)
@@ -62,8 +66,8 @@ impl FromStr for Weights {
 
 impl std::fmt::Display for Weights {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { deliver, timer, application, internal } = self;
-        write!(f, "deliver={deliver},timer={timer},application={application},internal={internal}")
+        let Self { deliver, timer, application, internal, fault } = self;
+        write!(f, "deliver={deliver},timer={timer},application={application},internal={internal},fault={fault}")
     }
 }
 
@@ -74,7 +78,7 @@ pub enum WeightsError {
     #[error("expected KIND=N,..., such as deliver=4,timer=1, and not `{0}`")]
     Malformed(String),
     /// There is no such kind of event.
-    #[error("there is no kind of event `{0}`; there are deliver, timer, application, internal")]
+    #[error("there is no kind of event `{0}`; there are deliver, timer, application, internal, fault")]
     Kind(String),
     /// Nothing could happen.
     #[error("all weights are 0, so nothing could happen; leave one out")]
@@ -98,6 +102,6 @@ mod tests {
         assert_eq!(error("deliver"), WeightsError::Malformed("deliver".to_owned()));
         assert_eq!(error("deliver=-1"), WeightsError::Malformed("deliver=-1".to_owned()));
         assert_eq!(error("reset=1"), WeightsError::Kind("reset".to_owned()));
-        assert_eq!(error("deliver=0,timer=0,application=0,internal=0"), WeightsError::AllZero);
+        assert_eq!(error("deliver=0,timer=0,application=0,internal=0,fault=0"), WeightsError::AllZero);
     }
 }

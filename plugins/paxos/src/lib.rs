@@ -32,9 +32,35 @@ pub struct Proposal {
 /// The configuration of a run.
 #[derive(Clone, Debug)]
 pub struct Paxos {
+    /// How many nodes propose: the first ones.
     proposers: u32,
     boot: Boot,
     bug: Bug,
+}
+
+/// How many nodes propose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proposers {
+    /// As many as it takes to see what is wrong.
+    Auto,
+    Count(u32),
+}
+
+impl std::fmt::Display for Proposers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Count(count) => count.fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for Proposers {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Count) }
+    }
 }
 
 /// How a node comes to life.
@@ -123,8 +149,12 @@ impl Protocol for Paxos {
     type Durable = Disk;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let proposers =
-            parameters.get("proposers", 1, "how many nodes propose once each, with their own ballot and value")?;
+        let proposers = parameters.get(
+            "proposers",
+            Proposers::Auto,
+            "how many nodes propose once each, with their own ballot and value; auto: 1, or 2 with a bug, since two \
+             values are needed to see one",
+        )?;
         let boot = parameters.choice(
             "init",
             &[("boot", Boot::AtStart), ("event", Boot::ByEvent)],
@@ -135,6 +165,11 @@ impl Protocol for Paxos {
             &[("none", Bug::None), ("last-response", Bug::LastResponse), ("forget-accepted", Bug::ForgetAccepted)],
             "what is wrong on purpose",
         )?;
+        let proposers = match (proposers, bug) {
+            (Proposers::Count(count), _) => count,
+            (Proposers::Auto, Bug::None) => 1,
+            (Proposers::Auto, _) => parameters.nodes().min(2),
+        };
         if proposers > parameters.nodes() {
             let reason = format_args!("there are only {} nodes", parameters.nodes());
             return Err(parameters.reject("proposers", reason));

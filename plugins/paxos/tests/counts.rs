@@ -22,6 +22,16 @@ fn one_proposal_among_three_running_nodes() {
     assert_eq!(found.broken, None);
 }
 
+/// With two nodes, both of which must accept, and a reset of each: what is lost is who has responded and voted. A state here
+/// has the resets that are left; the scenario `resets.toml` compares the counts with those of the host.
+#[test]
+fn one_proposal_among_two_nodes_that_can_be_reset() {
+    let cluster = Cluster::<Paxos>::new(2, &[]).expect("the parameters are known").with_resets(1);
+    let found = cluster.explore(100_000);
+    assert_eq!(found.broken, None);
+    assert_eq!((found.global_states, found.transitions, found.system_states), (118, 239, 81));
+}
+
 #[test]
 fn one_proposal_among_three_nodes_that_come_to_life_by_an_event() {
     let found = explore(&[("init", "event")]);

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::report::Run;
 use crate::scenario_choice::effective_parameters;
+use crate::text::count;
 
 /// What a verdict holds under.
 #[derive(Debug, Serialize)]
@@ -18,6 +19,8 @@ pub struct Assumed {
     pub parameters: BTreeMap<String, String>,
     /// How messages travel.
     pub network: Network,
+    /// How often what goes wrong may go wrong.
+    pub faults: FaultBudgets,
     /// What makes two local states the same.
     pub identity: &'static str,
     /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
@@ -29,6 +32,27 @@ pub struct Assumed {
     pub reduced: bool,
     /// What was asked for; null is without bound.
     pub bounds: Bounds,
+}
+
+/// Budgets of faults.
+#[derive(Debug, Serialize)]
+pub struct FaultBudgets {
+    /// Resets of each node.
+    pub resets: u32,
+}
+
+impl FaultBudgets {
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut parts = Vec::new();
+        if self.resets > 0 {
+            parts.push(format!("{} a node", count(self.resets.into(), "reset")));
+        }
+        match parts.is_empty() {
+            true => "none but lost messages".to_owned(),
+            false => format!("at most {}; lost messages", parts.join(", ")),
+        }
+    }
 }
 
 /// A trace after which a search began.
@@ -71,6 +95,7 @@ impl Assumed {
             nodes: scenario.nodes,
             parameters: effective_parameters(run.loaded, scenario),
             network: scenario.network,
+            faults: FaultBudgets { resets: scenario.faults.resets },
             identity: "serialized",
             collision_odds: run.report.fingerprints.map(visited::collision_odds),
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),

@@ -77,7 +77,7 @@ impl RunReport {
             ("nodes", grouped(assumed.nodes.into())),
             ("parameters", parameters),
             ("network", format!("{}: any message in flight can come next, or never", assumed.network)),
-            ("faults", "none but lost messages".to_owned()),
+            ("faults", assumed.faults.text()),
             ("start", start),
             ("bounds", self.bounds()),
         ];

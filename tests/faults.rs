@@ -1,0 +1,165 @@
+//! Faults by every strategy: the same as the reference on random systems, and counts derived by hand.
+
+use host_model::scenario::Faults;
+use host_model::toy::{Toy, ToyTrigger};
+use host_search::kernel::{End, Limits};
+use host_search::table::STRATEGIES;
+use host_search::{bdfs, consequence, dpor, dpor_ds, reduce, walk};
+use host_tests::reference::{self, System};
+use host_tests::toys::{self, Run};
+
+/// Systems with more global states than this are left out: the reference is slow.
+const STATES_MAX: usize = 3_000;
+/// And those with more configurations than this, where executions are counted.
+const CONFIGURATIONS_MAX: usize = 1_500;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
+}
+
+fn unconstrained(system: &System) -> System {
+    System { toy: Toy { forbidden: Vec::new(), ..system.toy.clone() }, ..system.clone() }
+}
+
+/// What a random system of a family is; none if this number has none.
+type Family = fn(u64) -> System;
+
+fn with_resets(seed: u64) -> System {
+    let nodes = 2 + seed as u32 % 2;
+    let toy = Toy::random(seed, nodes).with_random_durable(seed);
+    System { toy, faults: Faults { resets: 1 + (seed / 2) as u32 % 2 } }
+}
+
+/// Calls `check` with systems of a family that are tractable and not trivial.
+fn for_systems(family: Family, limits: Limits, mut check: impl FnMut(u64, &System, &reference::Reached)) {
+    let mut tried = 0;
+    for seed in 0.. {
+        let system = family(seed);
+        if let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX)
+            && reached.global_states > 60
+        {
+            check(seed, &system, &reached);
+            tried += 1;
+        }
+        if tried == systems() {
+            return;
+        }
+    }
+}
+
+/// Every complete strategy that is no search of executions reaches exactly what the reference reaches; `bdfs` counts as it
+/// does; a violation is found where there is one, and replays.
+fn check_states(family: Family, reductions: &[Run]) {
+    for limits in [Limits::default(), Limits { local_events: Some(1), ..Limits::default() }] {
+        let mut violated = 0;
+        for_systems(family, limits, |seed, system, reached| {
+            let free = unconstrained(system);
+            let complete = STRATEGIES.iter().filter(|row| row.is_complete && !row.name.starts_with("dpor"));
+            let complete =
+                complete.map(|row| (row.name, row.run)).chain(reductions.iter().map(|run| ("reduced", *run)));
+            for (name, strategy) in complete {
+                let ran = toys::run(&free, limits, strategy, true);
+                assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {name}");
+                let ran = toys::run(system, limits, strategy, false);
+                assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, {name}");
+                assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}, {name}");
+                let found = ran.report.violations.first().filter(|found| found.shortest);
+                let length = found.map(|found| found.path.len() as u32);
+                assert!(length.is_none() || length == reached.violation_depth, "seed {seed}, {name}");
+            }
+            let counts = toys::run(&free, limits, bdfs::run, false).report.counts;
+            assert_eq!(counts.global_states, Some(reached.global_states), "seed {seed}");
+            assert_eq!(counts.transitions, Some(reached.transitions), "seed {seed}");
+            let ran = toys::run(&free, limits, consequence::run, true);
+            assert!(ran.system_states.is_subset(&reached.system_states), "seed {seed}");
+            let walks = Limits { walks: Some(50), seed: Some(seed), ..limits };
+            let found = toys::run(system, walks, walk::run, false).confirmed;
+            assert!(
+                found.is_none_or(|findings| !findings.is_empty() && reached.violation_depth.is_some()),
+                "seed {seed}"
+            );
+            violated += u64::from(reached.violation_depth.is_some());
+        });
+        assert!(violated * 10 > systems(), "only {violated} systems have a reachable violation: the test says little");
+    }
+}
+
+/// Optimal DPOR explores each happens-before once, DPOR-DS at least once, and both reach what the reference reaches.
+fn check_executions(family: Family) {
+    let (mut tried, mut most) = (0, 0);
+    for seed in 0.. {
+        let system = family(seed);
+        let Some(expected) = reference::configurations(&system, None, CONFIGURATIONS_MAX) else { continue };
+        if expected.all <= 40 {
+            continue;
+        }
+        let reached = reference::search(&system, None, None, usize::MAX).expect("there is no bound");
+        let free = unconstrained(&system);
+        let ran = toys::run(&free, Limits::default(), dpor::run, true);
+        assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
+        assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
+        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
+        let budget = Limits { states: Some(5_000), ..Limits::default() };
+        let ran = toys::run(&free, budget, dpor_ds::run, true);
+        if ran.report.end != End::StateBound {
+            assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        }
+        for strategy in [dpor::run as Run, dpor_ds::run] {
+            let ran = toys::run(&system, budget, strategy, false);
+            if ran.report.end != End::StateBound {
+                assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
+            }
+            assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}");
+        }
+        most = most.max(expected.maximal);
+        tried += 1;
+        if tried == systems() / 2 {
+            break;
+        }
+    }
+    assert!(most > 50, "at most {most} executions: the test says little");
+}
+
+#[test]
+fn resets_are_explored_exactly() {
+    check_states(with_resets, &[reduce::explore]);
+}
+
+#[test]
+fn executions_with_resets_are_explored_once() {
+    check_executions(with_resets);
+}
+
+/// A node that counts up to two by local events and keeps what it has at one only: it is in state 0, 1 or 2, and was reset
+/// or not. From 0 a reset changes nothing and does not happen; from 1 it changes nothing either; from 2, with nothing
+/// kept, it leads to 0, and two more events lead to 2. So there are three states before the reset and three after it,
+/// and 2 + 1 + 2 edges.
+#[test]
+fn a_reset_that_changes_nothing_does_not_happen() {
+    let toy =
+        Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]).keep(0, 1, 1);
+    let system = System { toy, faults: Faults { resets: 1 } };
+    let ran = toys::run(&system, Limits::default(), bdfs::run, true);
+    assert_eq!((ran.report.counts.global_states, ran.report.counts.transitions), (Some(3 + 3), Some(2 + 1 + 2)));
+    // The three contents are visited in both standings, but each of their handlers runs once: `init`, two local events,
+    // a reset of each.
+    assert_eq!(ran.report.counts.handler_calls, Some(1 + 2 + 3));
+    let ran = toys::run(&system, Limits::default(), dpor::run, true);
+    assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(1), Some(5)));
+}
+
+/// Messages in flight to a node stay when it is reset, and those that it sends first are sent again: from the start `a` is
+/// in flight from node 0 to node 1. A reset of node 0 sends a second copy. States are the copies delivered (node 1 counts
+/// them) and in flight, before and after the reset: (0,1), (1,0) and (0,2), (1,1), (2,0).
+#[test]
+fn a_reset_sends_the_first_messages_again() {
+    let from_0 = ToyTrigger::Message(0, 7);
+    let toy = Toy::new(2).in_flight(0, 1, 7).rule(1, 0, from_0, 1, &[]).rule(1, 1, from_0, 2, &[]);
+    let toy = toy.keep(1, 0, 0).keep(1, 1, 1).keep(1, 2, 2);
+    let system = System { toy, faults: Faults { resets: 1 } };
+    let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+    // Node 1 loses nothing by a reset, so only node 0 is ever reset.
+    assert_eq!((counts.global_states, counts.transitions), (Some(2 + 3), Some(1 + 2 + 2)));
+}

@@ -1,0 +1,64 @@
+//! Runs a strategy on a toy, and says by content what it has reached.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_model::lts::{LocalStateId, Lts};
+use host_model::replay::Replay;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::trace::Finding;
+use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
+
+use crate::reference::{Local, System};
+
+/// A strategy.
+pub type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
+
+/// What a strategy found, by content.
+pub struct Ran {
+    /// What it reports.
+    pub report: Report,
+    /// The system states, if they were asked for.
+    pub system_states: BTreeSet<Vec<Local>>,
+    /// What is wrong at the end of the first violation's path, which was executed again without a memo.
+    pub confirmed: Option<Vec<Finding>>,
+}
+
+/// Runs a strategy on a system.
+///
+/// # Panics
+///
+/// The strategy has an error, or a path that it reports does not replay.
+pub fn run(system: &System, limits: Limits, strategy: Run, collect_system_states: bool) -> Ran {
+    let factory = Arc::new(system.toy.clone());
+    let scenario = Scenario { faults: system.faults, ..Scenario::new(system.toy.nodes) };
+    let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let starts = start::initial(&mut stepper).expect("a toy starts");
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
+    let report = strategy(&search).expect("a toy has no host faults");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let confirmed = report.violations.first().map(|found| replay(&mut stepper, &factory, found));
+    let states = report.system_states.iter().flatten();
+    let system_states = states.map(|locals| locals.iter().map(|id| local(&lts, *id)).collect()).collect();
+    Ran { report, system_states, confirmed }
+}
+
+/// A local state as the reference knows it.
+fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
+    let state = lts.state(id);
+    let words = state.snapshot.as_ref().expect("these toys do not trap").words();
+    Local { state: words[1] as u8, resets: state.standing.resets }
+}
+
+/// Executes a path from the start.
+fn replay(stepper: &mut Stepper<'_>, factory: &Arc<host_model::toy::Toy>, found: &Found) -> Vec<Finding> {
+    let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
+    let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &[]).expect("a toy starts");
+    for step in &steps {
+        replay.step(step).expect("a path that is reported replays");
+    }
+    replay.findings().expect("a toy's property can be evaluated")
+}
