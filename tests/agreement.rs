@@ -17,15 +17,15 @@ use host_tests::reference::{self, Local, Reached, System};
 use host_tests::toys::{self, Run};
 
 /// Systems with more global states than this are left out: the reference is slow.
-const STATES_MAX: usize = 3_000;
+pub const STATES_MAX: usize = 3_000;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
-fn systems() -> u64 {
+pub fn systems() -> u64 {
     std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
 /// Runs a strategy on a toy and says what it reached, with the system states by content.
-fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
+pub fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
     let ran = toys::run(&System::new(toy.clone()), limits, strategy, true);
     (ran.report, ran.system_states)
 }
@@ -36,7 +36,7 @@ fn count(toy: &Toy, limits: Limits, strategy: Run) -> Option<u64> {
 }
 
 /// The toy without its property, so that searches do not end early.
-fn unconstrained(toy: &Toy) -> Toy {
+pub fn unconstrained(toy: &Toy) -> Toy {
     Toy { forbidden: Vec::new(), ..toy.clone() }
 }
 

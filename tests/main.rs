@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
+//! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
@@ -20,5 +21,6 @@ mod languages;
 mod plugins;
 mod stateless;
 mod structure;
+mod symmetry;
 mod walks;
 mod workers;

@@ -13,7 +13,7 @@ use host_model::start::{self, Start};
 use host_model::stepper::Stepper;
 use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
-use host_search::kernel::{End, Found, Limits, Report, Search, Unmonitored};
+use host_search::kernel::{End, Found, Limits, Report, Search, SymmetryUse, Unmonitored};
 use host_search::table::{self, STRATEGIES};
 
 /// A file of the repository.
@@ -113,6 +113,43 @@ fn the_tree_primer_has_one_unreachable_system_state() {
     assert_eq!(report.counts.preliminary_violations, Some(1));
     assert_eq!(accepted, reached);
     assert_eq!(report.end, End::SpaceExhausted);
+}
+
+/// Where a plugin declares interchangeable nodes, the search up to renamings reaches all system states; those that the
+/// declaration does not fit are searched one by one.
+#[test]
+fn interchangeable_nodes_change_no_result() {
+    let used = |renamings| Some(SymmetryUse::Renamings(renamings));
+    let cases = [
+        // All nodes but the proposers, and but the coordinator: 2! and 3!.
+        ("paxos", scenario(3, &[]), used(2)),
+        ("paxos", scenario(3, &[("init", "event")]), used(2)),
+        ("paxos", scenario(3, &[("proposers", "2")]), None),
+        ("two-phase-commit", scenario(4, &[]), used(6)),
+        ("two-phase-commit", scenario(4, &[("bug", "majority")]), used(6)),
+        // All nodes: 4!, and of ten nodes five, with 5! = 120 renamings.
+        ("fanout", scenario(4, &[]), used(24)),
+        ("fanout", scenario(10, &[]), used(120)),
+        ("query", scenario(2, &[]), None),
+    ];
+    for (name, scenario, expected) in cases {
+        let is_large = scenario.parameters.contains_key("proposers");
+        let reduced = |no_symmetry| {
+            let limits = Limits { reduce: true, no_symmetry, ..Limits::default() };
+            run_from(name, &scenario, "bdfs", None, (limits, !is_large))
+        };
+        let ((report, states), (each, all)) = (reduced(false), reduced(true));
+        assert_eq!(report.symmetry, expected, "{name} {scenario:?}");
+        assert_eq!((report.end, report.witnessed), (each.end, each.witnessed), "{name} {scenario:?}");
+        assert_eq!(report.violations.is_empty(), each.violations.is_empty(), "{name} {scenario:?}");
+        if report.end == End::SpaceExhausted {
+            assert_eq!(states, all, "{name} {scenario:?}");
+        }
+        let (kept, of) = (report.counts.global_states, each.counts.global_states);
+        // Fanout has one state left without symmetry: each of its messages can be put off.
+        let is_smaller = expected.is_some() && name != "fanout" && report.end == End::SpaceExhausted;
+        assert!(if is_smaller { kept < of } else { kept <= of }, "{name} {scenario:?}: {kept:?} of {of:?}");
+    }
 }
 
 /// Every strategy reaches, or accepts, exactly the same system states on every plugin.

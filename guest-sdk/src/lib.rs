@@ -62,6 +62,7 @@ mod context;
 mod parameters;
 mod property;
 mod protocol;
+mod renaming;
 mod seat;
 
 #[cfg(target_arch = "wasm32")]
@@ -77,6 +78,7 @@ pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;
+pub use renaming::Renaming;
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;

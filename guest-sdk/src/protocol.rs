@@ -1,6 +1,8 @@
 //! What an author implements.
 
-use crate::{About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Properties};
+use crate::{
+    About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Properties, Renaming,
+};
 
 /// A distributed protocol.
 ///
@@ -67,6 +69,29 @@ pub trait Protocol: Sized + 'static {
     fn persist(&self, state: &Self::State) -> Option<Self::Durable> {
         let _ = state;
         None
+    }
+
+    /// The groups of nodes that only their number tells apart, in a cluster of so many; none by default. A search need not
+    /// tell apart states that differ only in which node of a group did what.
+    ///
+    /// The checker compares every step with those of the renamed nodes, and does without where they differ. What a node
+    /// answers to [`Context::choose`] is not renamed.
+    fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
+        let _ = nodes;
+        Vec::new()
+    }
+
+    /// A message with each node in it renamed; the message itself by default, for messages that name no nodes.
+    /// Sender and destination are none of its business.
+    fn rename_message(message: Self::Message, renaming: &Renaming) -> Self::Message {
+        let _ = renaming;
+        message
+    }
+
+    /// A local event with each node in it renamed; the event itself by default.
+    fn rename_local(event: Self::Local, renaming: &Renaming) -> Self::Local {
+        let _ = renaming;
+        event
     }
 
     /// What must hold; this is where each property is declared, in the same order every time.

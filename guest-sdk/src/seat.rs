@@ -48,6 +48,11 @@ impl<P: Protocol> Seat<P> {
         events.into_listed()
     }
 
+    #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests ask the protocol itself"))]
+    pub(crate) fn interchangeable(&self) -> Vec<Vec<NodeId>> {
+        self.protocol.interchangeable(self.nodes)
+    }
+
     pub(crate) fn handle_local(
         &self,
         environment: &mut dyn Environment,

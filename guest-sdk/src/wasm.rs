@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::canonical::json_string;
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
-use crate::{Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, property};
+use crate::{
+    Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, property,
+};
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
 #[rustfmt::skip]
@@ -16,7 +18,7 @@ pub mod bindings;
 
 pub use bindings::__export_plugin as export_plugin;
 
-use bindings::exports::host::protocol::{defaults, describe, durable, node, specification};
+use bindings::exports::host::protocol::{defaults, describe, durable, node, specification, symmetry};
 use bindings::host::protocol::{environment, types};
 
 /// A node after `init`.
@@ -169,6 +171,26 @@ impl<P: Plugin> durable::Guest for P {
         with_node::<P, _>(|node| {
             node.seat.protocol.persist(&node.state).map(|durable| durable.encode(P::Protocol::ENCODING))
         })
+    }
+}
+
+impl<P: Plugin> symmetry::Guest for P {
+    fn interchangeable() -> Vec<Vec<NodeId>> {
+        with_node::<P, _>(|node| node.seat.interchangeable())
+    }
+
+    fn rename_message(message: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
+        explain_panics();
+        let message = Canonical::decode(&message, P::Protocol::ENCODING)
+            .unwrap_or_else(|| panic!("{message:?} is no message of this protocol"));
+        P::Protocol::rename_message(message, &Renaming::new(renaming)).encode(P::Protocol::ENCODING)
+    }
+
+    fn rename_local(payload: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
+        explain_panics();
+        let event = Canonical::decode(&payload, P::Protocol::ENCODING)
+            .unwrap_or_else(|| panic!("{payload:?} is no event of this protocol"));
+        P::Protocol::rename_local(event, &Renaming::new(renaming)).encode(P::Protocol::ENCODING)
     }
 }
 

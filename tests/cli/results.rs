@@ -79,6 +79,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "scenario",
         "assumed",
         "counts",
+        "symmetry",
         "depth",
         "seconds",
         "memory_peak_bytes",
@@ -193,7 +194,7 @@ fn inspect_shows_what_a_plugin_is_made_of() {
     }
     let json = place.host(&["inspect", bundled("paxos"), "--json"]).exits(0).json();
     assert_eq!(json["about"]["nodes"], 3);
-    assert_eq!(json["optional"], json!(["defaults", "describe", "durable"]));
+    assert_eq!(json["optional"], json!(["defaults", "describe", "durable", "symmetry"]));
     assert_eq!(json["modules"][0]["memories"][0]["pages_min"], 2, "128 KiB: the stack of a guest is small");
 }
 
@@ -305,5 +306,15 @@ fn reductions_keep_the_verdict() {
     let bug = [&two[..], &["--set", "bug=last-response", "--reduce"]].concat();
     assert_eq!(place.run_json("paxos", &bug)["exit_code"], 12);
     place.host(&["run", bundled("paxos"), "--algo", "bdfs", "--reduce", "--depth", "9"]).exits(2);
+    assert_eq!(reduced["symmetry"], Value::Null, "of three nodes two propose, each with its own value");
+    // With one proposer, the other two nodes can be renamed in 2! ways.
+    let one = ["run", bundled("paxos"), "--algo", "bdfs", "--reduce"];
+    let symmetric = place.host(&one).exits(0);
+    assert!(symmetric.out.contains("apart up to 2 renamings of nodes"), "{symmetric:?}");
+    let symmetric = place.host(&[&one[..], &["--json"]].concat()).exits(0).json();
+    let each = place.host(&[&one[..], &["--no-symmetry", "--json"]].concat()).exits(0).json();
+    assert_eq!((&symmetric["symmetry"]["renamings"], &each["symmetry"]), (&json!(2), &Value::Null));
+    let states = |run: &Value| run["counts"]["global_states"].as_u64();
+    assert!(states(&symmetric) < states(&each), "{symmetric} {each}");
     place.host(&["run", bundled("paxos"), "--algo", "unfold", "--reduce"]).exits(151).says(&["`--reduce`", "bdfs"]);
 }

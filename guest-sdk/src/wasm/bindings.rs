@@ -825,6 +825,253 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
+            /// Optional: nodes that play the same part, so that a search need not tell apart states that differ only in which of them
+            /// did what. Not believed: the host checks every step that it takes against the steps of the renamed nodes, and every
+            /// verdict of a property. Where they differ it says so and searches without.
+            ///
+            /// A renaming is a list with one element a node, a permutation of all nodes: node `i` is renamed to element `i`. It moves
+            /// interchangeable nodes only, and each within its group.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod symmetry {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type NodeId = super::super::super::super::host::protocol::types::NodeId;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_interchangeable_cabi<T_: Guest>() -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result0 = { T_::interchangeable() };
+                        let ptr1 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec3 = result0;
+                        let len3 = vec3.len();
+                        let layout3 = _rt::alloc::Layout::from_size_align(
+                                vec3.len() * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            )
+                            .unwrap();
+                        let (result3, _cleanup3) = wit_bindgen::rt::Cleanup::new(
+                            layout3,
+                        );
+                        if let Some(cleanup) = _cleanup3 {
+                            cleanup.forget();
+                        }
+                        for (i, e) in vec3.into_iter().enumerate() {
+                            let base = result3
+                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                            {
+                                let vec2 = <_ as Into<_rt::Vec<_>>>::into(e)
+                                    .into_boxed_slice();
+                                let ptr2 = vec2.as_ptr().cast::<u8>();
+                                let len2 = vec2.len();
+                                ::core::mem::forget(vec2);
+                                *base
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len2;
+                                *base.add(0).cast::<*mut u8>() = ptr2.cast_mut();
+                            }
+                        }
+                        *ptr1.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len3;
+                        *ptr1.add(0).cast::<*mut u8>() = result3;
+                        ptr1
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_interchangeable<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        let base5 = l0;
+                        let len5 = l1;
+                        for i in 0..len5 {
+                            let base = base5
+                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                            {
+                                let l2 = *base.add(0).cast::<*mut u8>();
+                                let l3 = *base
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base4 = l2;
+                                let len4 = l3;
+                                _rt::cabi_dealloc(base4, len4 * 4, 4);
+                            }
+                        }
+                        _rt::cabi_dealloc(
+                            base5,
+                            len5 * (2 * ::core::mem::size_of::<*const u8>()),
+                            ::core::mem::size_of::<*const u8>(),
+                        );
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_rename_message_cabi<T_: Guest>(
+                    arg0: *mut u8,
+                    arg1: usize,
+                    arg2: *mut u8,
+                    arg3: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result2 = {
+                            let len0 = arg1;
+                            let len1 = arg3;
+                            T_::rename_message(
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg0.cast(), len0, len0)),
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg2.cast(), len1, len1)),
+                            )
+                        };
+                        let ptr3 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec4 = <_ as Into<_rt::Vec<_>>>::into(result2)
+                            .into_boxed_slice();
+                        let ptr4 = vec4.as_ptr().cast::<u8>();
+                        let len4 = vec4.len();
+                        ::core::mem::forget(vec4);
+                        *ptr3.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len4;
+                        *ptr3.add(0).cast::<*mut u8>() = ptr4.cast_mut();
+                        ptr3
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_rename_message<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        let base2 = l0;
+                        let len2 = l1;
+                        _rt::cabi_dealloc(base2, len2 * 1, 1);
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_rename_local_cabi<T_: Guest>(
+                    arg0: *mut u8,
+                    arg1: usize,
+                    arg2: *mut u8,
+                    arg3: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result2 = {
+                            let len0 = arg1;
+                            let len1 = arg3;
+                            T_::rename_local(
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg0.cast(), len0, len0)),
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg2.cast(), len1, len1)),
+                            )
+                        };
+                        let ptr3 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec4 = <_ as Into<_rt::Vec<_>>>::into(result2)
+                            .into_boxed_slice();
+                        let ptr4 = vec4.as_ptr().cast::<u8>();
+                        let len4 = vec4.len();
+                        ::core::mem::forget(vec4);
+                        *ptr3.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len4;
+                        *ptr3.add(0).cast::<*mut u8>() = ptr4.cast_mut();
+                        ptr3
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_rename_local<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        let base2 = l0;
+                        let len2 = l1;
+                        _rt::cabi_dealloc(base2, len2 * 1, 1);
+                    }
+                }
+                pub trait Guest {
+                    /// The groups of interchangeable nodes, no node in two groups; a node in no group keeps its name. The answer depends on
+                    /// the configuration and the cluster size alone. Called after `init`, on any node; changes nothing.
+                    ///
+                    /// Nodes are interchangeable if nothing but their number tells them apart: had they been given each other's, and were
+                    /// every number in messages renamed, everything would go on in the same way. Answers of `choose` are not renamed.
+                    ///
+                    /// A trap, a node that does not exist, or one that comes twice: the search goes on without, and says so.
+                    #[allow(async_fn_in_trait)]
+                    fn interchangeable() -> _rt::Vec<_rt::Vec<NodeId>>;
+                    /// The same message with each number of a node in it renamed. Called with messages that were sent, and with results of
+                    /// this function. Pure: works before `init`, reads nothing but its arguments. Sender and destination are renamed by the
+                    /// host. A trap as above.
+                    #[allow(async_fn_in_trait)]
+                    fn rename_message(
+                        message: _rt::Vec<u8>,
+                        renaming: _rt::Vec<NodeId>,
+                    ) -> _rt::Vec<u8>;
+                    /// The same for the payload of a local event, whose name and kind stay as they are.
+                    #[allow(async_fn_in_trait)]
+                    fn rename_local(
+                        payload: _rt::Vec<u8>,
+                        renaming: _rt::Vec<NodeId>,
+                    ) -> _rt::Vec<u8>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_symmetry_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/symmetry@0.1.0#interchangeable")] unsafe extern
+                        "C" fn export_interchangeable() -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_interchangeable_cabi::<$ty > () } }
+                        #[unsafe (export_name =
+                        "cabi_post_host:protocol/symmetry@0.1.0#interchangeable")] unsafe
+                        extern "C" fn _post_return_interchangeable(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_interchangeable::<$ty
+                        > (arg0) } } #[unsafe (export_name =
+                        "host:protocol/symmetry@0.1.0#rename-message")] unsafe extern "C"
+                        fn export_rename_message(arg0 : * mut u8, arg1 : usize, arg2 : *
+                        mut u8, arg3 : usize,) -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_rename_message_cabi::<$ty > (arg0,
+                        arg1, arg2, arg3) } } #[unsafe (export_name =
+                        "cabi_post_host:protocol/symmetry@0.1.0#rename-message")] unsafe
+                        extern "C" fn _post_return_rename_message(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_rename_message::<$ty
+                        > (arg0) } } #[unsafe (export_name =
+                        "host:protocol/symmetry@0.1.0#rename-local")] unsafe extern "C"
+                        fn export_rename_local(arg0 : * mut u8, arg1 : usize, arg2 : *
+                        mut u8, arg3 : usize,) -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_rename_local_cabi::<$ty > (arg0,
+                        arg1, arg2, arg3) } } #[unsafe (export_name =
+                        "cabi_post_host:protocol/symmetry@0.1.0#rename-local")] unsafe
+                        extern "C" fn _post_return_rename_local(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_rename_local::<$ty >
+                        (arg0) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_symmetry_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 2 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 2
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// The protocol: one instance is one node.
             ///
             /// Life of an instance: `init` once, then `handle-message` and `handle-local` in any order and number.
@@ -1855,6 +2102,9 @@ macro_rules! __export_full_impl {
         exports::host::protocol::durable::__export_host_protocol_durable_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::durable);
         $($path_to_types_root)*::
+        exports::host::protocol::symmetry::__export_host_protocol_symmetry_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::symmetry);
+        $($path_to_types_root)*::
         exports::host::protocol::node::__export_host_protocol_node_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::node);
         $($path_to_types_root)*::
@@ -1864,10 +2114,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1420] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1592] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x91\x0a\x01A\x02\x01\
-A\x12\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xbd\x0b\x01A\x02\x01\
+A\x14\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
 nes\x01\0\x04\0\x03log\x01\x01\x03\0\x1fhost:protocol/environment@0.1.0\x05\0\x01\
 B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
 \x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
@@ -1884,18 +2134,22 @@ network\x01\x08identity\x03\x0aparameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0
 \x01@\0\0s\x04\0\x05state\x01\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07messag\
 e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x03\x01B\x04\x01p}\x01k\0\x01\
 @\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x04\x02\
-\x03\0\x01\x07node-id\x02\x03\0\x01\x08envelope\x02\x03\0\x01\x0blocal-event\x01\
-B\x15\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x06\x04\0\x08\
-envelope\x03\0\x02\x02\x03\x02\x01\x07\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\
-\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07\
+\x03\0\x01\x07node-id\x01B\x0b\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x01p\
+\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07me\
+ssage\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payl\
+oad\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protoc\
+ol/symmetry@0.1.0\x05\x06\x02\x03\0\x01\x08envelope\x02\x03\0\x01\x0blocal-event\
+\x01B\x15\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\
+\x08envelope\x03\0\x02\x02\x03\x02\x01\x08\x04\0\x0blocal-event\x03\0\x04\x01p}\x01\
+k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07\
 durable\x07\0\x09\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\
 \x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\
 \x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\
-\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x08\x02\x03\0\x01\x08\
-property\x01B\x0d\x02\x03\x02\x01\x09\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\
+\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x09\x02\x03\0\x01\x08\
+property\x01B\x0d\x02\x03\x02\x01\x0a\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\
 \x02\x04\0\x0aproperties\x01\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\
 \x04view\x01\x06\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\
-\0\x09invariant\x01\x09\x04\0!host:protocol/specification@0.1.0\x05\x0a\x04\0\x18\
+\0\x09invariant\x01\x09\x04\0!host:protocol/specification@0.1.0\x05\x0b\x04\0\x18\
 host:protocol/full@0.1.0\x04\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\
 \x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };

@@ -151,6 +151,9 @@ pub struct RunArguments {
     /// `bdfs --reduce`, which do not go through each of them
     #[arg(long, help_heading = "What to explore")]
     pub count_system_states: bool,
+    /// Tell states apart that differ only in the names of nodes which the plugin declares to be interchangeable
+    #[arg(long, requires = "reduce", help_heading = "What to explore")]
+    pub no_symmetry: bool,
     /// Begin in the state after this trace, in the cluster that it was recorded in
     #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
     pub prefix: Option<PathBuf>,

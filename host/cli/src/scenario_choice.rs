@@ -67,9 +67,19 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", arguments.algo.name));
         return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
     }
-    let RunArguments { depth, local_events, states, reduce, count_system_states, seed, walks, weights, .. } =
-        *arguments;
-    let limits = Limits { depth, local_events, states, reduce, count_system_states, seed, walks, weights };
+    let RunArguments {
+        depth,
+        local_events,
+        states,
+        reduce,
+        no_symmetry,
+        count_system_states,
+        seed,
+        walks,
+        weights,
+        ..
+    } = *arguments;
+    let limits = Limits { depth, local_events, states, reduce, no_symmetry, count_system_states, seed, walks, weights };
     for bound in Bound::ALL {
         if !bound.is_set(&limits) || arguments.algo.honours.contains(&bound) {
             continue;

@@ -40,6 +40,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "audit", Kind::Text),
     ("strategy", "algo", Kind::Text),
     ("strategy", "reduce", Kind::Flag),
+    ("strategy", "no-symmetry", Kind::Flag),
     ("strategy", "walks", Kind::Number),
     ("strategy", "seed", Kind::Number),
     ("strategy", "weights", Kind::Text),

@@ -280,6 +280,37 @@ pub trait Machine: Send {
         Ok(None)
     }
 
+    /// The groups of nodes that the protocol declares to be interchangeable; none if it declares nothing. A claim: the
+    /// nodes may not exist, or come twice. Works in any state after `init`.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
+        Ok(Vec::new())
+    }
+
+    /// The content of a message with each node `i` in it renamed to `renaming[i]`. Works in the state before `init`. Asked
+    /// of protocols that declare something only.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        let _ = renaming;
+        Ok(payload.to_vec())
+    }
+
+    /// The same for the argument of a local event.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        let _ = renaming;
+        Ok(payload.to_vec())
+    }
+
     /// Whether [`Effects::log`] is filled from now on. Machines start without it.
     fn keep_log(&mut self, keep: bool);
 }

@@ -351,6 +351,63 @@ impl<'l> Stepper<'l> {
         outcomes
     }
 
+    /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
+    /// fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
+        let snapshot = self.state(state).snapshot.clone();
+        let machine = &mut *self.machines[0];
+        machine.restore(snapshot.as_ref())?;
+        Ok(machine.interchangeable())
+    }
+
+    /// The message with each node `i` renamed to `renaming[i]`: in sender, destination and content. Interned.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn rename_message(
+        &mut self,
+        message: MessageId,
+        renaming: &[NodeId],
+    ) -> Result<Result<MessageId, Fault>, MachineError> {
+        let message = Arc::clone(self.message(message));
+        let machine = &mut *self.machines[0];
+        machine.restore(None)?;
+        let payload = match machine.rename_message(&message.payload, renaming) {
+            Ok(payload) => payload,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
+        let id = self.lts.write().intern_message(from, to, &payload);
+        self.known.catch_up(&self.lts.read());
+        Ok(Ok(id))
+    }
+
+    /// The local event with each node `i` renamed to `renaming[i]` in its argument. Interned.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn rename_local(
+        &mut self,
+        event: LocalEventId,
+        renaming: &[NodeId],
+    ) -> Result<Result<LocalEventId, Fault>, MachineError> {
+        let event = self.lts.local_event(event);
+        let machine = &mut *self.machines[0];
+        machine.restore(None)?;
+        let payload = match machine.rename_local(&event.payload, renaming) {
+            Ok(payload) => payload,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let renamed = LocalEvent { payload, ..LocalEvent::clone(&event) };
+        Ok(Ok(self.lts.write().intern_local_event(&renamed)))
+    }
+
     /// What the properties of system scope say about a tuple of classes, one a node. Nothing if all are neutral.
     ///
     /// # Errors

@@ -15,12 +15,13 @@ use crate::error::LoadError;
 use crate::limits::Limits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 5] = [
+const INTERFACES: [(&str, bool, &[&str]); 6] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
     ("describe", false, &["state", "message"]),
     ("durable", false, &["persist"]),
+    ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
 ];
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
@@ -165,6 +166,7 @@ pub(crate) struct Interfaces {
     pub defaults: Option<String>,
     pub describe: Option<String>,
     pub durable: Option<String>,
+    pub symmetry: Option<String>,
 }
 
 /// The names that a component imports and exports.
@@ -220,9 +222,9 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, durable] = found;
+    let [node, specification, defaults, describe, durable, symmetry] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    Ok((Interfaces { node, specification, defaults, describe, durable }, names))
+    Ok((Interfaces { node, specification, defaults, describe, durable, symmetry }, names))
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.

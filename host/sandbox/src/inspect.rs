@@ -10,7 +10,7 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
-    /// The optional interfaces of the contract that it exports: `defaults`, `describe`, `durable`.
+    /// The optional interfaces of the contract that it exports: `defaults`, `describe`, `durable`, `symmetry`.
     pub optional: Vec<String>,
     /// Its core modules, in order.
     pub modules: Vec<ModuleInspection>,
@@ -78,8 +78,12 @@ impl Inspection {
         names: Names,
         pristine_bytes: usize,
     ) -> Self {
-        let optional =
-            [("defaults", &interfaces.defaults), ("describe", &interfaces.describe), ("durable", &interfaces.durable)];
+        let optional = [
+            ("defaults", &interfaces.defaults),
+            ("describe", &interfaces.describe),
+            ("durable", &interfaces.durable),
+            ("symmetry", &interfaces.symmetry),
+        ];
         Self {
             imports: names.imports,
             exports: names.exports,

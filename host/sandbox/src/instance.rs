@@ -26,6 +26,8 @@ const SYNC_FUEL: u64 = 1_000_000;
 const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
+/// The bytes to rename, and where each node goes.
+pub(crate) type RenameParams = (Bytes, Vec<u32>);
 pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
 
 /// The functions of the contract, looked up once.
@@ -42,6 +44,9 @@ pub(crate) struct Functions {
     pub persist: Option<TypedFunc<(), (Option<Vec<u8>>,)>>,
     pub describe_state: Option<TypedFunc<(), (String,)>>,
     pub describe_message: Option<TypedFunc<(Bytes,), (String,)>>,
+    pub interchangeable: Option<TypedFunc<(), (Vec<Vec<u32>>,)>>,
+    pub rename_message: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
+    pub rename_local: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
 }
 
 /// The synchronising export of one core instance.
@@ -305,6 +310,9 @@ pub(crate) fn functions(
         persist: optional(store, instance, names.durable.as_deref(), "persist")?,
         describe_state: optional(store, instance, names.describe.as_deref(), "state")?,
         describe_message: optional(store, instance, names.describe.as_deref(), "message")?,
+        interchangeable: optional(store, instance, names.symmetry.as_deref(), "interchangeable")?,
+        rename_message: optional(store, instance, names.symmetry.as_deref(), "rename-message")?,
+        rename_local: optional(store, instance, names.symmetry.as_deref(), "rename-local")?,
     })
 }
 

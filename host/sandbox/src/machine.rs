@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host_model::machine::{
-    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, Property, Snapshot,
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Snapshot,
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, Text};
@@ -298,6 +298,42 @@ impl Machine for GuestMachine {
         let result =
             live.call("describe.message", |f| f.describe_message.as_ref().expect("the interface is there"), params);
         self.settle(result).map(|(text,)| Some(text))
+    }
+
+    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
+        if self.plugin.interfaces.symmetry.is_none() {
+            return Ok(Vec::new());
+        }
+        let live = self.read("symmetry.interchangeable");
+        let result =
+            live.call("symmetry.interchangeable", |f| f.interchangeable.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(groups,)| groups)
+    }
+
+    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        if self.plugin.interfaces.symmetry.is_none() {
+            return Ok(payload.to_vec());
+        }
+        fill(&mut self.bytes, payload);
+        let params = (Arc::clone(&self.bytes), renaming.to_vec());
+        let live = self.read("symmetry.rename-message");
+        let result = live
+            .call("symmetry.rename-message", |f| f.rename_message.as_ref().expect("the interface is there"), params)
+            .and_then(|(renamed,)| self.check_message(&renamed, "a renamed message").map(|()| renamed));
+        self.settle(result)
+    }
+
+    fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        if self.plugin.interfaces.symmetry.is_none() {
+            return Ok(payload.to_vec());
+        }
+        fill(&mut self.bytes, payload);
+        let params = (Arc::clone(&self.bytes), renaming.to_vec());
+        let live = self.read("symmetry.rename-local");
+        let result = live
+            .call("symmetry.rename-local", |f| f.rename_local.as_ref().expect("the interface is there"), params)
+            .and_then(|(renamed,)| self.check_message(&renamed, "a renamed local event").map(|()| renamed));
+        self.settle(result)
     }
 
     fn keep_log(&mut self, keep: bool) {

@@ -29,6 +29,8 @@ pub struct Limits {
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.
     pub count_system_states: bool,
+    /// Whether to tell apart global states that differ only in the names of interchangeable nodes.
+    pub no_symmetry: bool,
 }
 
 /// Why a search ended.
@@ -240,6 +242,16 @@ impl Found {
     }
 }
 
+/// What became of the interchangeable nodes that the protocol declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SymmetryUse {
+    /// Global states were told apart only up to so many renamings of nodes, the identity included; all that the declaration
+    /// allows, or enough of them.
+    Renamings(u64),
+    /// They were told apart: the declaration is wrong or cannot be used; a lower-case phrase.
+    Refused(String),
+}
+
 /// What a search has to report.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -257,6 +269,8 @@ pub struct Report {
     pub system_states: Option<Vec<Box<[LocalStateId]>>>,
     /// How many global states are told apart by no more than a part of their fingerprints, if that is so.
     pub fingerprints: Option<u64>,
+    /// None if nothing is declared, or the search does not ask.
+    pub symmetry: Option<SymmetryUse>,
 }
 
 impl Report {
@@ -271,6 +285,7 @@ impl Report {
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
             system_states: None,
             fingerprints: None,
+            symmetry: None,
         }
     }
 

@@ -11,7 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, is_subset};
 use crate::global_state::{Budgets, Child, GlobalState};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks};
+use crate::outlook::Outlooks;
+use crate::symmetry::{Symmetry, SymmetryError};
 use crate::tuples;
 
 /// Search of global states that leaves out what cannot matter to any property.
@@ -22,6 +24,7 @@ use crate::tuples;
 /// - Of two states that differ only in what is in flight, the one with less is left out: in a network without order a
 ///   message in flight disables nothing.
 /// - An event that changes nothing and sends nothing is left out for the same reason.
+/// - Of two states that differ only in the names of interchangeable nodes, one is left out.
 ///
 /// Guarantee: every reported violation is reachable.
 /// Complete: within the bounds, for properties of local states, which are all there are.
@@ -36,14 +39,51 @@ use crate::tuples;
 /// it; any other event was taken there too, and commutes with the sinks that were put off.
 pub fn explore(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
+    if !search.limits.no_symmetry {
+        match explore_up_to_symmetry(search, &mut stepper) {
+            Ok(Some(report)) => return Ok(report),
+            Ok(None) => {}
+            Err(SymmetryError::Machine(error)) => return Err(error.into()),
+            Err(SymmetryError::Asymmetric(why)) => {
+                let mut report = explore_each(search, &mut stepper)?;
+                report.symmetry = Some(SymmetryUse::Refused(why));
+                return Ok(report);
+            }
+        }
+    }
+    explore_each(search, &mut stepper)
+}
+
+/// Searches with the interchangeable nodes that the protocol declares; none if it declares nothing.
+fn explore_up_to_symmetry(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Result<Option<Report>, SymmetryError> {
+    let Some(mut symmetry) = Symmetry::declared(stepper, search.starts)? else { return Ok(None) };
+    let mut report = repeat(search, stepper, Some(&mut symmetry))?;
+    report.symmetry = Some(SymmetryUse::Renamings(symmetry.size() as u64));
+    Ok(Some(report))
+}
+
+/// Searches without.
+fn explore_each(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Result<Report, SearchError> {
+    repeat(search, stepper, None).map_err(|error| match error {
+        SymmetryError::Machine(error) => error.into(),
+        SymmetryError::Asymmetric(why) => unreachable!("nothing is renamed: {why}"),
+    })
+}
+
+/// Searches until the facts that were used hold.
+fn repeat(
+    search: &Search<'_>,
+    stepper: &mut Stepper<'_>,
+    mut symmetry: Option<&mut Symmetry>,
+) -> Result<Report, SymmetryError> {
     let mut facts = Facts::default();
     loop {
         facts.begin();
-        let mut pass = Pass::new(search, &mut stepper, &mut facts);
+        let mut pass = Pass::new(search, stepper, &mut facts, symmetry.as_deref_mut());
         let end = pass.explore()?;
         let mut report = pass.finish(end);
         // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
-        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound) || !facts.is_stale(&mut stepper)?;
+        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound) || !facts.is_stale(stepper)?;
         if is_final {
             report.count_local(search.lts);
             return Ok(report);
@@ -76,6 +116,14 @@ struct Frontier {
     sets: Vec<(u32, Box<[MessageId]>)>,
 }
 
+/// What a state has in common with all states that renamings lead to.
+struct Canonical {
+    /// The least local states and budgets.
+    key: Box<[u32]>,
+    /// What is in flight, under each of the renamings that lead to these.
+    forms: Vec<Vec<MessageId>>,
+}
+
 /// What a node can make of its local state with the sinks in flight to it, as the properties see it.
 struct Reach {
     /// Each class with sinks that lead there.
@@ -89,6 +137,8 @@ struct Pass<'p, 's, 'l> {
     search: &'s Search<'s>,
     stepper: &'p mut Stepper<'l>,
     facts: &'p mut Facts,
+    symmetry: Option<&'p mut Symmetry>,
+    outlooks: Outlooks,
     budgets: Budgets,
     report: Report,
     found: Vec<Found>,
@@ -112,11 +162,18 @@ struct Pass<'p, 's, 'l> {
 }
 
 impl<'p, 's, 'l> Pass<'p, 's, 'l> {
-    fn new(search: &'s Search<'s>, stepper: &'p mut Stepper<'l>, facts: &'p mut Facts) -> Self {
+    fn new(
+        search: &'s Search<'s>,
+        stepper: &'p mut Stepper<'l>,
+        facts: &'p mut Facts,
+        symmetry: Option<&'p mut Symmetry>,
+    ) -> Self {
         Self {
             search,
             stepper,
             facts,
+            symmetry,
+            outlooks: Outlooks::default(),
             budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
             report: Report::new(search.lts),
             found: Vec::new(),
@@ -137,7 +194,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         }
     }
 
-    fn explore(&mut self) -> Result<End, SearchError> {
+    fn explore(&mut self) -> Result<End, SymmetryError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(self.stepper.known(), start);
             let step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
@@ -159,9 +216,12 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             for &(node, trigger) in &enabled {
                 let local = state.locals[node as usize];
                 if let Some(message) = trigger.message()
-                    && self.facts.is_sink(local, message)
+                    && self.is_sink(local, message)?
                 {
                     continue;
+                }
+                if let Some(symmetry) = &mut self.symmetry {
+                    symmetry.check(self.stepper, local, trigger)?;
                 }
                 let row = self.stepper.step(local, trigger)?;
                 GlobalState::push_children(self.stepper.known(), (node, trigger), row, &mut children);
@@ -184,14 +244,21 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     }
 
     /// Takes a step; returns whether it leads to a violation.
-    fn take(&mut self, state: &GlobalState, found: u32, child: &Child) -> Result<bool, SearchError> {
+    fn take(&mut self, state: &GlobalState, found: u32, child: &Child) -> Result<bool, SymmetryError> {
         let Child { step, row, next, .. } = *child;
         let before = state.locals[step.node as usize];
         if next == before && self.stepper.outcomes(row)[step.outcome as usize].sent.is_empty() {
             return Ok(false);
         }
         self.transitions += 1;
-        self.facts.note_step(self.stepper, before, next)?;
+        match &self.symmetry {
+            None => self.facts.note_step(self.stepper, before, next)?,
+            Some(symmetry) => {
+                for (before, next) in symmetry.states(before).iter().zip(&*symmetry.states(next)) {
+                    self.facts.note_step(self.stepper, *before, *next)?;
+                }
+            }
+        }
         let mut after = state.clone();
         after.take(self.stepper.known(), &self.budgets, step, row);
         let Found { start, depth, .. } = self.found[found as usize];
@@ -199,17 +266,17 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     }
 
     /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
-    fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SearchError> {
+    fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SymmetryError> {
         let mut in_flight = Vec::with_capacity(state.in_flight.len());
         for message in &state.in_flight {
             let local = state.locals[self.stepper.message(*message).to as usize];
-            if !self.facts.is_dead(self.stepper, local, *message)? {
+            if !self.is_dead(local, *message)? {
                 in_flight.push(*message);
             }
         }
         state.in_flight = in_flight;
         let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
-        let key: Box<[u32]> = state.locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect();
+        let Canonical { key, forms } = self.canonical(&state, budgets)?;
         let fresh = self.frontiers.len() as u32;
         let site = *self.frontier_of.entry(key).or_insert(fresh);
         if site == fresh {
@@ -217,20 +284,20 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             self.bytes += 100;
         }
         let sets = &mut self.frontiers[site as usize].sets;
-        if sets.iter().any(|(_, set)| is_subset(&state.in_flight, set)) {
+        if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
             return Ok(false);
         }
         let superseded = &mut self.superseded;
         let serial = self.serials;
         self.serials += 1;
         sets.retain(|(other, set)| {
-            let is_inside = is_subset(set, &state.in_flight);
+            let is_inside = forms.iter().any(|form| is_subset(set, form));
             if is_inside {
                 superseded.insert(*other);
             }
             !is_inside
         });
-        sets.push((serial, state.in_flight.as_slice().into()));
+        sets.push((serial, forms[0].as_slice().into()));
         self.kept += 1;
         self.bytes += state.in_flight.len() as u64 * 12 + 150 + size_of::<Found>() as u64;
         self.report.depth = self.report.depth.max(found.depth);
@@ -241,13 +308,62 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(is_bad)
     }
 
+    /// What stands for a state and for all states that renamings lead to.
+    fn canonical(&mut self, state: &GlobalState, budgets: &[u32]) -> Result<Canonical, SymmetryError> {
+        let key = |locals: &[LocalStateId], budgets: &[u32]| -> Box<[u32]> {
+            locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()
+        };
+        let Some(symmetry) = &mut self.symmetry else {
+            return Ok(Canonical { key: key(&state.locals, budgets), forms: vec![state.in_flight.clone()] });
+        };
+        let renamed = |renaming: usize| {
+            let budgets = if budgets.is_empty() { Vec::new() } else { symmetry.permute(renaming, budgets) };
+            (key(&symmetry.rename_locals(renaming, &state.locals), &budgets), renaming)
+        };
+        let all: Vec<(Box<[u32]>, usize)> = (0..symmetry.size()).map(renamed).collect();
+        let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
+        let mut forms = Vec::new();
+        for (key, renaming) in &all {
+            if *key == least {
+                forms.push(symmetry.rename_messages(self.stepper, *renaming, &state.in_flight)?);
+            }
+        }
+        forms.sort_unstable();
+        forms.dedup();
+        Ok(Canonical { key: least, forms })
+    }
+
+    /// Whether a message in flight can be left out. With symmetry, whether it can under every renaming: so the facts that
+    /// are used are closed under renaming, as the steps are that they rest on.
+    fn is_dead(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else {
+            return Ok(self.facts.is_dead(self.stepper, local, message)?);
+        };
+        let mut is_dead = true;
+        let messages = symmetry.messages(self.stepper, message)?;
+        for (local, message) in symmetry.states(local).iter().zip(&*messages) {
+            is_dead &= self.facts.is_dead(self.stepper, *local, *message)?;
+        }
+        Ok(is_dead)
+    }
+
+    /// Whether a message in flight can be put off; with symmetry, whether it can under every renaming.
+    fn is_sink(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else { return Ok(self.facts.is_sink(local, message)) };
+        let mut is_sink = true;
+        let messages = symmetry.messages(self.stepper, message)?;
+        for (local, message) in symmetry.states(local).iter().zip(&*messages) {
+            is_sink &= self.facts.is_sink(*local, *message);
+        }
+        Ok(is_sink)
+    }
+
     /// Judges a state and all that it leads to by sinks; returns whether one is bad.
-    fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SearchError> {
+    fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SymmetryError> {
         let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
         for message in &state.in_flight {
             let to = self.stepper.message(*message).to as usize;
-            if self.stepper.state(state.locals[to]).snapshot.is_some() && self.facts.is_sink(state.locals[to], *message)
-            {
+            if self.stepper.state(state.locals[to]).snapshot.is_some() && self.is_sink(state.locals[to], *message)? {
                 sinks[to].push(*message);
             }
         }
@@ -259,10 +375,14 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         if self.search.collect_system_states || self.search.limits.count_system_states {
             self.collect(state, &sinks)?;
         }
-        if !self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect()) {
-            return Ok(false);
+        let is_new = self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect());
+        if is_new && self.judge_tuple(&tuple, found)? {
+            return Ok(true);
         }
-        self.judge_tuple(&tuple, found)
+        if let Some(symmetry) = &mut self.symmetry {
+            self.outlooks.check(self.stepper, self.facts, symmetry, &state.locals, &sinks)?;
+        }
+        Ok(false)
     }
 
     /// What a node can make of its local state by sinks; a new one is judged by itself. None if something is bad.
@@ -272,7 +392,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         local: LocalStateId,
         sinks: &[MessageId],
         found: u32,
-    ) -> Result<Option<u32>, SearchError> {
+    ) -> Result<Option<u32>, MachineError> {
         if let Some(known) = self.reaches.get(&(local, sinks.into())) {
             return Ok(Some(*known));
         }
@@ -303,7 +423,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     }
 
     /// Judges every tuple of classes that a tuple of reaches has; returns whether one is bad.
-    fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, SearchError> {
+    fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, MachineError> {
         let lists: Vec<Vec<usize>> =
             tuple.iter().map(|reach| (0..self.reach_lists[*reach as usize].classes.len()).collect()).collect();
         for choice in tuples::all(&lists) {
@@ -329,7 +449,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         found: u32,
         delivered: &[(NodeId, &Vec<MessageId>)],
         judgements: Vec<(Option<NodeId>, Judgement)>,
-    ) -> Result<bool, SearchError> {
+    ) -> Result<bool, MachineError> {
         let is_new = |(_, judgement): &(Option<NodeId>, Judgement)| match judgement {
             Judgement::Witnessed { property } => self.report.wants_witness(*property),
             _ => true,
@@ -385,16 +505,26 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(steps)
     }
 
-    /// Keeps all system states that a state leads to by sinks.
-    fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), MachineError> {
-        let mut lists: Vec<Vec<LocalStateId>> = Vec::with_capacity(sinks.len());
-        for (local, sinks) in state.locals.iter().zip(sinks) {
-            let closure = self.facts.closure(self.stepper, *local, sinks)?;
-            let states = closure.iter().flat_map(|closure| closure.states.iter().map(|(state, _)| *state));
-            let states: BTreeSet<LocalStateId> = states.chain([*local]).collect();
-            lists.push(states.into_iter().collect());
+    /// Keeps all system states that a state, or a renamed one, leads to by sinks.
+    fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), SymmetryError> {
+        for renaming in 0..self.symmetry.as_ref().map_or(1, |symmetry| symmetry.size()) {
+            let mut lists: Vec<Vec<LocalStateId>> = vec![Vec::new(); sinks.len()];
+            for (node, (local, sinks)) in state.locals.iter().zip(sinks).enumerate() {
+                let (node, local, sinks) = match &mut self.symmetry {
+                    None => (node, *local, sinks.clone()),
+                    Some(symmetry) => (
+                        symmetry.node(renaming, node),
+                        symmetry.states(*local)[renaming],
+                        symmetry.rename_messages(self.stepper, renaming, sinks)?,
+                    ),
+                };
+                let closure = self.facts.closure(self.stepper, local, &sinks)?;
+                let states = closure.iter().flat_map(|closure| closure.states.iter().map(|(state, _)| *state));
+                let states: BTreeSet<LocalStateId> = states.chain([local]).collect();
+                lists[node] = states.into_iter().collect();
+            }
+            self.collected.extend(tuples::all(&lists).map(Vec::into_boxed_slice));
         }
-        self.collected.extend(tuples::all(&lists).map(Vec::into_boxed_slice));
         Ok(())
     }
 

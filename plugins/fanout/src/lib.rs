@@ -43,6 +43,10 @@ impl Protocol for Fanout {
         state.received += 1;
     }
 
+    fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
+        vec![(0..nodes).collect()]
+    }
+
     fn properties(claims: &mut Properties<Self>) {
         claims.always("received-once").node(
             |_, state| Some(state.received),

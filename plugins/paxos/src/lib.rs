@@ -231,6 +231,11 @@ impl Protocol for Paxos {
         Some(disk)
     }
 
+    /// The nodes that do not propose. No message names a node but in its ballot and value, which are those of proposers.
+    fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
+        vec![(self.proposers..nodes).collect()]
+    }
+
     fn properties(claims: &mut Properties<Self>) {
         claims.always("agreement").system(|_, state| chosen(state), agreement);
         claims.always("accepted-not-above-promised").node(

@@ -129,6 +129,10 @@ impl Protocol for TwoPhaseCommit {
         to_participants(ctx, Message::Prepare);
     }
 
+    fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
+        vec![(1..nodes).collect()]
+    }
+
     fn properties(claims: &mut Properties<Self>) {
         claims.always("atomicity").system(|_, state| decision(state), atomicity);
         claims.sometimes("committed").node(|_, state| ended(state, Decision::Commit), |()| Ok(()));

@@ -9,7 +9,7 @@ use host_model::lts::Lts;
 use host_model::machine::{NodeId, Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{End, Report};
+use host_search::kernel::{End, Report, SymmetryUse};
 use serde::Serialize;
 
 use crate::args::RunArguments;
@@ -68,6 +68,8 @@ pub struct RunReport {
     scenario: Scenario,
     assumed: Assumed,
     counts: CountsReport,
+    /// None where the plugin declares none, or nobody asked.
+    symmetry: Option<SymmetryReport>,
     depth: u32,
     seconds: Seconds,
     memory_peak_bytes: Option<u64>,
@@ -95,6 +97,24 @@ enum Verdict {
     Violation,
     Incomplete,
     Error,
+}
+
+/// What became of interchangeable nodes; one of the two is there.
+#[derive(Debug, Serialize)]
+struct SymmetryReport {
+    /// States are told apart only up to so many renamings.
+    renamings: Option<u64>,
+    /// Why the declaration of the plugin was not used.
+    refused: Option<String>,
+}
+
+impl From<&SymmetryUse> for SymmetryReport {
+    fn from(symmetry: &SymmetryUse) -> Self {
+        match symmetry {
+            SymmetryUse::Renamings(renamings) => Self { renamings: Some(*renamings), refused: None },
+            SymmetryUse::Refused(why) => Self { renamings: None, refused: Some(why.clone()) },
+        }
+    }
 }
 
 /// A plugin in JSON.
@@ -210,6 +230,7 @@ impl RunReport {
             scenario: run.lts.scenario().clone(),
             assumed: Assumed::new(run),
             counts: CountsReport(run.report.counts),
+            symmetry: run.report.symmetry.as_ref().map(SymmetryReport::from),
             depth: run.report.depth,
             seconds: Seconds {
                 load: rounded(run.loaded.seconds),

@@ -3,7 +3,7 @@
 use host_search::visited::FINGERPRINT_BITS;
 
 use crate::describe;
-use crate::report::{BrokenReport, RunReport, Seconds, Verdict, ViolationReport};
+use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, ViolationReport};
 use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
 use crate::trace_file::short_digest;
 
@@ -82,7 +82,9 @@ impl RunReport {
             ("bounds", self.bounds()),
         ];
         let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
-        rows.into_iter().chain(odds).map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect()
+        let symmetry = self.symmetry.as_ref().map(|used| ("symmetry", symmetry(used)));
+        let rows = rows.into_iter().chain(odds).chain(symmetry);
+        rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect()
     }
 
     fn bounds(&self) -> String {
@@ -123,6 +125,16 @@ fn collisions(odds: f64) -> String {
         _ => "of 1".to_owned(),
     };
     format!("two states were taken for one with odds {odds}, by {FINGERPRINT_BITS} bits")
+}
+
+fn symmetry(symmetry: &SymmetryReport) -> String {
+    match (symmetry.renamings, &symmetry.refused) {
+        (_, Some(why)) => format!("not used: the plugin declares interchangeable nodes, but {why}"),
+        (renamings, _) => {
+            let renamings = count(renamings.unwrap_or(1), "renaming");
+            format!("states are told apart up to {renamings} of nodes, checked step by step")
+        }
+    }
 }
 
 fn broken(broken: &BrokenReport) -> String {

@@ -1,0 +1,493 @@
+//! Renamings of interchangeable nodes, checked against the local steps.
+//!
+//! A protocol declares groups of nodes and how messages are renamed; nothing is said about states. The renamed local
+//! state is found by execution: what `init` makes of the renamed node, and where the renamed step leads from the renamed
+//! state. This makes a renamed state one that can be executed from, and every way that leads to one state twice a check
+//! of the declaration: both must lead to the same renamed state.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{Fault, MachineError, NodeId, Property};
+use host_model::property::Judgement;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// No more renamings than this are used: each one multiplies the work for facts and checks. A group of five nodes has as
+/// many.
+pub const RENAMINGS_MAX: usize = 120;
+
+/// Why a search cannot go on with renamings.
+#[derive(Debug)]
+pub enum SymmetryError {
+    /// The host cannot provide an instance.
+    Machine(MachineError),
+    /// The nodes are not interchangeable, or not as declared; a lower-case phrase.
+    Asymmetric(String),
+}
+
+impl From<MachineError> for SymmetryError {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(error)
+    }
+}
+
+/// What there is to say about a state: the number of a property, or none for a fault, and whether it is good.
+pub type Saying = (Option<u32>, bool);
+
+/// The content of a judgement that renamed states must share; words may name nodes.
+pub fn saying(judgement: &Judgement) -> Saying {
+    match judgement {
+        Judgement::Fault(_) => (None, false),
+        Judgement::Broken { property, .. } | Judgement::Violated { property, .. } => (Some(*property), false),
+        Judgement::Witnessed { property } => (Some(*property), true),
+    }
+}
+
+/// That a property says different things about a state and its renamed one.
+pub fn told_apart(properties: &[Property], one: Option<&Saying>) -> SymmetryError {
+    let what = match one.and_then(|(property, _)| *property) {
+        Some(property) => format!("the property `{}` tells them apart", properties[property as usize].name),
+        None => "one of them has a fault where another has none".to_owned(),
+    };
+    SymmetryError::Asymmetric(what)
+}
+
+/// A group of renamings, and what they do to what was met.
+pub struct Symmetry {
+    /// The identity first.
+    renamings: Vec<Vec<NodeId>>,
+    /// `after[q][p]` is the renaming by `p` and then by `q`.
+    after: Vec<Vec<usize>>,
+    /// By renaming.
+    states: FxHashMap<LocalStateId, Rc<[LocalStateId]>>,
+    messages: FxHashMap<MessageId, Rc<[MessageId]>>,
+    local_events: FxHashMap<LocalEventId, Rc<[LocalEventId]>>,
+    /// Local states and triggers whose outcomes were compared.
+    checked: FxHashSet<(LocalStateId, Trigger)>,
+}
+
+impl Symmetry {
+    /// What the protocol declares, as far as the start states allow; none if it declares nothing.
+    ///
+    /// # Errors
+    ///
+    /// The declaration cannot be used.
+    pub fn declared(stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<Option<Self>, SymmetryError> {
+        let nodes = stepper.lts().scenario().nodes;
+        let mut declared: Option<Vec<Vec<NodeId>>> = None;
+        for local in &starts[0].initial {
+            if stepper.state(*local).snapshot.is_none() {
+                return Ok(None);
+            }
+            let groups = stepper.interchangeable(*local)?.map_err(|fault| failed("interchangeable", &fault))?;
+            if *declared.get_or_insert_with(|| groups.clone()) != groups {
+                return Err(SymmetryError::Asymmetric("they do not agree on who is interchangeable".to_owned()));
+            }
+        }
+        let groups = declared.unwrap_or_default();
+        let renamings = renamings(&groups, nodes).map_err(SymmetryError::Asymmetric)?;
+        if renamings.len() == 1 {
+            return Ok(None);
+        }
+        let mut all = Self::new(renamings);
+        all.begin(stepper, starts)?;
+        let kept = all.keeping(stepper, starts)?;
+        if kept.len() == all.renamings.len() {
+            return Ok(Some(all));
+        }
+        if kept.len() == 1 {
+            return Err(SymmetryError::Asymmetric("the state where the search begins tells them apart".to_owned()));
+        }
+        let mut some = Self::new(kept);
+        some.begin(stepper, starts)?;
+        Ok(Some(some))
+    }
+
+    fn new(renamings: Vec<Vec<NodeId>>) -> Self {
+        let then = |q: &[NodeId], p: &[NodeId]| -> usize {
+            let both: Vec<NodeId> = p.iter().map(|node| q[*node as usize]).collect();
+            renamings.iter().position(|other| *other == both).expect("renamings are a group")
+        };
+        let after = renamings.iter().map(|q| renamings.iter().map(|p| then(q, p)).collect()).collect();
+        Self {
+            renamings,
+            after,
+            states: FxHashMap::default(),
+            messages: FxHashMap::default(),
+            local_events: FxHashMap::default(),
+            checked: FxHashSet::default(),
+        }
+    }
+
+    /// Number of renamings, the identity included.
+    pub fn size(&self) -> usize {
+        self.renamings.len()
+    }
+
+    /// The new name of a node.
+    pub fn node(&self, renaming: usize, node: usize) -> usize {
+        self.renamings[renaming][node] as usize
+    }
+
+    /// Finds the renamed states of what the search begins with.
+    fn begin(&mut self, stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<(), SymmetryError> {
+        for start in starts {
+            for (node, local) in start.initial.iter().enumerate() {
+                let choices = &start.init_choices[node];
+                let image = |to: usize| {
+                    let other = starts.iter().find(|other| other.init_choices[to] == *choices)?;
+                    Some(other.initial[to])
+                };
+                let images: Option<Vec<LocalStateId>> =
+                    (0..self.size()).map(|renaming| image(self.node(renaming, node))).collect();
+                let Some(images) = images else {
+                    return Err(SymmetryError::Asymmetric("their `init` has different choices".to_owned()));
+                };
+                self.define(stepper, *local, &images)?;
+            }
+            let mut locals = start.initial.clone();
+            for Step { node, trigger, outcome } in &start.path {
+                let local = &mut locals[*node as usize];
+                self.check(stepper, *local, *trigger)?;
+                let row = stepper.step(*local, *trigger)?;
+                *local = stepper.outcomes(row)[*outcome as usize].next;
+            }
+        }
+        Ok(())
+    }
+
+    /// The renamings that make start states of start states.
+    fn keeping(&mut self, stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<Vec<Vec<NodeId>>, SymmetryError> {
+        let mut kept = Vec::new();
+        for renaming in 0..self.size() {
+            let mut is_kept = true;
+            for start in starts {
+                let locals = self.rename_locals(renaming, &start.locals);
+                let in_flight = self.rename_messages(stepper, renaming, &start.in_flight)?;
+                is_kept &= starts.iter().any(|other| other.locals == locals && other.in_flight == in_flight);
+            }
+            if is_kept {
+                kept.push(self.renamings[renaming].clone());
+            }
+        }
+        Ok(kept)
+    }
+
+    /// A local state under all renamings.
+    ///
+    /// # Panics
+    ///
+    /// The state is no start state, and no checked step leads there.
+    pub fn states(&self, state: LocalStateId) -> Rc<[LocalStateId]> {
+        Rc::clone(&self.states[&state])
+    }
+
+    /// A tuple of local states, or of what else each node has one of, under a renaming.
+    pub fn permute<T: Copy>(&self, renaming: usize, tuple: &[T]) -> Vec<T> {
+        let mut permuted = tuple.to_vec();
+        for (node, item) in tuple.iter().enumerate() {
+            permuted[self.node(renaming, node)] = *item;
+        }
+        permuted
+    }
+
+    /// The local states of all nodes under a renaming.
+    pub fn rename_locals(&self, renaming: usize, locals: &[LocalStateId]) -> Vec<LocalStateId> {
+        let renamed: Vec<LocalStateId> = locals.iter().map(|local| self.states[local][renaming]).collect();
+        self.permute(renaming, &renamed)
+    }
+
+    /// Messages under a renaming, sorted.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be renamed.
+    pub fn rename_messages(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        renaming: usize,
+        messages: &[MessageId],
+    ) -> Result<Vec<MessageId>, SymmetryError> {
+        let mut renamed = Vec::with_capacity(messages.len());
+        for message in messages {
+            renamed.push(self.messages(stepper, *message)?[renaming]);
+        }
+        renamed.sort_unstable();
+        Ok(renamed)
+    }
+
+    /// A message under all renamings. When it is met first, that one renaming after another is the composed one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be renamed.
+    pub fn messages(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        message: MessageId,
+    ) -> Result<Rc<[MessageId]>, SymmetryError> {
+        if let Some(known) = self.messages.get(&message) {
+            return Ok(Rc::clone(known));
+        }
+        let rename = |message: MessageId, stepper: &mut Stepper<'_>| -> Result<Rc<[MessageId]>, SymmetryError> {
+            let mut images = Vec::with_capacity(self.renamings.len());
+            for renaming in &self.renamings {
+                let image = stepper.rename_message(message, renaming)?;
+                images.push(image.map_err(|fault| failed("rename-message", &fault))?);
+            }
+            Ok(images.into())
+        };
+        let images = rename(message, stepper)?;
+        for (p, image) in images.iter().enumerate() {
+            let again = match self.messages.get(image) {
+                Some(known) => Rc::clone(known),
+                None => rename(*image, stepper)?,
+            };
+            if images[0] != message || (0..images.len()).any(|q| again[q] != images[self.after[q][p]]) {
+                return Err(no_action("rename-message"));
+            }
+            self.messages.insert(*image, again);
+        }
+        Ok(images)
+    }
+
+    /// The same for a local event.
+    fn local_events(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        event: LocalEventId,
+    ) -> Result<Rc<[LocalEventId]>, SymmetryError> {
+        if let Some(known) = self.local_events.get(&event) {
+            return Ok(Rc::clone(known));
+        }
+        let rename = |event: LocalEventId, stepper: &mut Stepper<'_>| -> Result<Rc<[LocalEventId]>, SymmetryError> {
+            let mut images = Vec::with_capacity(self.renamings.len());
+            for renaming in &self.renamings {
+                let image = stepper.rename_local(event, renaming)?;
+                images.push(image.map_err(|fault| failed("rename-local", &fault))?);
+            }
+            Ok(images.into())
+        };
+        let images = rename(event, stepper)?;
+        for (p, image) in images.iter().enumerate() {
+            let again = match self.local_events.get(image) {
+                Some(known) => Rc::clone(known),
+                None => rename(*image, stepper)?,
+            };
+            if images[0] != event || (0..images.len()).any(|q| again[q] != images[self.after[q][p]]) {
+                return Err(no_action("rename-local"));
+            }
+            self.local_events.insert(*image, again);
+        }
+        Ok(images)
+    }
+
+    /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
+    /// Afterwards the local states that it leads to can be renamed.
+    ///
+    /// # Errors
+    ///
+    /// They differ.
+    pub fn check(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: LocalStateId,
+        trigger: Trigger,
+    ) -> Result<(), SymmetryError> {
+        if self.checked.contains(&(state, trigger)) {
+            return Ok(());
+        }
+        let states = self.states(state);
+        let triggers: Vec<Trigger> = match (trigger.message(), trigger.local_event(), trigger.fault()) {
+            (Some(message), ..) => self.messages(stepper, message)?.iter().map(|id| Trigger::deliver(*id)).collect(),
+            (_, Some(event), _) => self.local_events(stepper, event)?.iter().map(|id| Trigger::local(*id)).collect(),
+            // A reset names no node but the one where it happens.
+            (.., Some(FaultEvent::Reset)) => vec![trigger; self.size()],
+            _ => unreachable!("a trigger is a message, a local event or a fault"),
+        };
+        let row = stepper.step(state, trigger)?;
+        let outcomes = stepper.outcomes(row).to_vec();
+        let mut next: Vec<Vec<LocalStateId>> = vec![Vec::with_capacity(self.size()); outcomes.len()];
+        for renaming in 0..self.size() {
+            let row = stepper.step(states[renaming], triggers[renaming])?;
+            let renamed = stepper.outcomes(row).to_vec();
+            let mut is_same = renamed.len() == outcomes.len();
+            for (index, (one, other)) in outcomes.iter().zip(&renamed).enumerate() {
+                let expected = self.rename_messages(stepper, renaming, &one.sent)?;
+                let mut sent = other.sent.to_vec();
+                sent.sort_unstable();
+                is_same &= sent == expected && one.choices == other.choices;
+                next[index].push(other.next);
+            }
+            if !is_same {
+                let (one, other) = (stepper.state(state).node, stepper.state(states[renaming]).node);
+                return Err(SymmetryError::Asymmetric(format!(
+                    "an event at node {one} has other choices, or sends other messages, than the renamed one at node {other}"
+                )));
+            }
+        }
+        for (outcome, images) in outcomes.iter().zip(&next) {
+            self.define(stepper, outcome.next, images)?;
+        }
+        self.checked.extend(states.iter().copied().zip(triggers));
+        Ok(())
+    }
+
+    /// Says what a local state is under each renaming, and thereby what those states are.
+    fn define(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: LocalStateId,
+        images: &[LocalStateId],
+    ) -> Result<(), SymmetryError> {
+        if self.states.get(&state).is_some_and(|known| **known == *images) {
+            return Ok(());
+        }
+        if self.states.contains_key(&state) || images[0] != state {
+            let node = stepper.state(state).node;
+            return Err(SymmetryError::Asymmetric(format!(
+                "two ways lead to one state of node {node}, but the renamed ways to two states"
+            )));
+        }
+        self.compare(stepper, state, images)?;
+        for (p, image) in images.iter().enumerate() {
+            let table: Rc<[LocalStateId]> = (0..self.size()).map(|q| images[self.after[q][p]]).collect();
+            if *self.states.entry(*image).or_insert_with(|| Rc::clone(&table)) != table {
+                let node = stepper.state(*image).node;
+                return Err(SymmetryError::Asymmetric(format!(
+                    "a state of node {node} is the renamed one of two states that differ"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what can happen in a local state, and what there is to say about it, with its renamed states.
+    fn compare(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        state: LocalStateId,
+        images: &[LocalStateId],
+    ) -> Result<(), SymmetryError> {
+        let one = Arc::clone(stepper.state(state));
+        let said: Vec<Saying> = one.judgements.iter().map(saying).collect();
+        for (renaming, image) in images.iter().enumerate() {
+            let other = Arc::clone(stepper.state(*image));
+            let mut expected = Vec::with_capacity(one.local_events.len());
+            for event in &one.local_events {
+                expected.push(self.local_events(stepper, *event)?[renaming]);
+            }
+            let mut possible = other.local_events.to_vec();
+            expected.sort_unstable();
+            possible.sort_unstable();
+            if expected != possible || one.faults != other.faults {
+                return Err(SymmetryError::Asymmetric(format!(
+                    "node {} has other events of its own than node {} in the renamed state",
+                    one.node, other.node
+                )));
+            }
+            let says: Vec<Saying> = other.judgements.iter().map(saying).collect();
+            if says != said {
+                let differs = said.iter().find(|what| !says.contains(what));
+                let differs = differs.or_else(|| says.iter().find(|what| !said.contains(what)));
+                return Err(told_apart(stepper.lts().properties(), differs));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(function: &str, fault: &Fault) -> SymmetryError {
+    SymmetryError::Asymmetric(format!("`symmetry.{function}` fails: {fault}"))
+}
+
+fn no_action(function: &str) -> SymmetryError {
+    let what = "one renaming after another is not what both together make of it";
+    SymmetryError::Asymmetric(format!("`symmetry.{function}` does not rename: {what}"))
+}
+
+/// All permutations of the nodes within their groups, the identity first, with the last nodes of a group in their places if
+/// there are too many otherwise; why not, if there is something wrong.
+fn renamings(groups: &[Vec<NodeId>], nodes: u32) -> Result<Vec<Vec<NodeId>>, String> {
+    let mut seen = vec![false; nodes as usize];
+    for node in groups.iter().flatten() {
+        match seen.get_mut(*node as usize) {
+            None => return Err(format!("it declares node {node} of a cluster of {nodes}, numbered from 0")),
+            Some(true) => return Err(format!("it declares node {node} twice")),
+            Some(seen) => *seen = true,
+        }
+    }
+    let mut renamings: Vec<Vec<NodeId>> = vec![(0..nodes).collect()];
+    for group in groups {
+        // Some nodes of a group are a group as well, with fewer renamings.
+        let factorial = |moved: &usize| (1..=*moved).product::<usize>();
+        let moved = (0..=group.len()).take_while(|moved| renamings.len() * factorial(moved) <= RENAMINGS_MAX).last();
+        let moved = &group[..moved.unwrap_or(0)];
+        let mut extended = Vec::new();
+        for order in orders(moved) {
+            for renaming in &renamings {
+                let mut renaming = renaming.clone();
+                for (node, image) in moved.iter().zip(&order) {
+                    renaming[*node as usize] = *image;
+                }
+                extended.push(renaming);
+            }
+        }
+        renamings = extended;
+    }
+    Ok(renamings)
+}
+
+/// All orders of some nodes, the given one first.
+fn orders(nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+    let mut orders = vec![Vec::new()];
+    for _ in nodes {
+        let longer = |order: &Vec<NodeId>| {
+            let left = nodes.iter().filter(|node| !order.contains(node));
+            left.map(|node| order.iter().copied().chain([*node]).collect()).collect::<Vec<Vec<NodeId>>>()
+        };
+        orders = orders.iter().flat_map(longer).collect();
+    }
+    orders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renamings_permute_within_groups() {
+        // 2! of the first group times 3! of the second; node 0 is in none.
+        let all = renamings(&[vec![1, 4], vec![2, 3, 5]], 6).expect("they are few");
+        assert_eq!(all.len(), 12);
+        assert_eq!(all[0], [0, 1, 2, 3, 4, 5]);
+        let is_inside = |renaming: &Vec<NodeId>| renaming[0] == 0 && [1, 4].contains(&renaming[1]);
+        assert!(all.iter().all(is_inside));
+        let group = Symmetry::new(all);
+        let inverse = |p: usize| (0..12).any(|q| group.after[q][p] == 0);
+        assert!((0..12).all(inverse));
+    }
+
+    #[test]
+    fn a_wrong_declaration_is_refused() {
+        assert_eq!(
+            renamings(&[vec![0, 3]], 3),
+            Err("it declares node 3 of a cluster of 3, numbered from 0".to_owned())
+        );
+        assert_eq!(renamings(&[vec![0, 1], vec![1, 2]], 3), Err("it declares node 1 twice".to_owned()));
+    }
+
+    #[test]
+    fn large_groups_are_used_in_part() {
+        let size = |groups: &[Vec<NodeId>]| renamings(groups, 100).map(|all| all.len());
+        assert_eq!(size(&[(0..5).collect()]), Ok(120));
+        // 6! = 720, so one of the six keeps its name; and one of a hundred is no different.
+        assert_eq!(size(&[(0..6).collect()]), Ok(120));
+        assert_eq!(size(&[(0..100).collect()]), Ok(120));
+        // 4! = 24 leaves room for 3! = 6 no more, but for 2!.
+        assert_eq!(size(&[(0..4).collect(), (4..7).collect()]), Ok(48));
+    }
+}

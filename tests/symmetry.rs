@@ -1,0 +1,108 @@
+//! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and what is refused.
+
+use host_model::toy::{Toy, ToyTrigger};
+use host_search::kernel::{Limits, SymmetryUse};
+use host_search::reduce;
+use host_tests::reference::{self, Reached};
+
+use crate::agreement::{STATES_MAX, for_random_systems, run, systems, unconstrained};
+
+/// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and what the reference reaches.
+fn for_symmetric_systems(nodes: u32, limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
+    let mut tried = 0;
+    for seed in 0.. {
+        let toy = Toy::random_symmetric(seed, nodes);
+        if let Some(reached) = reference::search(&toy, limits.depth, limits.local_events, STATES_MAX)
+            && reached.global_states > 60
+        {
+            check(seed, &toy, &reached);
+            tried += 1;
+        }
+        if tried == systems() / 8 {
+            return;
+        }
+    }
+}
+
+/// Up to renamings, everything is reached; and symmetry leaves out global states that the other reductions keep.
+#[test]
+fn symmetry_reaches_what_the_reference_reaches() {
+    for (nodes, renamings) in [(3, 2), (4, 6)] {
+        let (mut each, mut kept, mut violated) = (0, 0, 0);
+        for_symmetric_systems(nodes, Limits::default(), |seed, toy, reached| {
+            let declared = Toy { forbidden: Vec::new(), ..toy.clone() };
+            let (report, states) = run(&declared, Limits::default(), reduce::explore);
+            assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
+            assert_eq!(states, reached.system_states, "seed {seed}");
+            kept += report.counts.global_states.expect("it counts them");
+            let limits = Limits { no_symmetry: true, ..Limits::default() };
+            let (report, states) = run(&declared, limits, reduce::explore);
+            assert_eq!((report.symmetry, states), (None, reached.system_states.clone()), "seed {seed}");
+            each += report.counts.global_states.expect("it counts them");
+            let (report, _) = run(toy, Limits::default(), reduce::explore);
+            assert_eq!(report.violations.is_empty(), reached.violation_depth.is_none(), "seed {seed}");
+            assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
+            violated += u32::from(reached.violation_depth.is_some());
+        });
+        assert!(kept * 4 < each * 3, "{kept} of {each} global states are left: the test says little");
+        assert!(violated > 20, "only {violated} systems have a reachable violation: the test says little");
+    }
+}
+
+/// A budget belongs to a node, and is renamed with it.
+#[test]
+fn symmetry_under_a_bound_on_local_events() {
+    let limits = Limits { local_events: Some(1), ..Limits::default() };
+    for_symmetric_systems(3, limits, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), limits, reduce::explore);
+        assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
+        assert_eq!(states, reached.system_states, "seed {seed}");
+    });
+}
+
+/// The canary: systems without symmetry that declare it. Nothing is missed, since the search notices.
+#[test]
+fn a_false_declaration_is_refused() {
+    let (mut refused, mut used) = (0, 0);
+    for_random_systems(Limits::default(), |seed, toy, reached| {
+        let toy = Toy { interchangeable: vec![vec![0, 1, 2]], ..unconstrained(toy) };
+        let (report, states) = run(&toy, Limits::default(), reduce::explore);
+        assert_eq!(states, reached.system_states, "seed {seed}");
+        match report.symmetry {
+            Some(SymmetryUse::Refused(_)) => refused += 1,
+            _ => used += 1,
+        }
+    });
+    assert!(refused > 10 * used, "{refused} refused, {used} not");
+}
+
+/// A property that names one of the nodes is told of by its name, and violated all the same: at node 2 only, when node 1
+/// is taken for it.
+#[test]
+fn a_property_that_tells_nodes_apart_is_refused() {
+    let toy = Toy::new(3).rule(1, 0, ToyTrigger::Local(0), 1, &[]).rule(2, 0, ToyTrigger::Local(0), 1, &[]);
+    let toy = Toy { interchangeable: vec![vec![1, 2]], ..toy.forbid(&[None, Some(0), Some(1)]) };
+    let (report, _) = run(&toy, Limits::default(), reduce::explore);
+    assert_eq!(report.violations.len(), 1);
+    let why = "the property `forbidden` tells them apart".to_owned();
+    assert_eq!(report.symmetry, Some(SymmetryUse::Refused(why)));
+}
+
+/// Each of N nodes counts to 2 by local events and nothing is sent: 3^N global states, and up to renaming as many as there
+/// are ways to distribute N nodes over 3 states: (N + 1) (N + 2) / 2.
+#[test]
+fn symmetry_counts_orbits() {
+    for nodes in 1..=5_u32 {
+        let mut toy = Toy { interchangeable: vec![(0..nodes).collect()], ..Toy::new(nodes) };
+        for node in 0..nodes {
+            toy = toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]).rule(node, 1, ToyTrigger::Local(0), 2, &[]);
+        }
+        let states = |no_symmetry| {
+            let (report, states) = run(&toy, Limits { no_symmetry, ..Limits::default() }, reduce::explore);
+            assert_eq!(states.len(), 3_usize.pow(nodes));
+            report.counts.global_states
+        };
+        assert_eq!(states(true), Some(3_u64.pow(nodes)));
+        assert_eq!(states(false), Some(u64::from((nodes + 1) * (nodes + 2) / 2)));
+    }
+}
