@@ -4,7 +4,7 @@ use host_model::scenario::Faults;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::table::STRATEGIES;
-use host_search::{bdfs, consequence, dpor, dpor_ds, reduce, walk};
+use host_search::{bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, reduce, walk};
 use host_tests::reference::{self, System};
 use host_tests::toys::{self, Run};
 
@@ -102,11 +102,13 @@ fn check_executions(family: Family) {
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
         assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
         let budget = Limits { states: Some(5_000), ..Limits::default() };
-        let ran = toys::run(&free, budget, dpor_ds::run, true);
-        if ran.report.end != End::StateBound {
-            assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        for strategy in [dpor_ds::run as Run, dpor_ds_tree::run] {
+            let ran = toys::run(&free, budget, strategy, true);
+            if ran.report.end != End::StateBound {
+                assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+            }
         }
-        for strategy in [dpor::run as Run, dpor_ds::run] {
+        for strategy in [dpor::run as Run, dpor_ds::run, dpor_ds_tree::run] {
             let ran = toys::run(&system, budget, strategy, false);
             if ran.report.end != End::StateBound {
                 assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::account::DEPTH_DEFAULT;
 use host_search::dpor::{self, Races};
-use host_search::dpor_ds;
 use host_search::kernel::{End, Limits, Search};
+use host_search::{dpor_ds, dpor_ds_tree};
 use host_tests::reference::{self, System};
 use host_tests::toys::{self, Ran, Run};
 
@@ -64,27 +64,38 @@ fn dpor_explores_each_happens_before_once() {
     assert!(most > 100 && violated > 100, "at most {most} executions, {violated} violations: the test says little");
 }
 
-/// Every happens-before is explored at least once, and what was explored before is counted as redundant.
+/// Both algorithms of DPOR-DS: every happens-before is explored at least once, and what was explored before is counted as
+/// redundant. The one on the last path, which adds one branch for each first event, is the thriftier one.
 #[test]
 fn dpor_ds_explores_each_happens_before() {
-    let (mut repeated, mut violated) = (0, 0);
+    let strategies: [Run; 2] = [dpor_ds::run, dpor_ds_tree::run];
+    let (mut repeated, mut violated, mut total) = ([0, 0], [0, 0], [0, 0]);
     for_random_systems(None, |seed, toy, expected| {
-        let budget = Limits { states: Some(20_000), ..Limits::default() };
-        let ran = run(&unconstrained(toy), budget, dpor_ds::run);
         let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
-        if ran.report.end == End::StateBound {
-            return; // Too many repetitions.
+        let mut executed = [None, None];
+        for (index, strategy) in strategies.into_iter().enumerate() {
+            let budget = Limits { states: Some(20_000), ..Limits::default() };
+            let ran = run(&unconstrained(toy), budget, strategy);
+            if ran.report.end == End::StateBound {
+                continue; // Too many repetitions.
+            }
+            let (executions, redundant) = (ran.report.counts.executions, ran.report.counts.redundant);
+            let distinct = executions.zip(redundant).map(|(all, redundant)| all - redundant);
+            assert_eq!(distinct, Some(expected.maximal), "seed {seed}, {index}");
+            assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {index}");
+            repeated[index] += u32::from(redundant > Some(0));
+            executed[index] = executions;
+            let ran = run(toy, Limits::default(), strategy);
+            assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, {index}");
+            violated[index] += u32::from(ran.confirmed.is_some());
         }
-        let (executions, redundant) = (ran.report.counts.executions, ran.report.counts.redundant);
-        let distinct = executions.zip(redundant).map(|(all, redundant)| all - redundant);
-        assert_eq!(distinct, Some(expected.maximal), "seed {seed}");
-        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
-        repeated += u32::from(redundant > Some(0));
-        let ran = run(toy, Limits::default(), dpor_ds::run);
-        assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
-        violated += u32::from(ran.confirmed.is_some());
+        if let [Some(path), Some(tree)] = executed {
+            total = [total[0] + path, total[1] + tree];
+        }
     });
-    assert!(repeated > 100 && violated > 100, "{repeated} with repetitions, {violated} violations: it says little");
+    assert!(repeated.iter().all(|count| *count > 100), "{repeated:?} with repetitions: the test says little");
+    assert!(violated.iter().all(|count| *count > 100), "{violated:?} violations: the test says little");
+    assert!(total[0] < total[1], "the last path takes {} executions and the tree {}", total[0], total[1]);
 }
 
 /// A bound on local events is one on what a node can do, so all of that holds under it, too.
@@ -114,6 +125,10 @@ fn dpor_honours_a_bound_on_depth() {
                 .expect("there is no other bound");
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, depth {depth}");
             assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}, depth {depth}");
+            let budget = Limits { states: Some(20_000), ..limits };
+            let tree = run(&unconstrained(toy), budget, dpor_ds_tree::run);
+            let is_over = tree.report.end == End::StateBound;
+            assert!(is_over || tree.system_states == reached.system_states, "seed {seed}, depth {depth}");
             let is_cut = ran.report.end == End::DepthBound;
             assert!(is_cut || ran.system_states == all.system_states, "seed {seed}, depth {depth}");
             let ran = run(toy, limits, dpor::run);
@@ -167,5 +182,29 @@ fn an_endless_execution_ends_at_the_bound() {
         let ran = run(&toy, Limits { depth, ..Limits::default() }, dpor::run);
         assert_eq!((ran.report.end, ran.report.depth), (End::DepthBound, expected));
         assert_eq!(ran.report.counts.transitions, Some(expected.into()));
+    }
+}
+
+/// Events at different nodes, as in the "killer example" of the page: no pair is dependent, so one execution is all.
+/// Two messages to each of two nodes: 2! orders at each node, so 4 executions differ.
+#[test]
+fn dpor_ds_explores_independent_events_once() {
+    let independent = (0..9).fold(Toy::new(9), |toy, node| toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]));
+    let mut dependent = Toy::new(2);
+    for node in 0..2 {
+        // The state remembers who came first.
+        for (from, other) in [(0, 1), (1, 0)] {
+            let first = from as u8 + 1;
+            dependent = dependent
+                .in_flight(from, node, 0)
+                .rule(node, 0, ToyTrigger::Message(from, 0), first, &[])
+                .rule(node, first, ToyTrigger::Message(other, 0), first + 2, &[]);
+        }
+    }
+    for strategy in [dpor::run as Run, dpor_ds::run, dpor_ds_tree::run] {
+        let counts = run(&independent, Limits::default(), strategy).report.counts;
+        assert_eq!((counts.executions, counts.redundant, counts.transitions), (Some(1), Some(0), Some(9)));
+        let counts = run(&dependent, Limits::default(), strategy).report.counts;
+        assert_eq!(counts.executions.zip(counts.redundant).map(|(all, redundant)| all - redundant), Some(2 * 2));
     }
 }

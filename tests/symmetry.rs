@@ -1,21 +1,23 @@
 //! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and what is refused.
 
+use host_model::scenario::Faults;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{Limits, SymmetryUse};
 use host_search::reduce;
-use host_tests::reference::{self, Reached};
+use host_tests::reference::{self, Reached, System};
+use host_tests::toys;
 
 use crate::agreement::{STATES_MAX, for_random_systems, run, systems, unconstrained};
 
 /// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and what the reference reaches.
-fn for_symmetric_systems(nodes: u32, limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
+fn for_symmetric_systems(nodes: u32, resets: u32, limits: Limits, mut check: impl FnMut(u64, &System, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {
-        let toy = Toy::random_symmetric(seed, nodes);
-        if let Some(reached) = reference::search(&toy, limits.depth, limits.local_events, STATES_MAX)
+        let system = System { toy: Toy::random_symmetric(seed, nodes), faults: Faults { resets } };
+        if let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX)
             && reached.global_states > 60
         {
-            check(seed, &toy, &reached);
+            check(seed, &system, &reached);
             tried += 1;
         }
         if tried == systems() / 8 {
@@ -29,7 +31,7 @@ fn for_symmetric_systems(nodes: u32, limits: Limits, mut check: impl FnMut(u64, 
 fn symmetry_reaches_what_the_reference_reaches() {
     for (nodes, renamings) in [(3, 2), (4, 6)] {
         let (mut each, mut kept, mut violated) = (0, 0, 0);
-        for_symmetric_systems(nodes, Limits::default(), |seed, toy, reached| {
+        for_symmetric_systems(nodes, 0, Limits::default(), |seed, System { toy, .. }, reached| {
             let declared = Toy { forbidden: Vec::new(), ..toy.clone() };
             let (report, states) = run(&declared, Limits::default(), reduce::explore);
             assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
@@ -53,10 +55,23 @@ fn symmetry_reaches_what_the_reference_reaches() {
 #[test]
 fn symmetry_under_a_bound_on_local_events() {
     let limits = Limits { local_events: Some(1), ..Limits::default() };
-    for_symmetric_systems(3, limits, |seed, toy, reached| {
+    for_symmetric_systems(3, 0, limits, |seed, System { toy, .. }, reached| {
         let (report, states) = run(&unconstrained(toy), limits, reduce::explore);
         assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
         assert_eq!(states, reached.system_states, "seed {seed}");
+    });
+}
+
+/// A reset happens at every node in the same way: each of these loses everything. Its budget belongs to the local state.
+#[test]
+fn symmetry_under_resets() {
+    for_symmetric_systems(3, 1, Limits::default(), |seed, system, reached| {
+        let free = System { toy: unconstrained(&system.toy), ..system.clone() };
+        let ran = toys::run(&free, Limits::default(), reduce::explore, true);
+        assert_eq!(ran.report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
+        assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
+        let ran = toys::run(system, Limits::default(), reduce::explore, false);
+        assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
     });
 }
 

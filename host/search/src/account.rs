@@ -1,6 +1,6 @@
 //! What a stateless strategy has executed, judged and counted: its counterpart of the [`ledger`](crate::ledger).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::{MachineError, NodeId};
@@ -16,6 +16,31 @@ use crate::runs::Runs;
 /// [`Limits::depth`](crate::kernel::Limits::depth) says otherwise: a search that remembers no states cannot notice that
 /// it goes round in circles.
 pub const DEPTH_DEFAULT: u32 = 1_000;
+
+/// The frame of every stateless strategy: judges each start state, lets `explore` go on from there, and reports. `explore`
+/// returns why the search ended early, if it did.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn explore_all(
+    search: &Search<'_>,
+    mut explore: impl FnMut(&mut Account<'_, '_>) -> Result<Option<End>, SearchError>,
+) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut account = Account::new(search, &mut stepper);
+    let mut end = None;
+    for start in search.starts {
+        end = account.begin(start)?;
+        if end.is_none() {
+            end = explore(&mut account)?;
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    Ok(account.finish(end))
+}
 
 /// The current execution from one start state, and the accounts of all of them.
 pub struct Account<'s, 'l> {
@@ -38,11 +63,12 @@ pub struct Account<'s, 'l> {
     locals: Option<Runs<LocalStateId>>,
     collected: BTreeSet<Box<[LocalStateId]>>,
     ticks: Ticks,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
 }
 
 impl<'s, 'l> Account<'s, 'l> {
-    /// An empty account.
-    pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>) -> Self {
+    fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>) -> Self {
         let start = &search.starts[0];
         let limits = Limits { depth: search.limits.depth.or(Some(DEPTH_DEFAULT)), ..search.limits };
         Self {
@@ -60,15 +86,12 @@ impl<'s, 'l> Account<'s, 'l> {
             locals: None,
             collected: BTreeSet::new(),
             ticks: Ticks::default(),
+            enabled: Vec::new(),
         }
     }
 
     /// Goes to a start state and judges it; returns the end if it is a violation.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
+    fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
         self.start = start;
         self.execution = Execution::new(self.stepper, start, self.limits);
         let classes: Vec<ClassId> = start.locals.iter().map(|local| self.stepper.state(*local).class).collect();
@@ -128,12 +151,29 @@ impl<'s, 'l> Account<'s, 'l> {
         Ok(())
     }
 
-    /// Whether a trigger that is possible has as many outcomes as this step needs.
+    /// The next step of a desired order if it is possible; else the order is given up, and it is the first possible one.
+    /// None where nothing can happen.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn has_outcome(&mut self, step: Step) -> Result<bool, SearchError> {
+    pub fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
+        let mut enabled = std::mem::take(&mut self.enabled);
+        self.enabled(&mut enabled)?;
+        let first = enabled.first().map(|(node, trigger)| Step { node: *node, trigger: *trigger, outcome: 0 });
+        let wish = desired.pop_front().filter(|step| enabled.contains(&(step.node, step.trigger)));
+        self.enabled = enabled;
+        if let Some(step) = wish
+            && self.has_outcome(step)?
+        {
+            return Ok(Some(step));
+        }
+        desired.clear();
+        Ok(first)
+    }
+
+    /// Whether a trigger that is possible has as many outcomes as this step needs.
+    fn has_outcome(&mut self, step: Step) -> Result<bool, SearchError> {
         let row = self.stepper.step(self.execution.local(step.node), step.trigger)?;
         Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
     }
@@ -200,7 +240,7 @@ impl<'s, 'l> Account<'s, 'l> {
     }
 
     /// Closes the account of a search that ended early, or for no other reason than that everything was explored.
-    pub fn finish(self, end: Option<End>) -> Report {
+    fn finish(self, end: Option<End>) -> Report {
         let counts = self.progress().counts;
         let end = end.unwrap_or(match (self.cut.depth, self.cut.local_events) {
             (true, _) => End::DepthBound,

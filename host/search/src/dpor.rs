@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use host_model::lts::{Step, Trigger};
 use host_model::machine::NodeId;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
 
-use crate::account::Account;
+use crate::account::{self, Account};
 use crate::kernel::{End, Report, Search, SearchError};
 use crate::wakeup::{WakeupTree, is_weak_initial};
 
@@ -41,22 +39,10 @@ pub enum Races {
 /// [`run`] with a choice of the races.
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError> {
-    let mut stepper = Stepper::new(search.lts)?;
-    let mut run = Run {
-        account: Account::new(search, &mut stepper),
-        races,
-        levels: Vec::new(),
-        enabled: Vec::new(),
-        found: Vec::new(),
-    };
-    let mut end = None;
-    for start in search.starts {
-        end = run.explore(start)?;
-        if end.is_some() {
-            break;
-        }
-    }
-    Ok(run.account.finish(end))
+    account::explore_all(search, |account| {
+        let (levels, enabled, found) = (vec![Level::default()], Vec::new(), Vec::new());
+        Run { account, races, levels, enabled, found }.explore()
+    })
 }
 
 /// What is known about the state before an event of the current execution, or at its end.
@@ -68,8 +54,8 @@ struct Level {
     wakeup: WakeupTree,
 }
 
-struct Run<'s, 'l> {
-    account: Account<'s, 'l>,
+struct Run<'r, 's, 'l> {
+    account: &'r mut Account<'s, 'l>,
     races: Races,
     levels: Vec<Level>,
     /// Kept to spare allocations.
@@ -77,14 +63,9 @@ struct Run<'s, 'l> {
     found: Vec<(usize, Trigger)>,
 }
 
-impl<'s> Run<'s, '_> {
+impl Run<'_, '_, '_> {
     /// Explores one start state; returns why the search ended early, if it did.
-    fn explore(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
-        let end = self.account.begin(start)?;
-        if end.is_some() {
-            return Ok(end);
-        }
-        self.levels = vec![Level::default()];
+    fn explore(&mut self) -> Result<Option<End>, SearchError> {
         loop {
             // To the end of an execution, along what the wakeup tree asks for and then any way.
             while let Some((step, wakeup)) = self.next_step()? {
@@ -135,7 +116,7 @@ impl<'s> Run<'s, '_> {
     fn reverse_races(&mut self) -> Result<(), SearchError> {
         let mut found = std::mem::take(&mut self.found);
         for node in 0..self.account.search.lts.scenario().nodes {
-            let Account { execution, stepper, .. } = &mut self.account;
+            let Account { execution, stepper, .. } = &mut *self.account;
             found.clear();
             execution.races(stepper, node, |race| found.push((race.event, race.trigger)))?;
             if self.races == Races::Executed {
@@ -153,7 +134,7 @@ impl<'s> Run<'s, '_> {
 
     /// Asks for executions where a trigger comes instead of an event, with each of its outcomes.
     fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<(), SearchError> {
-        let Account { execution, stepper, .. } = &mut self.account;
+        let Account { execution, stepper, .. } = &mut *self.account;
         let event = execution.events()[index];
         let row = stepper.step(event.before, trigger)?;
         let level = &mut self.levels[index];

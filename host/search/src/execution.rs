@@ -11,6 +11,7 @@
 //! [`Limits::depth`] is therefore applied to each event with all that happens before it, which contains every execution
 //! within the bound, and again to what is judged ([`Runs`](crate::runs::Runs)).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -113,6 +114,31 @@ impl Execution {
         let end = race.sender.map_or(0, |sender| sender as usize + 1);
         let needed = (race.event + 1..end).filter(move |index| self.happens_after(end - 1, *index));
         needed.map(|index| self.events[index].step)
+    }
+
+    /// Of the events between that of a race and its trigger, or the sending of its message if the trigger does not come next
+    /// at the node, those that do not happen after the event. What must happen before the trigger is among them.
+    pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> {
+        let Event { step, position, .. } = self.events[race.event];
+        let next = self.chains[step.node as usize].get(position as usize).map(|next| *next as usize);
+        let next = next.filter(|next| self.events[*next].step.trigger == race.trigger);
+        let end = next.unwrap_or_else(|| race.sender.map_or(0, |sender| sender as usize + 1));
+        let event = race.event;
+        (event + 1..end).filter(move |index| !self.happens_after(*index, event)).map(|index| self.events[index].step)
+    }
+
+    /// What each node went through, as 128 bits: the same for executions with the same happens-before.
+    pub fn fingerprint(&self) -> u128 {
+        let half = |salt: u64| {
+            let mut hasher = DefaultHasher::new();
+            salt.hash(&mut hasher);
+            for chain in &self.chains {
+                chain.len().hash(&mut hasher);
+                chain.iter().for_each(|index| self.events[*index as usize].step.hash(&mut hasher));
+            }
+            u128::from(hasher.finish())
+        };
+        half(0) << 64 | half(1)
     }
 
     /// The local state of a node after all events.

@@ -13,6 +13,7 @@ pub mod cursor;
 pub mod cuts;
 pub mod dpor;
 pub mod dpor_ds;
+pub mod dpor_ds_tree;
 pub mod execution;
 pub mod facts;
 pub mod global_state;

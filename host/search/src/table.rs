@@ -1,7 +1,7 @@
 //! The table of strategies: command-line help, documentation and agreement tests come from it.
 
 use crate::kernel::{Limits, Report, Search, SearchError};
-use crate::{bdfs, consequence, dpor, dpor_ds, lmc, unfold, walk};
+use crate::{bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, lmc, unfold, walk};
 
 /// A bound, or another option of the search, that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +167,17 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
         keeps_checkpoints: false,
         run: dpor_ds::run,
+    },
+    Strategy {
+        name: "dpor-ds-tree",
+        aliases: &[],
+        summary: "DPOR-DS on the tree of all executions, which it keeps; repeats more executions",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States],
+        keeps_checkpoints: false,
+        run: dpor_ds_tree::run,
     },
     Strategy {
         name: "walk",
