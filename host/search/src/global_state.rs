@@ -27,6 +27,12 @@ impl Budgets {
         Self { local_events_max: limits.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
     }
 
+    /// Number of nodes.
+    #[inline]
+    pub fn nodes(&self) -> usize {
+        self.counters.len()
+    }
+
     /// What a step adds to the fingerprint besides its outcome.
     #[inline]
     pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
@@ -164,16 +170,10 @@ impl GlobalState {
         self.fingerprint = fingerprint;
     }
 
-    /// Whether something can be said about a child that is not said about this state already: only a change of class,
-    /// or a local state judged by itself, has something new to say.
+    /// Whether something can be said about a child that is not said about this state already.
     #[inline]
     pub fn is_worth_judging(&self, known: &Known, child: &Child) -> bool {
-        let before = self.locals[child.step.node as usize];
-        if child.next == before {
-            return false;
-        }
-        let next = known.brief(child.next);
-        next.class != known.brief(before).class || next.is_judged
+        says_more(known, self.locals[child.step.node as usize], child.next)
     }
 
     /// Puts the classes of a child into `classes`, one a node.
@@ -182,15 +182,13 @@ impl GlobalState {
         classes.extend(self.locals.iter().map(|local| known.brief(*local).class));
         classes[child.step.node as usize] = known.brief(child.next).class;
     }
+}
 
-    /// Whether something can happen in a child.
-    pub fn has_successors(&self, known: &Known, child: &Child) -> bool {
-        let Step { node, trigger, outcome } = child.step;
-        let sent = known.sent(&known.edges(child.row)[outcome as usize]).len();
-        let in_flight = self.in_flight.len() + sent - usize::from(trigger.message().is_some());
-        let local = |other: usize| if other == node as usize { child.next } else { self.locals[other] };
-        in_flight > 0 || (0..self.locals.len()).any(|other| known.brief(local(other)).has_own_events)
-    }
+/// Whether something can be said about a global state that was not said before the local state of one node changed: only
+/// a change of class, or a local state judged by itself, has something new to say.
+#[inline]
+pub fn says_more(known: &Known, before: LocalStateId, next: LocalStateId) -> bool {
+    next != before && (known.brief(next).class != known.brief(before).class || known.brief(next).is_judged)
 }
 
 fn insert(in_flight: &mut Vec<MessageId>, message: MessageId) {

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use host_model::fingerprint::Fingerprint;
 use host_model::known::Known;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::NodeId;
 use host_model::property::{ClassId, Judgement};
 use host_model::stepper::OutcomesRef;
 
 use crate::codec::{Reader, Writer};
-use crate::global_state::{Budgets, Child, GlobalState};
-use crate::pending::{PathId, Pending, Reached};
+use crate::global_state::{Budgets, Child, says_more};
+use crate::paths::PathId;
+use crate::pending::{Pending, Reached, Record, Successor, Taken};
 use crate::visited::{SHARDS, Seen, Shard, shard_of};
 
 /// A state that was found, on its way to its shard.
@@ -37,12 +38,8 @@ impl Arrival {
 }
 
 /// A state that was taken off the stack in this wave.
-#[derive(Default)]
 struct Expanded {
-    state: GlobalState,
-    /// The messages in flight whose delivery is asleep, sorted.
-    asleep: Vec<MessageId>,
-    reached: Option<Reached>,
+    reached: Reached,
     /// The path to the state itself, once a child of it is pushed.
     path: Option<PathId>,
     /// Whether handlers have to be executed before it can be expanded.
@@ -65,9 +62,10 @@ pub struct Note {
 pub struct Lane {
     /// What is still to be expanded.
     pub pending: Pending,
-    /// Kept from wave to wave to spare allocations; the first `live` belong to the current one.
+    /// The states of the current wave, and for each what became of it and how many edges the events of each node have.
+    taken: Taken,
     expanded: Vec<Expanded>,
-    live: usize,
+    edges: Vec<u32>,
     /// The index of the expanded state, and the child.
     children: Vec<(u32, Child)>,
     /// The children on their way, one list a shard.
@@ -78,11 +76,9 @@ pub struct Lane {
     system_states: Vec<Vec<Fingerprint>>,
     /// System states that were sent lately: most are met again and again.
     recent: Box<[Fingerprint]>,
-    enabled: Vec<(NodeId, Trigger)>,
-    rows: Vec<OutcomesRef>,
+    /// What is awake in the state at hand, with its outcomes.
+    awake: Vec<(NodeId, Trigger, OutcomesRef)>,
     classes: Vec<ClassId>,
-    next: GlobalState,
-    next_asleep: Vec<MessageId>,
     /// Handlers that have to be executed before the stalled states can be expanded.
     pub missing: Vec<(LocalStateId, Trigger)>,
     /// What there is to say about new states.
@@ -121,18 +117,16 @@ impl Lane {
     pub fn new(nodes: usize, collect: bool) -> Self {
         Self {
             pending: Pending::new(nodes),
+            taken: Taken::default(),
             expanded: Vec::new(),
-            live: 0,
+            edges: Vec::new(),
             children: Vec::new(),
             arrivals: (0..SHARDS).map(|_| Vec::new()).collect(),
             seen: Vec::new(),
             system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
             recent: vec![0; RECENT].into(),
-            enabled: Vec::new(),
-            rows: Vec::new(),
+            awake: Vec::new(),
             classes: Vec::new(),
-            next: GlobalState::default(),
-            next_asleep: Vec::new(),
             missing: Vec::new(),
             notes: Vec::new(),
             collected: collect.then(BTreeSet::new),
@@ -177,67 +171,49 @@ impl Lane {
 
     /// First step of a wave: takes up to `quota` states off the stack and finds their successors.
     pub fn expand(&mut self, wave: Wave<'_>, quota: usize) {
-        self.live = 0;
+        self.pending.take(quota, &mut self.taken);
+        self.expanded.clear();
+        self.edges.clear();
         self.children.clear();
         self.missing.clear();
         self.arrivals.iter_mut().for_each(Vec::clear);
-        while self.live < quota {
-            if self.expanded.len() == self.live {
-                self.expanded.push(Expanded::default());
-            }
-            let Expanded { state, asleep, reached, path, is_stalled } = &mut self.expanded[self.live];
-            let Some(popped) = self.pending.pop(state, asleep) else { break };
-            *reached = Some(popped);
-            *path = None;
-            *is_stalled = false;
-            let is_cut = state.enabled(wave.known, wave.budgets, &mut self.enabled);
-            if popped.depth >= wave.bound {
-                // Only the start state under a bound of zero: other states at the bound are not pushed.
-                self.cut += i64::from(!self.enabled.is_empty());
-                self.enabled.clear();
-            }
+        for index in self.taken.numbers() {
+            let record = self.taken.record(index);
+            let reached = record.reached();
+            let first = self.edges.len();
+            self.edges.extend_from_slice(record.edges());
+            self.edges[first + reached.step.node as usize..].fill(0);
             let missing = self.missing.len();
-            self.rows.clear();
-            for (node, trigger) in &self.enabled {
-                let local = state.locals[*node as usize];
-                match wave.known.row(local, *trigger) {
-                    Some(row) => self.rows.push(row),
-                    None => self.missing.push((local, *trigger)),
-                }
-            }
-            if self.missing.len() > missing {
-                *is_stalled = true;
-                self.live += 1;
+            let is_cut = wake(wave, record, &mut self.awake, &mut self.missing);
+            let is_stalled = self.missing.len() > missing;
+            self.expanded.push(Expanded { reached, path: None, is_stalled });
+            if is_stalled {
                 continue;
             }
-            self.local_events_cut |= is_cut && popped.depth < wave.bound;
-            let mut asleep = asleep.iter().peekable();
-            let mut edges = 0;
-            for (&(node, trigger), row) in self.enabled.iter().zip(&self.rows) {
-                let outcomes = wave.known.edges(*row);
-                edges += outcomes.len() as u64;
-                let is_asleep = match trigger.message() {
-                    Some(message) => {
-                        while asleep.next_if(|other| **other < message).is_some() {}
-                        asleep.peek() == Some(&&message)
-                    }
-                    None => node < popped.step.node,
-                };
-                if is_asleep {
-                    continue;
-                }
-                let base = state.fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
-                for (outcome, edge) in (0..).zip(outcomes) {
+            let edges = &mut self.edges[first..];
+            for (node, _, row) in &self.awake {
+                edges[*node as usize] += wave.known.edges(*row).len() as u32;
+            }
+            let total: u32 = edges.iter().sum();
+            if reached.depth >= wave.bound {
+                // Only the start state under a bound of zero: other states at the bound are not pushed.
+                self.cut += i64::from(total > 0);
+                continue;
+            }
+            self.local_events_cut |= is_cut;
+            self.transitions += if reached.first { u64::from(total) } else { 0 };
+            self.depth = self.depth.max(reached.depth + u32::from(total > 0));
+            let fingerprint = record.fingerprint();
+            for (node, trigger, row) in self.awake.iter().copied() {
+                let base = fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
+                for (outcome, edge) in (0..).zip(wave.known.edges(row)) {
                     let step = Step { node, trigger, outcome };
                     let fingerprint = base.wrapping_add(edge.delta);
-                    let index = self.children.len() as u32;
-                    self.children.push((self.live as u32, Child { step, row: *row, next: edge.next }));
-                    self.arrivals[shard_of(fingerprint)].push(Arrival::new(fingerprint, index, popped.depth + 1));
+                    let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
+                    self.children.push((index as u32, Child { step, row, next: edge.next }));
+                    self.arrivals[shard_of(fingerprint)].push(arrival);
                 }
             }
-            self.transitions += if popped.first { edges } else { 0 };
-            self.depth = self.depth.max(popped.depth + u32::from(edges > 0));
-            self.live += 1;
         }
     }
 
@@ -252,61 +228,80 @@ impl Lane {
                 self.seen[*child as usize] = *seen;
             }
         }
-        for (index, seen) in self.seen.iter().enumerate() {
-            if *seen == Seen::Already {
+        for index in 0..self.seen.len() {
+            let seen = self.seen[index];
+            if seen == Seen::Already {
                 continue;
             }
-            let (parent, child) = &self.children[index];
-            let Expanded { state, reached: Some(reached), path, .. } = &mut self.expanded[*parent as usize] else {
-                unreachable!("an expanded state was reached");
-            };
-            let depth = reached.depth + 1;
+            let (parent, child) = self.children[index];
+            let depth = self.expanded[parent as usize].reached.depth + 1;
             let mut first = true;
-            match *seen {
-                Seen::Deeper(before) => {
-                    first = u32::from(before) >= wave.bound;
-                    if first && depth < wave.bound && state.has_successors(wave.known, child) {
-                        self.cut -= 1;
-                    }
-                }
-                _ => {
-                    if depth == wave.bound && state.has_successors(wave.known, child) {
-                        self.cut += 1;
-                    }
-                    if child.next != state.locals[child.step.node as usize] {
-                        note_system_state(
-                            wave.known,
-                            state,
-                            child,
-                            &mut self.recent,
-                            &mut self.system_states,
-                            self.collected.as_mut(),
-                        );
-                        if state.is_worth_judging(wave.known, child) {
-                            state.classes_of(wave.known, child, &mut self.classes);
-                            let own = wave.known.state(child.next).judgements.iter();
-                            let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
-                            if all.is_none_or(|mut all| all.any(wave.is_wanted)) {
-                                let (node, next) = (child.step.node, child.next);
-                                let classes = self.classes.clone();
-                                self.notes.push(Note { child: index as u32, node, next, classes });
-                            }
-                        }
-                    }
-                }
+            if let Seen::Deeper(before) = seen {
+                first = u32::from(before) >= wave.bound;
+                self.cut -= i64::from(first && depth < wave.bound && self.has_successors(wave, parent, &child));
+            } else {
+                self.cut += i64::from(depth == wave.bound && self.has_successors(wave, parent, &child));
+                self.look_at(wave, parent, index);
             }
             if depth < wave.bound {
-                self.next.clone_from(state);
-                self.next.take(wave.known, wave.budgets, child.step, child.row);
-                note_asleep(wave.known, child, &self.next, &mut self.next_asleep);
-                let path = *path.get_or_insert_with(|| self.pending.path_to(reached));
+                let nodes = wave.budgets.nodes();
+                let Expanded { reached, path, .. } = &mut self.expanded[parent as usize];
+                let path = *path.get_or_insert_with(|| self.pending.path_to(*reached));
                 self.pending.share(path);
-                let reached = Reached { path, step: child.step, depth, first };
-                self.pending.push(&self.next, &self.next_asleep, reached);
+                let successor = Successor {
+                    parent: self.taken.record(parent as usize),
+                    edges: &self.edges[parent as usize * nodes..][..nodes],
+                    child: &child,
+                    reached: Reached { path, step: child.step, depth, first },
+                };
+                self.pending.push(wave.known, wave.budgets, &successor);
             }
         }
         if self.notes.is_empty() {
             self.close();
+        }
+    }
+
+    /// Whether something can happen in a child.
+    fn has_successors(&self, wave: Wave<'_>, parent: u32, child: &Child) -> bool {
+        let record = self.taken.record(parent as usize);
+        let Step { node, trigger, outcome } = child.step;
+        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]).len();
+        let in_flight = record.in_flight_len() + sent - usize::from(trigger.message().is_some());
+        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
+        in_flight > 0 || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
+    }
+
+    /// Sends the system state of a new state to its shard, and notes what there is to say about it.
+    fn look_at(&mut self, wave: Wave<'_>, parent: u32, index: usize) {
+        let record = self.taken.record(parent as usize);
+        let (_, child) = &self.children[index];
+        let node = child.step.node as usize;
+        let before = record.local(node);
+        if child.next == before {
+            return;
+        }
+        let local = |other: usize| if other == node { child.next } else { record.local(other) };
+        let briefs = (0..record.nodes()).map(|other| wave.known.brief(local(other)));
+        let fingerprint = briefs.clone().fold(0, |sum: Fingerprint, brief| sum.wrapping_add(brief.fingerprint));
+        let slot = &mut self.recent[fingerprint as usize % RECENT];
+        if *slot != fingerprint {
+            *slot = fingerprint;
+            self.system_states[shard_of(fingerprint)].push(fingerprint);
+            if let Some(collected) = &mut self.collected {
+                collected.insert((0..record.nodes()).map(local).collect());
+            }
+        }
+        if !says_more(wave.known, before, child.next) {
+            return;
+        }
+        self.classes.clear();
+        self.classes.extend(briefs.map(|brief| brief.class));
+        let own = wave.known.state(child.next).judgements.iter();
+        let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
+        if all.is_none_or(|mut all| all.any(wave.is_wanted)) {
+            let (node, next, classes) = (child.step.node, child.next, self.classes.clone());
+            self.notes.push(Note { child: index as u32, node, next, classes });
         }
     }
 
@@ -318,71 +313,70 @@ impl Lane {
     /// Number of events on the path to the state of a note.
     pub fn depth_of(&self, note: &Note) -> u32 {
         let (parent, _) = self.children[note.child as usize];
-        self.expanded[parent as usize].reached.map_or(0, |reached| reached.depth) + 1
+        self.expanded[parent as usize].reached.depth + 1
     }
 
     /// The index of the start state and the steps to the state of a note of this wave.
     pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
         let (parent, child) = &self.children[note.child as usize];
-        let reached = self.expanded[*parent as usize].reached.expect("an expanded state was reached");
-        let (start, mut steps) = self.pending.steps_to(&reached);
+        let (start, mut steps) = self.pending.steps_to(self.expanded[*parent as usize].reached);
         steps.push(child.step);
         (start, steps)
     }
 
     /// Ends the wave: stalled states go back on the stack, the others and the notes are forgotten.
     pub fn close(&mut self) {
-        for Expanded { state, asleep, reached, path, is_stalled } in self.expanded[..self.live].iter_mut().rev() {
-            let Some(reached) = reached.take() else { continue };
+        for (index, Expanded { reached, path, is_stalled }) in self.expanded.iter().enumerate().rev() {
             if *is_stalled {
-                self.pending.push(state, asleep, reached);
+                self.pending.put_back(self.taken.record(index));
             } else {
                 self.pending.release(path.unwrap_or(reached.path));
             }
         }
-        self.live = 0;
+        self.expanded.clear();
         self.notes.clear();
     }
 }
 
-/// Puts the messages whose delivery is asleep in `state`, reached as `child`, into `asleep`: their node is before that of
-/// the child's event, and the event did not send them.
-fn note_asleep(known: &Known, child: &Child, state: &GlobalState, asleep: &mut Vec<MessageId>) {
-    let Step { node, outcome, .. } = child.step;
-    let sent = known.sent(&known.edges(child.row)[outcome as usize]);
-    asleep.clear();
-    for same in state.in_flight.chunk_by(|one, other| one == other) {
-        let message = same[0];
-        let sent = sent.iter().filter(|other| **other == message).count();
-        if known.destination(message) < node && same.len() > sent {
-            asleep.push(message);
+/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing`. Returns whether the bound on
+/// local events left out something that no state before left out.
+fn wake(
+    wave: Wave<'_>,
+    record: Record<'_>,
+    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    missing: &mut Vec<(LocalStateId, Trigger)>,
+) -> bool {
+    let known = wave.known;
+    awake.clear();
+    let mut wake = |node: NodeId, trigger| {
+        let local = record.local(node as usize);
+        match known.row(local, trigger) {
+            Some(row) => awake.push((node, trigger, row)),
+            None => missing.push((local, trigger)),
+        }
+    };
+    for message in record.awake() {
+        let node = known.destination(message);
+        // Nothing happens any more at a node that is stuck in a fault.
+        if !known.brief(record.local(node as usize)).is_stuck {
+            wake(node, Trigger::deliver(message));
         }
     }
-}
-
-/// Sends the system state of a child to its shard, unless that was done lately.
-fn note_system_state(
-    known: &Known,
-    state: &GlobalState,
-    child: &Child,
-    recent: &mut [Fingerprint],
-    system_states: &mut [Vec<Fingerprint>],
-    collected: Option<&mut BTreeSet<Box<[LocalStateId]>>>,
-) {
-    let node = child.step.node as usize;
-    let local = |other: usize| if other == node { child.next } else { state.locals[other] };
-    let nodes = 0..state.locals.len();
-    let fingerprint =
-        nodes.clone().fold(0, |sum: Fingerprint, node| sum.wrapping_add(known.brief(local(node)).fingerprint));
-    let slot = &mut recent[fingerprint as usize % RECENT];
-    if *slot == fingerprint {
-        return;
+    let mut is_cut = false;
+    for node in record.reached().step.node..record.nodes() as NodeId {
+        let local = record.local(node as usize);
+        if !known.brief(local).has_own_events {
+            continue;
+        }
+        let state = known.state(local);
+        if wave.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
+            is_cut |= !state.local_events.is_empty();
+        } else {
+            state.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
+        }
+        state.faults.iter().for_each(|fault| wake(node, *fault));
     }
-    *slot = fingerprint;
-    system_states[shard_of(fingerprint)].push(fingerprint);
-    if let Some(collected) = collected {
-        collected.insert(nodes.map(local).collect());
-    }
+    is_cut
 }
 
 /// The visited states and the system states whose fingerprints have the same highest bits.

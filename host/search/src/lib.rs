@@ -24,6 +24,7 @@ pub mod lmc;
 pub mod local_space;
 pub mod order;
 pub mod outlook;
+pub mod paths;
 pub mod pending;
 pub mod reduce;
 pub mod runs;

@@ -1,26 +1,22 @@
 //! Global states that are still to be expanded, each with the path that led to it: a stack without a single allocation
-//! for each state.
+//! for each state, whose states are read and made where they lie.
 
 use host_model::fingerprint::Fingerprint;
+use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 
 use crate::codec::{Reader, Writer};
-use crate::global_state::GlobalState;
-
-/// A path, kept as long as a state at its end or on it is still to be expanded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathId(u32);
-
-const NONE: u32 = u32::MAX;
+use crate::global_state::{Budgets, Child, GlobalState};
+use crate::paths::{PathId, Paths};
 
 /// How a state was reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The events from a start state up to the last one, which is `step`.
     pub path: PathId,
     /// The last event; without a trigger in a start state.
     pub step: Step,
-    /// Their number.
+    /// The number of events.
     pub depth: u32,
     /// Whether the state was never expanded before, so that its edges count.
     pub first: bool,
@@ -29,11 +25,12 @@ pub struct Reached {
 /// A stack of global states.
 pub struct Pending {
     nodes: usize,
-    /// One record a state: local states, local events, messages in flight with a bit for those asleep, and a tail of
-    /// fixed length with their number.
+    /// One record a state: local states, local events, edges, messages in flight, and a tail of fixed length.
     words: Vec<u32>,
     len: usize,
     paths: Paths,
+    /// What a step sends, sorted.
+    sent: Vec<MessageId>,
 }
 
 /// Of the word for a message in flight: whether its delivery is asleep.
@@ -42,13 +39,125 @@ const ASLEEP: u32 = 1 << 31;
 /// Words at the end of each record: fingerprint, path, last step, depth with a bit for `first`, and number of messages.
 const TAIL: usize = 10;
 
+/// The place of the path in it.
+const PATH: usize = 4;
+
 /// How a start state was reached.
 const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
+
+/// A state as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'r> {
+    nodes: usize,
+    words: &'r [u32],
+}
+
+impl<'r> Record<'r> {
+    /// Number of nodes.
+    #[inline]
+    pub fn nodes(self) -> usize {
+        self.nodes
+    }
+
+    /// The local state of a node.
+    #[inline]
+    pub fn local(self, node: usize) -> LocalStateId {
+        LocalStateId(self.words[node])
+    }
+
+    /// Local events of each node on the path.
+    #[inline]
+    pub fn local_events(self) -> &'r [u32] {
+        &self.words[self.nodes..2 * self.nodes]
+    }
+
+    /// How many edges the events of each node had in the state before the last event.
+    #[inline]
+    pub fn edges(self) -> &'r [u32] {
+        &self.words[2 * self.nodes..3 * self.nodes]
+    }
+
+    #[inline]
+    fn in_flight(self) -> &'r [u32] {
+        &self.words[3 * self.nodes..self.words.len() - TAIL]
+    }
+
+    /// Number of messages in flight.
+    #[inline]
+    pub fn in_flight_len(self) -> usize {
+        self.in_flight().len()
+    }
+
+    /// The distinct messages in flight in the order of their ids, without those asleep.
+    #[inline]
+    pub fn awake(self) -> impl Iterator<Item = MessageId> + 'r {
+        let mut last = u32::MAX;
+        self.in_flight().iter().filter_map(move |word| {
+            let is_same = std::mem::replace(&mut last, word & !ASLEEP) == word & !ASLEEP;
+            (!is_same && word & ASLEEP == 0).then_some(MessageId(*word))
+        })
+    }
+
+    #[inline]
+    fn tail(self) -> &'r [u32; TAIL] {
+        self.words.last_chunk().expect("a record ends in a tail")
+    }
+
+    /// The fingerprint.
+    #[inline]
+    pub fn fingerprint(self) -> Fingerprint {
+        let [a, b, c, d, ..] = *self.tail();
+        [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part))
+    }
+
+    /// How the state was reached.
+    #[inline]
+    pub fn reached(self) -> Reached {
+        let [.., path, node, trigger, outcome, depth, _] = *self.tail();
+        let step = Step { node, trigger: Trigger::from_raw(trigger), outcome };
+        Reached { path: PathId(path), step, depth: depth >> 1, first: depth & 1 == 1 }
+    }
+}
+
+/// States that were taken off a stack together.
+#[derive(Default)]
+pub struct Taken {
+    nodes: usize,
+    words: Vec<u32>,
+    /// Where each record ends; what was pushed last comes first.
+    ends: Vec<usize>,
+}
+
+impl Taken {
+    /// Their numbers.
+    pub fn numbers(&self) -> std::ops::Range<usize> {
+        0..self.ends.len()
+    }
+
+    /// A state by its number, from the one pushed last.
+    #[inline]
+    pub fn record(&self, index: usize) -> Record<'_> {
+        let start = self.ends.get(index + 1).copied().unwrap_or(0);
+        Record { nodes: self.nodes, words: &self.words[start..self.ends[index]] }
+    }
+}
+
+/// A successor of a state in the making.
+pub struct Successor<'r> {
+    /// The state before.
+    pub parent: Record<'r>,
+    /// How many edges the events of each node have there.
+    pub edges: &'r [u32],
+    /// The step.
+    pub child: &'r Child,
+    /// How the successor was reached.
+    pub reached: Reached,
+}
 
 impl Pending {
     /// An empty stack for states of so many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { nodes, words: Vec::new(), len: 0, paths: Paths::default() }
+        Self { nodes, words: Vec::new(), len: 0, paths: Paths::default(), sent: Vec::new() }
     }
 
     /// Number of states.
@@ -63,169 +172,141 @@ impl Pending {
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
-        (self.words.capacity() * size_of::<u32>() + self.paths.nodes.capacity() * size_of::<PathNode>()) as u64
+        (self.words.capacity() * size_of::<u32>()) as u64 + self.paths.bytes()
     }
 
-    /// Pushes a state with the messages in flight whose delivery is asleep; `reached.path` belongs to it from now on.
-    pub fn push(&mut self, state: &GlobalState, asleep: &[MessageId], reached: Reached) {
+    /// Pushes a start state, which has this index.
+    pub fn push_start(&mut self, state: &GlobalState, index: u32) {
+        let path = self.paths.root(index);
         self.words.extend(state.locals.iter().map(|id| id.0));
         self.words.extend(&state.local_events);
-        let mut asleep = asleep.iter().peekable();
-        self.words.extend(state.in_flight.iter().map(|id| {
-            while asleep.next_if(|other| *other < id).is_some() {}
-            if asleep.peek() == Some(&id) { id.0 | ASLEEP } else { id.0 }
-        }));
-        let part = |shift: u32| (state.fingerprint >> shift) as u32;
-        let depth = reached.depth << 1 | u32::from(reached.first);
+        self.words.extend(state.locals.iter().map(|_| 0));
+        self.words.extend(state.in_flight.iter().map(|id| id.0));
+        let reached = Reached { path, step: NO_STEP, depth: 0, first: true };
+        self.push_tail(state.fingerprint, reached, state.in_flight.len());
+    }
+
+    /// Pushes a successor; its path belongs to it from now on.
+    ///
+    /// The deliveries at nodes before that of the event fall asleep, unless the event has sent the message and it was not
+    /// in flight before.
+    #[inline]
+    pub fn push(&mut self, known: &Known, budgets: &Budgets, successor: &Successor<'_>) {
+        let Successor { parent, edges, child, reached } = successor;
+        let Step { node, trigger, outcome } = child.step;
+        let edge = &known.edges(child.row)[outcome as usize];
+        let start = self.words.len();
+        self.words.extend_from_slice(&parent.words[..2 * self.nodes]);
+        self.words[start + node as usize] = child.next.0;
+        self.words[start + self.nodes + node as usize] += u32::from(trigger.local_event().is_some());
+        self.words.extend_from_slice(edges);
+        self.sent.clear();
+        self.sent.extend_from_slice(known.sent(edge));
+        self.sent.sort_unstable();
+        let mut sent = self.sent.iter().peekable();
+        let mut consumed = trigger.message();
+        let first = self.words.len();
+        for word in parent.in_flight() {
+            let message = MessageId(word & !ASLEEP);
+            if consumed == Some(message) {
+                consumed = None;
+                continue;
+            }
+            while let Some(new) = sent.next_if(|new| **new < message) {
+                self.words.push(new.0);
+            }
+            let is_asleep = known.destination(message) < node;
+            self.words.push(if is_asleep { message.0 | ASLEEP } else { message.0 });
+        }
+        self.words.extend(sent.map(|new| new.0));
+        let in_flight = self.words.len() - first;
+        let added = edge.delta.wrapping_add(budgets.of_step(node, trigger));
+        self.push_tail(parent.fingerprint().wrapping_add(added), *reached, in_flight);
+    }
+
+    fn push_tail(&mut self, fingerprint: Fingerprint, reached: Reached, in_flight: usize) {
+        let part = |shift: u32| (fingerprint >> shift) as u32;
         let Step { node, trigger, outcome } = reached.step;
-        self.words.extend([part(0), part(32), part(64), part(96), reached.path.0]);
-        self.words.extend([node, trigger.raw(), outcome, depth, state.in_flight.len() as u32]);
+        let depth = reached.depth << 1 | u32::from(reached.first);
+        let [path, in_flight] = [reached.path.0, in_flight as u32];
+        let [a, b, c, d] = [part(0), part(32), part(64), part(96)];
+        self.words.extend_from_slice(&[a, b, c, d, path, node, trigger.raw(), outcome, depth, in_flight]);
         self.len += 1;
     }
 
-    /// Takes the state that was pushed last; its path belongs to the caller, who must [`release`](Self::release) it.
-    pub fn pop(&mut self, state: &mut GlobalState, asleep: &mut Vec<MessageId>) -> Option<Reached> {
-        let tail = self.words.len().checked_sub(TAIL)?;
-        let [a, b, c, d, path, node, trigger, outcome, depth, in_flight] = self.words[tail..] else {
-            unreachable!("a tail has this length")
-        };
-        let first = tail - in_flight as usize - 2 * self.nodes;
-        let (locals, rest) = self.words[first..tail].split_at(self.nodes);
-        let (local_events, in_flight) = rest.split_at(self.nodes);
-        state.locals.clear();
-        state.locals.extend(locals.iter().map(|id| LocalStateId(*id)));
-        state.local_events.clear();
-        state.local_events.extend(local_events);
-        state.in_flight.clear();
-        state.in_flight.extend(in_flight.iter().map(|id| MessageId(*id & !ASLEEP)));
-        asleep.clear();
-        asleep.extend(in_flight.iter().filter(|id| **id & ASLEEP != 0).map(|id| MessageId(*id & !ASLEEP)));
-        state.fingerprint = [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part));
-        self.words.truncate(first);
-        self.len -= 1;
-        let step = Step { node, trigger: Trigger::from_raw(trigger), outcome };
-        Some(Reached { path: PathId(path), step, depth: depth >> 1, first: depth & 1 == 1 })
+    /// Pushes a state that was taken and not expanded; its path belongs to it again.
+    pub fn put_back(&mut self, record: Record<'_>) {
+        self.words.extend_from_slice(record.words);
+        self.len += 1;
+    }
+
+    /// Takes up to `quota` states, those pushed last; their paths belong to the caller, who must
+    /// [`release`](Self::release) them.
+    pub fn take(&mut self, quota: usize, taken: &mut Taken) {
+        let quota = quota.min(self.len);
+        taken.ends.clear();
+        let mut start = self.words.len();
+        for _ in 0..quota {
+            taken.ends.push(start);
+            start -= 3 * self.nodes + TAIL + self.words[start - 1] as usize;
+        }
+        taken.ends.iter_mut().for_each(|end| *end -= start);
+        taken.nodes = self.nodes;
+        taken.words.clear();
+        taken.words.extend_from_slice(&self.words[start..]);
+        self.words.truncate(start);
+        self.len -= quota;
     }
 
     /// Saves all states with their paths.
     pub fn save(&self, out: &mut Writer<'_>) {
         out.words(&self.words);
         out.number(self.len as u64);
-        let node =
-            |node: &PathNode| [node.parent, node.users, node.step.node, node.step.trigger.raw(), node.step.outcome];
-        out.words(&self.paths.nodes.iter().flat_map(node).collect::<Vec<_>>());
-        out.words(&self.paths.free);
+        self.paths.save(out);
     }
 
     /// The states that were saved.
     pub fn load(nodes: usize, saved: &mut Reader<'_>) -> Option<Self> {
         let (words, len) = (saved.words()?, saved.number()? as usize);
-        let node = |[parent, users, node, trigger, outcome]: &[u32; 5]| {
-            let step = Step { node: *node, trigger: Trigger::from_raw(*trigger), outcome: *outcome };
-            PathNode { parent: *parent, users: *users, step }
-        };
-        let paths = saved.words()?.as_chunks().0.iter().map(node).collect();
-        Some(Self { nodes, words, len, paths: Paths { nodes: paths, free: saved.words()? } })
+        Some(Self { words, len, paths: Paths::load(saved)?, ..Self::new(nodes) })
     }
 
     /// Moves the state pushed last, and its path, to another stack.
-    pub fn give(&mut self, other: &mut Self, (state, asleep): &mut (GlobalState, Vec<MessageId>)) {
-        let Some(reached) = self.pop(state, asleep) else { return };
-        let (start, steps) = self.path(reached.path);
-        self.release(reached.path);
-        let path = steps.into_iter().fold(other.root(start), |path, step| other.extend(path, step));
-        other.push(state, asleep, Reached { path, ..reached });
+    pub fn give(&mut self, other: &mut Self, scratch: &mut Taken) {
+        self.take(1, scratch);
+        let record = scratch.record(0);
+        let (start, steps) = self.paths.steps(record.reached().path);
+        self.release(record.reached().path);
+        let root = other.paths.root(start);
+        let path = steps.into_iter().fold(root, |path, step| other.paths.extend(path, step));
+        other.put_back(record);
+        let tail = other.words.len() - TAIL;
+        other.words[tail + PATH] = path.0;
     }
 
-    /// Pushes a start state, which has this index.
-    pub fn push_start(&mut self, state: &GlobalState, index: u32) {
-        let path = self.root(index);
-        self.push(state, &[], Reached { path, step: NO_STEP, depth: 0, first: true });
-    }
-
-    /// The path to a state that was popped, its last step included. Takes the place of `reached.path`, which is the
+    /// The path to a state that was taken, its last step included. Takes the place of `reached.path`, which is the
     /// caller's no more.
-    pub fn path_to(&mut self, reached: &Reached) -> PathId {
-        if reached.step == NO_STEP { reached.path } else { self.extend(reached.path, reached.step) }
+    pub fn path_to(&mut self, reached: Reached) -> PathId {
+        if reached.step == NO_STEP { reached.path } else { self.paths.extend(reached.path, reached.step) }
     }
 
     /// Makes a path belong to one user more.
     pub fn share(&mut self, path: PathId) {
-        self.paths.nodes[path.0 as usize].users += 1;
+        self.paths.share(path);
     }
 
     /// Gives a path back.
     pub fn release(&mut self, path: PathId) {
-        self.paths.release(path.0);
+        self.paths.release(path);
     }
 
-    /// The index of the start state, and the steps to a state that was popped.
-    pub fn steps_to(&self, reached: &Reached) -> (u32, Vec<Step>) {
-        let (start, mut steps) = self.path(reached.path);
+    /// The index of the start state, and the steps to a state that was taken.
+    pub fn steps_to(&self, reached: Reached) -> (u32, Vec<Step>) {
+        let (start, mut steps) = self.paths.steps(reached.path);
         if reached.step != NO_STEP {
             steps.push(reached.step);
         }
         (start, steps)
-    }
-
-    fn root(&mut self, start: u32) -> PathId {
-        self.paths.add(PathNode { parent: NONE, users: 1, step: Step { node: start, ..NO_STEP } })
-    }
-
-    /// The path becomes part of a longer one.
-    fn extend(&mut self, path: PathId, step: Step) -> PathId {
-        self.paths.add(PathNode { parent: path.0, users: 1, step })
-    }
-
-    fn path(&self, path: PathId) -> (u32, Vec<Step>) {
-        let mut steps = Vec::new();
-        let mut at = &self.paths.nodes[path.0 as usize];
-        while at.parent != NONE {
-            steps.push(at.step);
-            at = &self.paths.nodes[at.parent as usize];
-        }
-        steps.reverse();
-        (at.step.node, steps)
-    }
-}
-
-/// All paths as a forest whose nodes point to their parents and are freed with their last user.
-#[derive(Default)]
-struct Paths {
-    nodes: Vec<PathNode>,
-    /// Nodes to be used again.
-    free: Vec<u32>,
-}
-
-struct PathNode {
-    parent: u32,
-    /// States and longer paths that end here.
-    users: u32,
-    /// The last step; at a root, its node is the index of the start state.
-    step: Step,
-}
-
-impl Paths {
-    fn add(&mut self, node: PathNode) -> PathId {
-        if let Some(index) = self.free.pop() {
-            self.nodes[index as usize] = node;
-            return PathId(index);
-        }
-        self.nodes.push(node);
-        PathId(u32::try_from(self.nodes.len() - 1).expect("fewer than four billion states are pending"))
-    }
-
-    fn release(&mut self, path: u32) {
-        let mut at = path;
-        while at != NONE {
-            let node = &mut self.nodes[at as usize];
-            node.users -= 1;
-            if node.users > 0 {
-                return;
-            }
-            self.free.push(at);
-            at = node.parent;
-        }
     }
 }
 
@@ -236,52 +317,41 @@ mod tests {
     fn state(seed: u32) -> GlobalState {
         GlobalState {
             locals: vec![LocalStateId(seed), LocalStateId(seed + 1)],
-            in_flight: (0..seed % 4).map(MessageId).collect(),
+            in_flight: (0..seed % 4).map(|message| MessageId(message / 2)).collect(),
             local_events: vec![0, seed],
             fingerprint: Fingerprint::from(seed) << 96 | 7,
         }
     }
 
-    /// Every other message in flight.
-    fn asleep(seed: u32) -> Vec<MessageId> {
-        state(seed).in_flight.into_iter().filter(|id| id.0 % 2 == 1).collect()
-    }
-
-    fn step(seed: u32) -> Step {
-        Step { node: seed % 2, trigger: Trigger::deliver(MessageId(seed)), outcome: seed }
+    fn check(record: Record<'_>, seed: u32) {
+        let expected = state(seed);
+        assert_eq!((0..2).map(|node| record.local(node)).collect::<Vec<_>>(), expected.locals);
+        assert_eq!((record.local_events(), record.edges()), (&*expected.local_events, &[0, 0][..]));
+        assert_eq!((record.fingerprint(), record.in_flight_len()), (expected.fingerprint, expected.in_flight.len()));
+        let mut distinct = expected.in_flight;
+        distinct.dedup();
+        assert_eq!(record.awake().collect::<Vec<_>>(), distinct);
+        assert_eq!((record.reached().depth, record.reached().first), (0, true));
     }
 
     #[test]
-    fn states_come_back_with_their_paths() {
-        let mut pending = Pending::new(2);
-        let mut path = pending.root(3);
-        for seed in 0..50 {
-            path = pending.extend(path, step(seed));
-            pending.share(path);
-            let reached = Reached { path, step: step(100), depth: seed, first: seed % 3 == 0 };
-            pending.push(&state(seed), &asleep(seed), reached);
-        }
-        pending.release(path);
-        let mut other = Pending::new(2);
-        for _ in 0..20 {
-            pending.give(&mut other, &mut Default::default());
-        }
-        let (mut popped, mut popped_asleep) = (GlobalState::default(), Vec::new());
+    fn states_come_back_in_parts_from_any_stack_they_were_given_to() {
+        let (mut pending, mut other, mut taken) = (Pending::new(2), Pending::new(2), Taken::default());
+        (0..50).for_each(|seed| pending.push_start(&state(seed), seed));
+        (0..20).for_each(|_| pending.give(&mut other, &mut taken));
+        // The last ones come first, and giving turns them round.
         for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
-            for seed in seeds {
-                let reached = stack.pop(&mut popped, &mut popped_asleep).expect("a state is left");
-                let expected = state(seed);
-                assert_eq!((&popped.locals, &popped.in_flight), (&expected.locals, &expected.in_flight));
-                assert_eq!((&popped.local_events, popped.fingerprint), (&expected.local_events, expected.fingerprint));
-                assert_eq!(popped_asleep, asleep(seed));
-                assert_eq!((reached.depth, reached.first), (seed, seed % 3 == 0));
-                let expected = (3, (0..=seed).map(step).chain([step(100)]).collect::<Vec<_>>());
-                assert_eq!(stack.steps_to(&reached), expected);
-                let path = stack.path_to(&reached);
-                assert_eq!(stack.path(path), expected);
-                stack.release(path);
+            for part in seeds.chunks(7) {
+                stack.take(7, &mut taken);
+                assert_eq!(taken.numbers(), 0..part.len());
+                for (index, seed) in part.iter().enumerate() {
+                    check(taken.record(index), *seed);
+                    let reached = taken.record(index).reached();
+                    assert_eq!(stack.steps_to(reached), (*seed, Vec::new()));
+                    stack.release(reached.path);
+                }
             }
-            assert!(stack.is_empty() && stack.paths.free.len() == stack.paths.nodes.len(), "every path is given back");
+            assert!(stack.is_empty());
         }
     }
 }

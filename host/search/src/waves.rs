@@ -22,6 +22,7 @@ use crate::kernel::{
     Counts, End, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
 };
 use crate::lane::{Lane, Wave, WaveShard};
+use crate::pending::Taken;
 use crate::visited::{SHARDS, Seen, shard_of};
 
 /// Number of stacks. Enough to keep many workers busy; every result depends on it.
@@ -281,7 +282,7 @@ impl<'s, 'l> Waves<'s, 'l> {
 
     /// Gives lanes without work half of what the richest one has.
     fn even_out(&mut self) {
-        let mut scratch = (GlobalState::default(), Vec::new());
+        let mut scratch = Taken::default();
         for poor in 0..LANES {
             if !self.lanes[poor].pending.is_empty() {
                 continue;
