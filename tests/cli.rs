@@ -5,6 +5,7 @@
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
+//! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
@@ -12,6 +13,7 @@
 mod audits;
 mod bad_input;
 mod faults;
+mod mixed;
 mod results;
 mod scenarios;
 mod traces;
@@ -132,7 +134,7 @@ fn bundled(name: &str) -> &'static str {
             let wasm = built.unwrap_or_else(|error| panic!("cannot build {name}: {error}")).wasm;
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
-        ["fanout", "paxos", "query", "tree"].map(build).into()
+        ["fanout", "paxos", "query", "register", "register-text", "tree"].map(build).into()
     });
     &built[name]
 }

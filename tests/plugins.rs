@@ -247,6 +247,7 @@ fn live_state() -> Trace {
     Trace {
         trace_version: TRACE_VERSION,
         plugin,
+        placements: Vec::new(),
         scenario: buggy,
         limits: BTreeMap::new(),
         init_choices: Vec::new(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use host_model::audit::Mode;
+use host_model::machine::NodeId;
 use host_model::scenario::Network;
 use host_search::table::{self, STRATEGIES, Strategy};
 use host_search::weights::Weights;
@@ -14,6 +15,7 @@ use host_search::weights::Weights;
 use crate::exit;
 use crate::expectation::Expectation;
 use crate::limits::{self, LimitArguments};
+use crate::placement::{self, PlacementArguments};
 use crate::plugin_source::NODES_MAX;
 use crate::units;
 
@@ -198,7 +200,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "prefix", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]
@@ -219,6 +221,9 @@ pub struct RunArguments {
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 
+    /// Nodes that differ from the others.
+    #[command(flatten)]
+    pub placement: PlacementArguments,
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
@@ -287,6 +292,9 @@ pub struct ReplayArguments {
     /// The component or plugin folder to run it with [default: plugins/NAME, if the trace's plugin is there]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
+    /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME]
+    #[arg(long, value_name = "N=PLUGIN", value_parser = placement::node_path)]
+    pub node: Vec<(NodeId, PathBuf)>,
     /// Try it with another build of the plugin, or another plugin, than it was recorded with
     #[arg(long)]
     pub any_plugin: bool,

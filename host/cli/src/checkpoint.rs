@@ -53,7 +53,7 @@ pub struct Header {
     words: Vec<String>,
     /// Where relative paths begin.
     directory: String,
-    /// The digest of the plugin.
+    /// The digest of the plugin, and those of the components that other nodes run.
     plugin: String,
     /// The digest of the prefix, if there is one.
     prefix: Option<String>,
@@ -66,10 +66,16 @@ impl Header {
         Self {
             words: of_the_search(&arguments.words),
             directory: absolute(environment).display().to_string(),
-            plugin: loaded.reference.digest.clone().unwrap_or_default(),
+            plugin: digests(loaded),
             prefix: prefix.map(|content| blake3::hash(&content).to_hex().to_string()),
         }
     }
+}
+
+/// The digests of all components.
+fn digests(loaded: &Loaded) -> String {
+    let all = std::iter::once(loaded).chain(loaded.others.loaded());
+    all.map(|loaded| loaded.reference.digest.clone().unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
 
 /// Where relative paths begin, as an absolute path.

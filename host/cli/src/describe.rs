@@ -25,12 +25,12 @@ impl Describer {
 
     /// A message: in the plugin's words if it has any, else its bytes.
     pub fn message(&mut self, payload: &[u8]) -> String {
-        self.described(payload).map_or_else(|| hex(payload), |json| compact(&json))
+        self.described(payload).map_or_else(|| bytes(payload), |json| compact(&json))
     }
 
     /// A message as the plugin describes it, for JSON output.
     pub fn message_json(&mut self, payload: &[u8]) -> Option<Value> {
-        self.described(payload).map(|json| parsed(&json))
+        self.described(payload).map(|json| parsed(&json)).or_else(|| json(payload))
     }
 
     fn described(&mut self, payload: &[u8]) -> Option<String> {
@@ -53,7 +53,11 @@ impl Describer {
             }
             TraceEvent::Reset => format!("node {}: reset", step.node),
             TraceEvent::Local { name: event, cause, payload } => {
-                let payload = if payload.0.is_empty() { String::new() } else { format!(", {}", hex(&payload.0)) };
+                // Many a protocol puts the name of the event into it, too.
+                let payload = match bytes(&payload.0) {
+                    payload if payload.is_empty() || payload == *event => String::new(),
+                    payload => format!(", {payload}"),
+                };
                 format!("node {}: {} ({}{payload})", step.node, on_one_line(event), name(cause))
             }
         };
@@ -125,6 +129,22 @@ fn is_variant(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_uppercase())
 }
 
+/// Bytes that the plugin does not describe: the encoding that all languages share can be read, anything else is digits.
+pub fn bytes(bytes: &[u8]) -> String {
+    match (json(bytes), std::str::from_utf8(bytes)) {
+        (Some(_), Ok(text)) => compact(text),
+        _ => hex(bytes),
+    }
+}
+
+/// The value of a text in JSON. A number may as well be a byte that means something else, so it is not taken for one.
+fn json(bytes: &[u8]) -> Option<Value> {
+    if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
+        return None;
+    }
+    serde_json::from_slice(bytes).ok()
+}
+
 /// Bytes as hexadecimal digits, cut off where there are many.
 pub fn hex(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(HEX_DIGITS_MAX / 2)];
@@ -151,6 +171,15 @@ mod tests {
         assert_eq!(compact(r#""Note""#), "Note");
         assert_eq!(compact(r#"{"sent": ["a b", 1]}"#), r#"{sent: ["a b", 1]}"#);
         assert_eq!(compact("no JSON\u{1b}"), r"no JSON\u{1b}");
+    }
+
+    #[test]
+    fn texts_in_json_can_be_read() {
+        assert_eq!(bytes(br#"{"kind":"query","op":1}"#), "{kind: query, op: 1}");
+        assert_eq!(bytes(br#""write""#), "write");
+        for other in [&b"12"[..], b"{", b"[\xff]", b"null"] {
+            assert_eq!(bytes(other), hex(other));
+        }
     }
 
     #[test]

@@ -65,13 +65,14 @@ pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Violatio
     let mut trace = Trace {
         trace_version: TRACE_VERSION,
         plugin: loaded.reference.clone(),
+        placements: loaded.placements().to_vec(),
         scenario: lts.scenario().clone(),
         limits: limits::changed(&loaded.limits),
         init_choices,
         finding: Some(finding.clone()),
         steps,
     };
-    let confirmed = replay::confirm(&loaded.plugin, &trace.scenario, &trace.init_choices, &trace.steps, &finding);
+    let confirmed = replay::confirm(loaded.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding);
     let nondeterminism = match confirmed {
         Ok(steps) => {
             trace.steps = steps;

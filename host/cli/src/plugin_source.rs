@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use host_build::{BuildError, Options};
 use host_model::machine::{MachineError, MachineFactory, Property};
-use host_model::trace::PluginRef;
+use host_model::trace::{Placement, PluginRef};
 use host_sandbox::{AboutIdentity, Limits, Plugin, Sandbox, SandboxConfig};
 
 use crate::args::SourceArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::placement::{Arranged, Others};
 
 /// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
 pub const NODES_MAX: u32 = 1024;
@@ -32,6 +33,25 @@ pub struct Loaded {
     pub wasm: PathBuf,
     /// Seconds from the bytes of the component to a plugin.
     pub seconds: f64,
+    /// The components of nodes that run another one.
+    pub others: Others,
+    /// Who runs what; none if every node runs this plugin.
+    pub arranged: Option<Arranged>,
+}
+
+impl Loaded {
+    /// Makes the machines of the cluster.
+    pub fn factory(&self) -> &dyn MachineFactory {
+        match &self.arranged {
+            Some(arranged) => &arranged.factory,
+            None => &self.plugin,
+        }
+    }
+
+    /// The nodes that differ from the others.
+    pub fn placements(&self) -> &[Placement] {
+        self.arranged.as_ref().map_or(&[], |arranged| &arranged.placements)
+    }
 }
 
 /// Loads the plugin at a path; builds it first if that is a folder.
@@ -78,7 +98,17 @@ pub fn load(
         version: plugin.about().map(|about| about.version.clone()),
         digest: Some(plugin.digest().to_owned()),
     };
-    Ok(Loaded { plugin, reference, properties, given: given.to_owned(), limits: config.limits, wasm, seconds })
+    Ok(Loaded {
+        plugin,
+        reference,
+        properties,
+        given: given.to_owned(),
+        limits: config.limits,
+        wasm,
+        seconds,
+        others: Others::default(),
+        arranged: None,
+    })
 }
 
 /// Whether a file is something that a component is made of: text, the source of a language, or a core module.

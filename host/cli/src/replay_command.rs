@@ -12,6 +12,7 @@ use crate::describe::{self, Describer};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::placement::{self, Wanted};
 use crate::plugin_source::{self, Loaded};
 use crate::report::PluginReport;
 use crate::text::{count, on_one_line, shortened};
@@ -22,8 +23,12 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     let trace = trace_file::read(&arguments.trace, environment)?;
     let path = plugin_path(arguments, &trace, environment)?;
     let limits = limits::effective(&arguments.limits.over(trace.limits.clone()));
-    let loaded = plugin_source::load(&path, arguments.source, limits, environment)?;
+    let wanted = Wanted::of_trace(&trace, &arguments.node, environment)?;
+    let mut loaded = plugin_source::load(&path, arguments.source, limits, environment)?;
     trace_file::check_plugin(&trace, &arguments.trace, &loaded, arguments.any_plugin)?;
+    loaded.others = placement::load(wanted, arguments.source, &loaded.limits, environment)?;
+    loaded.arranged = loaded.others.arrange(&loaded, &trace.scenario)?;
+    placement::check_trace(&trace, &arguments.trace, loaded.arranged.as_ref(), arguments.any_plugin)?;
     scenario_choice::check_keys(&loaded, trace.scenario.parameters.keys())?;
     let mut shown = Shown::new(arguments, &trace, &loaded);
     let result = shown.replay(&trace, &loaded);
@@ -140,7 +145,7 @@ impl Shown {
         );
         text.extend(parameters.iter().map(|(key, value)| format!(", {key}={value}")));
         Self {
-            describer: Describer::new(&loaded.plugin),
+            describer: Describer::new(loaded.factory()),
             states: vec![None; scenario.nodes as usize],
             text: on_one_line(&text) + "\n\ninit\n",
             init: Vec::new(),
@@ -152,7 +157,7 @@ impl Shown {
 
     /// Takes all steps; returns what is there at the end.
     fn replay(&mut self, trace: &Trace, loaded: &Loaded) -> Result<Vec<Finding>, ReplayError> {
-        let (mut replay, reports) = Replay::new(&loaded.plugin, &trace.scenario, &trace.init_choices)?;
+        let (mut replay, reports) = Replay::new(loaded.factory(), &trace.scenario, &trace.init_choices)?;
         for (node, report) in reports.into_iter().enumerate() {
             if let Some(fault) = report.fault.as_ref().filter(|fault| fault.kind == FaultKind::Refused) {
                 return Err(ReplayError::NotEnabled { step: 0, why: fault.message.clone() });
@@ -203,7 +208,7 @@ impl Shown {
             (Some(fault), _) => lines.push(format!("fault: {}", shortened(on_one_line(&fault.message)))),
             (None, Some(state)) if self.states[node].as_ref() != Some(state) => {
                 let described = report.description.as_deref().map(describe::compact);
-                lines.push(format!("state: {}", described.unwrap_or_else(|| describe::hex(state))));
+                lines.push(format!("state: {}", described.unwrap_or_else(|| describe::bytes(state))));
             }
             _ => {}
         }

@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finding::{self, Violation};
 use crate::monitor::Watch;
+use crate::placement::{self, Wanted};
 use crate::plugin_source::{self, Loaded};
 use crate::report::{Run, RunReport, Saved, Times};
 use crate::text::shell_quoted;
@@ -28,16 +29,23 @@ use crate::{checkpoint, limits, scenario_choice, trace_file};
 pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     // What can be refused without the plugin is refused before it is built.
     let limits = scenario_choice::limits(arguments)?;
+    let wanted = Wanted::new(&arguments.placement)?;
     check_out(arguments, environment)?;
     let prefix = arguments.prefix.as_deref().map(|path| trace_file::read(path, environment)).transpose()?;
     let recorded = prefix.as_ref().map(|trace| trace.limits.clone()).unwrap_or_default();
     let guest = limits::effective(&arguments.limits.over(recorded));
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source, guest, environment)?;
+    let mut loaded = plugin_source::load(&arguments.plugin, arguments.source, guest, environment)?;
+    loaded.others = placement::load(wanted, arguments.source, &loaded.limits, environment)?;
     if let (Some(path), Some(trace)) = (&arguments.prefix, &prefix) {
         trace_file::check_plugin(trace, path, &loaded, arguments.any_plugin)?;
     }
     let scenario = scenario_choice::scenario(arguments, &loaded, prefix.as_ref())?;
-    let lts = Lts::new(&loaded.plugin, scenario).map_err(host_error)?.audited(arguments.audit);
+    loaded.arranged = loaded.others.arrange(&loaded, &scenario)?;
+    if let (Some(path), Some(trace)) = (&arguments.prefix, &prefix) {
+        placement::check_trace(trace, path, loaded.arranged.as_ref(), arguments.any_plugin)?;
+    }
+    let loaded = loaded;
+    let lts = Lts::new(loaded.factory(), scenario).map_err(host_error)?.audited(arguments.audit);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
     let keeper = checkpoint::Folder::new(arguments, &loaded, environment)?;
     let (report, times) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
@@ -143,7 +151,10 @@ fn save(
             continue;
         }
         let trace = path.display().to_string();
-        let words = [program, "replay", &trace, "--plugin", &loaded.given.display().to_string()].map(shell_quoted);
+        let given = loaded.given.display().to_string();
+        let options = loaded.arranged.iter().flat_map(|arranged| &arranged.replay_options);
+        let words = [program, "replay", &trace, "--plugin", &given].into_iter().chain(options.map(String::as_str));
+        let words: Vec<String> = words.map(shell_quoted).collect();
         saved.push(Some(Saved { replay: words.join(" "), trace }));
     }
     saved

@@ -19,6 +19,9 @@ use crate::plugin_source::{Loaded, NODES_MAX};
 /// An option does not fit the plugin or contradicts the prefix.
 pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Scenario, Failure> {
     let nodes = nodes(arguments, loaded, prefix)?;
+    if !(1..=NODES_MAX).contains(&nodes) {
+        return Err(Failure::configuration(format_args!("with its twins the cluster has more than {NODES_MAX} nodes")));
+    }
     let network = network(arguments, loaded, prefix)?;
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     for (key, value) in &arguments.set {
@@ -38,7 +41,10 @@ pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace
         parameters = trace.scenario.parameters.clone();
     }
     // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
-    parameters.retain(|key, value| default_value(loaded, key) != Some(value));
+    let others = loaded.others.loaded();
+    parameters.retain(|key, value| {
+        default_value(loaded, key) != Some(value) || others.iter().any(|other| default_value(other, key) != Some(value))
+    });
     Ok(Scenario { nodes, parameters, network, faults: faults(arguments, prefix) })
 }
 
@@ -94,13 +100,14 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
 }
 
 fn nodes(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<u32, Failure> {
+    let twins = loaded.others.twins();
     match (prefix, arguments.nodes, loaded.plugin.about()) {
-        (Some(trace), Some(nodes), _) if nodes != trace.scenario.nodes => {
+        (Some(trace), Some(nodes), _) if nodes + twins != trace.scenario.nodes => {
             Err(contradiction(&format!("--nodes {nodes}"), &format!("has {}", trace.scenario.nodes)))
         }
         (Some(trace), _, _) => Ok(trace.scenario.nodes),
-        (None, Some(nodes), _) => Ok(nodes),
-        (None, None, Some(about)) if (1..=NODES_MAX).contains(&about.nodes) => Ok(about.nodes),
+        (None, Some(nodes), _) => Ok(nodes + twins),
+        (None, None, Some(about)) if (1..=NODES_MAX).contains(&about.nodes) => Ok(about.nodes + twins),
         (None, None, Some(about)) => Err(Failure::configuration(format_args!(
             "{} wants {} nodes by default, which is not between 1 and {NODES_MAX}; give --nodes",
             loaded.reference.name, about.nodes
@@ -132,15 +139,18 @@ fn network(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) ->
     }
 }
 
-/// Refuses keys that the plugin does not list. Without a list, its `init` decides.
+/// Refuses keys that neither the plugin lists nor a component that runs on another node. Without a list, its `init` decides.
 ///
 /// # Errors
 ///
 /// The first such key.
 pub fn check_keys<'a>(loaded: &Loaded, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
     let Some(about) = loaded.plugin.about() else { return Ok(()) };
+    let knows = |loaded: &Loaded, key: &String| {
+        loaded.plugin.about().is_none_or(|about| about.parameters.iter().any(|parameter| parameter.name == *key))
+    };
     for key in keys {
-        if about.parameters.iter().any(|parameter| parameter.name == *key) {
+        if knows(loaded, key) || loaded.others.loaded().iter().any(|other| knows(other, key)) {
             continue;
         }
         let name = &loaded.reference.name;

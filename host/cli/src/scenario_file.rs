@@ -54,7 +54,10 @@ const KEYS: &[(&str, &str, Kind)] = &[
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 6] = ["parameters", "faults", "strategy", "bounds", "limits", "expect"];
+const SECTIONS: [&str; 8] = ["parameters", "faults", "strategy", "bounds", "limits", "node", "twins", "expect"];
+
+/// Keys of a table [[node]].
+const NODE_KEYS: [&str; 4] = ["id", "plugin", "adversary", "parameters"];
 
 /// A scenario as words of a command line.
 #[derive(Debug, Default)]
@@ -115,6 +118,14 @@ pub fn merge(
         let given = |id: &str| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         match (option.option, &option.key) {
             ("set", Some(key)) => arguments.set.iter().any(|(typed, _)| typed == key),
+            ("node" | "adversary", Some(key)) => {
+                let placement = &arguments.placement;
+                placement.node.iter().chain(&placement.adversary).any(|(typed, _)| typed.to_string() == *key)
+            }
+            ("set-on", Some(key)) => {
+                let typed = arguments.placement.set_on.iter().map(|(node, name, _)| format!("{node}:{name}"));
+                typed.into_iter().any(|typed| typed == *key)
+            }
             ("limit", Some(key)) => arguments.limits.limit.iter().any(|(typed, _)| typed == key),
             (name, _) => given(&name.replace('-', "_")),
         }
@@ -228,6 +239,17 @@ fn parse(text: &str, path: &Path) -> Result<ScenarioFile, Failure> {
                     reader.push(&mut file, "limit", key, Some(key.get_ref().to_string()), text.into())?;
                 }
             }
+            "node" => {
+                for node in reader.list(key, value)? {
+                    reader.node(&mut file, key, node)?;
+                }
+            }
+            "twins" => {
+                for twin in reader.list(key, value)? {
+                    let number = reader.number(key, twin)?;
+                    reader.push(&mut file, "twin", key, None, number.to_string().into())?;
+                }
+            }
             "expect" => file.expect = reader.expectation(reader.table(key, value)?)?,
             section if SECTIONS.contains(&section) => {
                 for (key, value) in reader.table(key, value)? {
@@ -279,6 +301,51 @@ impl<'t> Reader<'t> {
         value.get_ref().as_table().ok_or_else(|| {
             self.wrong(key, &format!("`{0}` must be a table: [{0}] on a line of its own", key.get_ref()))
         })
+    }
+
+    fn list<'v>(&self, key: &Key<'_>, value: &'v Value<'t>) -> Result<&'v [Value<'t>], Failure> {
+        let list = value.get_ref().as_array();
+        list.map(|list| &**list).ok_or_else(|| match &**key.get_ref() {
+            "node" => self.wrong(key, "`node` must be a list of tables: [[node]] on a line of its own"),
+            name => self.wrong(key, &format!("`{name}` must be a list in brackets")),
+        })
+    }
+
+    /// One table [[node]]: what one node runs.
+    fn node(&self, file: &mut ScenarioFile, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
+        let table = value.get_ref().as_table();
+        let table = table.ok_or_else(|| self.wrong(key, "`node` must be a table: [[node]] on a line of its own"))?;
+        if let Some((unknown, _)) = table.iter().find(|(key, _)| !NODE_KEYS.contains(&&**key.get_ref())) {
+            return Err(self.unknown_of("node", unknown, &NODE_KEYS));
+        }
+        let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
+        let Some((id_key, id)) = field("id") else {
+            let line = self.line(value.span().start);
+            return Err(wrong(self.path, Some(line), "a table [[node]] needs the `id` of a node"));
+        };
+        let id = self.number(id_key, id)?.to_string();
+        let is_adversary = match field("adversary") {
+            Some((key, value)) => {
+                let given = value.get_ref().as_bool();
+                given.ok_or_else(|| self.wrong(key, "`adversary` must be true or false"))?
+            }
+            None => false,
+        };
+        match field("plugin") {
+            Some((key, value)) => {
+                let option = if is_adversary { "adversary" } else { "node" };
+                self.push(file, option, key, Some(id.clone()), self.path(key, value)?.into())?;
+            }
+            None if is_adversary => return Err(self.wrong(id_key, "an adversary needs a `plugin` of its own")),
+            None => {}
+        }
+        if let Some((key, value)) = field("parameters") {
+            for (key, value) in self.table(key, value)? {
+                let place = format!("{id}:{}", key.get_ref());
+                self.push(file, "set-on", key, Some(place), self.scalar(key, value)?.into())?;
+            }
+        }
+        Ok(())
     }
 
     fn text(&self, key: &Key<'_>, value: &Value<'_>) -> Result<String, Failure> {
@@ -438,8 +505,26 @@ mod tests {
     }
 
     #[test]
+    fn nodes_can_differ() {
+        let text = "twins = [0]\n[[node]]\nid = 1\nplugin = \"../../b\"\nparameters = { bug = \"none\" }\n\
+                    [[node]]\nid = 2\nplugin = \"c.wasm\"\nadversary = true\n";
+        let expected =
+            ["--node=1=a/scenarios/../../b", "--set-on=1:bug=none", "--adversary=2=a/scenarios/c.wasm", "--twin=0"];
+        let mut words = words(text);
+        words.sort_unstable();
+        let mut expected = expected.map(str::to_owned);
+        expected.sort_unstable();
+        assert_eq!(words, expected);
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_file_and_line() {
         let cases = [
+            ("[[node]]\nplugin = \"a\"", 1, "needs the `id`"),
+            ("[[node]]\nid = 1\nplugins = \"a\"", 3, "[node] has no key `plugins`"),
+            ("[[node]]\nid = 1\nadversary = true", 2, "an adversary needs a `plugin`"),
+            ("node = 1", 1, "`node` must be a list of tables"),
+            ("twins = 1", 1, "`twins` must be a list"),
             ("nodes = \n", 1, "not TOML"),
             ("\n\nnodes = \"three\"", 3, "`nodes` must be a whole number"),
             ("nodes = 0", 1, "invalid value '0' for '--nodes"),

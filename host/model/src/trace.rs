@@ -49,6 +49,26 @@ pub struct PluginRef {
     pub digest: Option<String>,
 }
 
+/// A node that differs from the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// Which node.
+    pub node: NodeId,
+    /// The component that it runs; absent if that is the one of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginRef>,
+    /// Parameters that it has for itself, above those of the scenario.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Whether properties leave it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adversary: bool,
+    /// The node that it is a second instance of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<NodeId>,
+}
+
 /// What happens in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -155,6 +175,9 @@ pub struct Trace {
     pub plugin: PluginRef,
     /// The cluster that it starts.
     pub scenario: Scenario,
+    /// The nodes that differ from the others, sorted; none where every node runs the plugin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
     /// What the plugin was allowed to use up, by the name of the limit; those that are absent had their default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,

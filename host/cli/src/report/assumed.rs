@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::scenario::Network;
+use host_model::trace::Placement;
 use host_search::visited;
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ use crate::text::count;
 pub struct Assumed {
     /// Number of nodes.
     pub nodes: u32,
+    /// The nodes that differ from the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
     /// All of them, those with default values too.
     pub parameters: BTreeMap<String, String>,
     /// How messages travel.
@@ -93,6 +97,7 @@ impl Assumed {
         let prefix = arguments.prefix.as_ref();
         Self {
             nodes: scenario.nodes,
+            placements: run.loaded.placements().to_vec(),
             parameters: effective_parameters(run.loaded, scenario),
             network: scenario.network,
             faults: FaultBudgets { resets: scenario.faults.resets },

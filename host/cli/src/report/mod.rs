@@ -210,7 +210,7 @@ impl RunReport {
             None if result == Verdict::Incomplete && run.arguments.require_complete => Exit::TooLarge,
             None => Exit::Ok,
         };
-        let mut describer = Describer::new(&run.loaded.plugin);
+        let mut describer = Describer::new(run.loaded.factory());
         let reports: Vec<ViolationReport> = violations
             .iter()
             .zip(saved)

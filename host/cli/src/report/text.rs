@@ -2,10 +2,10 @@
 
 use host_search::visited::FINGERPRINT_BITS;
 
-use crate::describe;
 use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, ViolationReport};
 use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
 use crate::trace_file::short_digest;
+use crate::{describe, placement};
 
 impl RunReport {
     /// The verdict first, the command that replays a violation last.
@@ -83,8 +83,16 @@ impl RunReport {
         ];
         let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
         let symmetry = self.symmetry.as_ref().map(|used| ("symmetry", symmetry(used)));
-        let rows = rows.into_iter().chain(odds).chain(symmetry);
-        rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect()
+        let rows =
+            rows.into_iter().chain(odds).chain(symmetry).map(|(name, value)| (name.to_owned(), on_one_line(&value)));
+        let mut rows: Vec<(String, String)> = rows.collect();
+        let placed = assumed
+            .placements
+            .iter()
+            .map(|placement| (format!("node {}", placement.node), on_one_line(&placement::describe(placement))));
+        let after_nodes = 1 + rows.iter().position(|(name, _)| name == "nodes").expect("there are nodes");
+        rows.splice(after_nodes..after_nodes, placed);
+        rows
     }
 
     fn bounds(&self) -> String {

@@ -1,0 +1,379 @@
+//! A cluster whose nodes run different components, as one [`MachineFactory`].
+//!
+//! The search numbers *instances*. Each runs one component under one *identity*, which is what the protocol knows it by. As a
+//! rule identity and instance are the same number; *twins* are two instances of one identity: both get every message that is
+//! sent to it, and nobody can tell from which of them a message comes (Bano, Sonnino, Chursin, Perelman, Li, Ching, Malkhi, "Twins:
+//! BFT Systems Made Robust", OPODIS 2021; there partitions are drawn, here every loss and order of messages is explored).
+//!
+//! Local states of different instances are never compared, so those of different components are not either. A snapshot begins
+//! with the number of its instance, and is given back to the machine of that instance's component.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use host_model::machine::{
+    Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
+    PropertyScope, Snapshot,
+};
+
+/// One component of the cluster.
+pub struct Part {
+    /// Makes its machines.
+    pub factory: Arc<dyn MachineFactory>,
+    /// The parameters that it knows; none if it does not list them, and is given all.
+    pub keys: Option<BTreeSet<String>>,
+    /// For each property of the cluster, the index at which this component has it.
+    pub properties: Vec<Option<u32>>,
+}
+
+/// One node as the search sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Index of its component.
+    pub part: usize,
+    /// Who it says that it is.
+    pub identity: NodeId,
+    /// Whether properties read its state; they do not read that of an adversary or a twin.
+    pub is_judged: bool,
+    /// Parameters that it has for itself.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Components, and who runs which. The first component is asked for the properties, and whether they hold.
+pub struct Mixed(Arc<Cluster>);
+
+struct Cluster {
+    parts: Vec<Part>,
+    instances: Vec<Instance>,
+    scopes: Vec<PropertyScope>,
+    /// Number of identities: the size of the cluster that the protocol sees.
+    nodes: u32,
+}
+
+impl Mixed {
+    /// A cluster; `properties` are those of the first component.
+    ///
+    /// # Panics
+    ///
+    /// There is no component, an instance runs one that is not there, or the identities are not numbered from 0.
+    pub fn new(parts: Vec<Part>, instances: Vec<Instance>, properties: &[Property]) -> Self {
+        let identities: BTreeSet<NodeId> = instances.iter().map(|instance| instance.identity).collect();
+        let nodes = identities.len() as u32;
+        assert!(identities.into_iter().eq(0..nodes), "identities are numbered from 0");
+        assert!(instances.iter().all(|instance| instance.part < parts.len()), "every instance runs a component");
+        let scopes = properties.iter().map(|property| property.scope).collect();
+        Self(Arc::new(Cluster { parts, instances, scopes, nodes }))
+    }
+}
+
+impl MachineFactory for Mixed {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        let machines = self.0.parts.iter().map(|part| part.factory.machine()).collect::<Result<_, _>>()?;
+        let judge = self.0.parts[0].factory.machine()?;
+        Ok(Box::new(MixedMachine { cluster: Arc::clone(&self.0), machines, judge, judge_failed: false, active: None }))
+    }
+}
+
+/// One machine of each component, and one that answers what is asked of the protocol and not of a node.
+struct MixedMachine {
+    cluster: Arc<Cluster>,
+    machines: Vec<Box<dyn Machine>>,
+    judge: Box<dyn Machine>,
+    /// Whether the judge must be restored before it is asked again.
+    judge_failed: bool,
+    /// The instance whose state is there; none before `init`.
+    active: Option<usize>,
+}
+
+impl MixedMachine {
+    fn instance(&self) -> &Instance {
+        &self.cluster.instances[self.active.expect("a node is asked after its `init` or after a restore")]
+    }
+
+    /// The machine with the state of the active instance.
+    fn machine(&mut self) -> &mut dyn Machine {
+        let part = self.instance().part;
+        &mut *self.machines[part]
+    }
+
+    fn judged<R>(&mut self, ask: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
+        let answer = ask(&mut *self.judge);
+        self.judge_failed = answer.is_err();
+        answer
+    }
+
+    /// Turns the destinations of what was sent into instances.
+    fn address(&self, effects: &mut Effects) {
+        let instances = &self.cluster.instances;
+        if instances.len() == self.cluster.nodes as usize {
+            return;
+        }
+        for Envelope { to, payload } in std::mem::take(&mut effects.sent) {
+            let twins = (0..).zip(instances).filter(|(_, instance)| instance.identity == to);
+            effects.sent.extend(twins.map(|(to, _)| Envelope { to, payload: payload.clone() }));
+        }
+    }
+}
+
+impl Cluster {
+    /// What `init` of an instance is told: the parameters of the cluster that its component knows, and its own instead of them.
+    fn config(&self, instance: &Instance, config: &str) -> String {
+        let is_known = |key: &str| self.parts[instance.part].keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let of_all = config.lines().filter_map(|line| line.split_once('=')).filter(|(key, _)| is_known(key));
+        let own = instance.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let merged: BTreeMap<&str, &str> = of_all.chain(own).collect();
+        merged.iter().map(|(key, value)| format!("{key}={value}\n")).collect()
+    }
+}
+
+impl Machine for MixedMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        if self.judge_failed {
+            self.judge.restore(None)?;
+            self.judge_failed = false;
+        }
+        let Some(snapshot) = snapshot else {
+            self.active = None;
+            return self.machines.iter_mut().try_for_each(|machine| machine.restore(None));
+        };
+        let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
+        self.active = Some(*instance as usize);
+        self.machine().restore(Some(&Snapshot::new(words)))
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        let cluster = Arc::clone(&self.cluster);
+        let result = match input {
+            Input::Init { node, config, durable, .. } => {
+                self.active = Some(node as usize);
+                let instance = self.instance();
+                let config = cluster.config(instance, config);
+                let init = Input::Init { node: instance.identity, nodes: cluster.nodes, config: &config, durable };
+                self.machine().handle(init, script, effects)
+            }
+            Input::Message { src, payload } => {
+                let src = cluster.instances[src as usize].identity;
+                self.machine().handle(Input::Message { src, payload }, script, effects)
+            }
+            local @ Input::Local(_) => self.machine().handle(local, script, effects),
+        };
+        self.address(effects);
+        result
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        self.machine().serialize()
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        self.machine().local_events()
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        self.machine().persist()
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        let Instance { part, is_judged, .. } = *self.instance();
+        match self.cluster.parts[part].properties[property as usize] {
+            Some(own) if is_judged => self.machine().view(own),
+            _ => Ok(None),
+        }
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        let instance = self.active.expect("a node is captured after its `init` or after a restore");
+        let captured = self.machine().capture();
+        let words: Vec<u64> = std::iter::once(instance as u64).chain(captured.words().iter().copied()).collect();
+        Snapshot::new(&words)
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        self.judged(|judge| judge.properties())
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        let nodes = self.cluster.nodes as usize;
+        // A protocol of three nodes must not see four views. Twins come last, and have none anyway.
+        let views = match self.cluster.scopes[property as usize] {
+            PropertyScope::System => &views[..nodes.min(views.len())],
+            PropertyScope::Node => views,
+        };
+        self.judged(|judge| judge.invariant(property, views))
+    }
+
+    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
+        self.machine().describe_state()
+    }
+
+    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
+        self.judged(|judge| judge.describe_message(payload))
+    }
+
+    /// Nodes that differ cannot be exchanged, whatever a component declares.
+    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
+        Ok(Vec::new())
+    }
+
+    fn keep_log(&mut self, keep: bool) {
+        self.machines.iter_mut().for_each(|machine| machine.keep_log(keep));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::machine::PropertyKind;
+
+    use super::*;
+
+    /// A component that remembers its identity and what it was last told, and sends one message to node 0 for each handler.
+    struct Echo {
+        /// Added to its identity in the encoding, to tell components apart.
+        base: u64,
+        identity: u64,
+        told: u64,
+        config: Vec<String>,
+    }
+
+    struct Echoes(u64);
+
+    impl MachineFactory for Echoes {
+        fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+            Ok(Box::new(Echo { base: self.0, identity: 0, told: 0, config: Vec::new() }))
+        }
+    }
+
+    impl Machine for Echo {
+        fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+            let words = snapshot.map_or(&[self.base, 0, 0][..], Snapshot::words).to_vec();
+            assert_eq!(words[0], self.base, "a snapshot of another component");
+            (self.identity, self.told) = (words[1], words[2]);
+            Ok(())
+        }
+
+        fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+            match input {
+                Input::Init { node, nodes, config, .. } => {
+                    self.identity = node.into();
+                    self.told = nodes.into();
+                    self.config = config.lines().map(str::to_owned).collect();
+                }
+                Input::Message { src, .. } => self.told = src.into(),
+                Input::Local(_) => {}
+            }
+            effects.sent = vec![Envelope { to: 0, payload: vec![1] }];
+            Ok(())
+        }
+
+        fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+            Ok(format!("{} told {} {:?}", self.base + self.identity, self.told, self.config).into_bytes())
+        }
+
+        fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(Some(format!("{} {property}", self.base).into_bytes()))
+        }
+
+        fn capture(&mut self) -> Snapshot {
+            Snapshot::new(&[self.base, self.identity, self.told])
+        }
+
+        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+            Ok(vec![property("first"), property("second")])
+        }
+
+        fn invariant(&mut self, _: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+            Ok(Err(format!("{} judges {} views", self.base, views.len())))
+        }
+
+        fn keep_log(&mut self, _: bool) {}
+    }
+
+    fn property(name: &str) -> Property {
+        Property { name: name.to_owned(), kind: PropertyKind::Always, scope: PropertyScope::System }
+    }
+
+    fn instance(part: usize, identity: NodeId, is_judged: bool) -> Instance {
+        Instance { part, identity, is_judged, parameters: BTreeMap::new() }
+    }
+
+    /// Node 0 runs the first component, node 1 the second one; instance 2 is a twin of node 0.
+    fn cluster() -> Box<dyn Machine> {
+        let keys = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let parts = vec![
+            Part { factory: Arc::new(Echoes(100)), keys: keys(&["a"]), properties: vec![Some(0), Some(1)] },
+            Part { factory: Arc::new(Echoes(200)), keys: keys(&["b", "c"]), properties: vec![Some(1), None] },
+        ];
+        let mut instances = vec![instance(0, 0, false), instance(1, 1, true), instance(0, 0, false)];
+        instances[1].parameters.insert("c".to_owned(), "9".to_owned());
+        Mixed::new(parts, instances, &[property("first"), property("second")]).machine().expect("machines of our own")
+    }
+
+    fn init(machine: &mut dyn Machine, node: NodeId) -> Effects {
+        let mut effects = Effects::default();
+        machine.restore(None).expect("machines of our own");
+        let input = Input::Init { node, nodes: 3, config: "a=1\nb=2\nc=3\n", durable: None };
+        machine.handle(input, &[], &mut effects).expect("no fault");
+        effects
+    }
+
+    fn shown(machine: &mut dyn Machine) -> String {
+        String::from_utf8(machine.serialize().expect("no fault")).expect("text")
+    }
+
+    #[test]
+    fn each_node_runs_its_component_under_its_identity() {
+        let mut machine = cluster();
+        for (node, expected) in [
+            (0, r#"100 told 2 ["a=1"]"#),
+            (1, r#"201 told 2 ["b=2", "c=9"]"#),
+            // The twin of node 0 believes that it is node 0.
+            (2, r#"100 told 2 ["a=1"]"#),
+        ] {
+            init(&mut *machine, node);
+            assert_eq!(shown(&mut *machine), expected);
+        }
+    }
+
+    #[test]
+    fn a_state_goes_back_to_its_component() {
+        let mut machine = cluster();
+        let mut captured = Vec::new();
+        for node in 0..3 {
+            init(&mut *machine, node);
+            captured.push(machine.capture());
+        }
+        for (node, base) in [(1, 201), (0, 100), (2, 100), (1, 201)] {
+            machine.restore(Some(&captured[node])).expect("its own snapshot");
+            assert!(shown(&mut *machine).starts_with(&base.to_string()), "instance {node}");
+            assert_eq!(machine.capture().words(), captured[node].words());
+        }
+    }
+
+    #[test]
+    fn twins_share_what_is_sent_to_them_and_who_they_are() {
+        let mut machine = cluster();
+        let to = |effects: &Effects| effects.sent.iter().map(|envelope| envelope.to).collect::<Vec<_>>();
+        assert_eq!(to(&init(&mut *machine, 1)), [0, 2]);
+        let mut effects = Effects::default();
+        // What instance 2 sends comes from node 0.
+        machine.handle(Input::Message { src: 2, payload: &[1] }, &[], &mut effects).expect("no fault");
+        assert!(shown(&mut *machine).contains("told 0"));
+        assert_eq!(to(&effects), [0, 2]);
+    }
+
+    #[test]
+    fn properties_are_asked_of_the_first_component() {
+        let mut machine = cluster();
+        init(&mut *machine, 1);
+        // Its own index differs, and the second property it does not have.
+        assert_eq!(machine.view(0), Ok(Some(b"200 1".to_vec())));
+        assert_eq!(machine.view(1), Ok(None));
+        assert_eq!(machine.invariant(0, &[None, Some(b"x"), None]), Ok(Err("100 judges 2 views".to_owned())));
+        init(&mut *machine, 2);
+        assert_eq!(machine.view(0), Ok(None), "a twin");
+    }
+}
