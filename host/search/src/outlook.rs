@@ -6,7 +6,7 @@ use host_model::lts::{LocalStateId, MessageId};
 use host_model::machine::MachineError;
 use host_model::property::ClassId;
 use host_model::stepper::Stepper;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::Facts;
 use crate::symmetry::{Saying, Symmetry, SymmetryError, saying, told_apart};
@@ -27,6 +27,12 @@ pub struct Outlooks {
     known: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     ids: FxHashMap<Outlook, u32>,
     outlooks: Vec<Outlook>,
+    /// By local state and sinks in flight to it: what is seen under each renaming.
+    orbits: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
+    orbit_ids: FxHashMap<Vec<u32>, u32>,
+    orbit_lists: Vec<Vec<u32>>,
+    /// Tuples of those that were compared.
+    compared: FxHashSet<Vec<u32>>,
     verdicts: FxHashMap<Vec<u32>, BTreeSet<Saying>>,
 }
 
@@ -44,22 +50,51 @@ impl Outlooks {
         locals: &[LocalStateId],
         sinks: &[Vec<MessageId>],
     ) -> Result<(), SymmetryError> {
+        let mut tuple = Vec::with_capacity(locals.len());
+        for (local, sinks) in locals.iter().zip(sinks) {
+            tuple.push(self.orbit(stepper, facts, symmetry, (*local, sinks.as_slice().into()))?);
+        }
+        if self.compared.contains(&tuple) {
+            return Ok(());
+        }
         let mut expected = BTreeSet::new();
         for renaming in 0..symmetry.size() {
-            let mut tuple = Vec::with_capacity(locals.len());
-            for (local, sinks) in locals.iter().zip(sinks) {
-                let image = symmetry.states(*local)[renaming];
-                let sinks = symmetry.rename_messages(stepper, renaming, sinks)?;
-                tuple.push(self.outlook(stepper, facts, image, sinks)?);
-            }
-            let said = self.verdict(stepper, symmetry.permute(renaming, &tuple))?;
+            let outlooks: Vec<u32> = tuple.iter().map(|id| self.orbit_lists[*id as usize][renaming]).collect();
+            let said = self.verdict(stepper, symmetry.permute(renaming, &outlooks))?;
             if renaming == 0 {
                 expected = said;
             } else if said != expected {
                 return Err(told_apart(stepper.lts().properties(), said.symmetric_difference(&expected).next()));
             }
         }
+        self.compared.insert(tuple);
         Ok(())
+    }
+
+    /// What is seen of a local state with sinks in flight to it, under each renaming.
+    fn orbit(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        facts: &mut Facts,
+        symmetry: &mut Symmetry,
+        key: (LocalStateId, Box<[MessageId]>),
+    ) -> Result<u32, SymmetryError> {
+        if let Some(known) = self.orbits.get(&key) {
+            return Ok(*known);
+        }
+        let mut orbit = Vec::with_capacity(symmetry.size());
+        for renaming in 0..symmetry.size() {
+            let image = symmetry.states(key.0)[renaming];
+            let sinks = symmetry.rename_messages(stepper, renaming, &key.1)?;
+            orbit.push(self.outlook(stepper, facts, image, sinks)?);
+        }
+        let fresh = self.orbit_lists.len() as u32;
+        let id = *self.orbit_ids.entry(orbit.clone()).or_insert(fresh);
+        if id == fresh {
+            self.orbit_lists.push(orbit);
+        }
+        self.orbits.insert(key, id);
+        Ok(id)
     }
 
     fn outlook(

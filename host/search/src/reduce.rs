@@ -139,6 +139,12 @@ struct Pass<'p, 's, 'l> {
     facts: &'p mut Facts,
     symmetry: Option<&'p mut Symmetry>,
     outlooks: Outlooks,
+    /// Steps that were noted for the facts, under all renamings.
+    noted: FxHashSet<(LocalStateId, LocalStateId)>,
+    /// Answers about facts under all renamings. One that has become wrong makes the pass be repeated anyway, since it was
+    /// used.
+    dead: FxHashMap<(LocalStateId, MessageId), bool>,
+    sinks: FxHashMap<(LocalStateId, MessageId), bool>,
     budgets: Budgets,
     report: Report,
     found: Vec<Found>,
@@ -174,6 +180,9 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             facts,
             symmetry,
             outlooks: Outlooks::default(),
+            noted: FxHashSet::default(),
+            dead: FxHashMap::default(),
+            sinks: FxHashMap::default(),
             budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
             report: Report::new(search.lts),
             found: Vec::new(),
@@ -253,6 +262,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         self.transitions += 1;
         match &self.symmetry {
             None => self.facts.note_step(self.stepper, before, next)?,
+            Some(_) if !self.noted.insert((before, next)) => {}
             Some(symmetry) => {
                 for (before, next) in symmetry.states(before).iter().zip(&*symmetry.states(next)) {
                     self.facts.note_step(self.stepper, *before, *next)?;
@@ -320,7 +330,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             let budgets = if budgets.is_empty() { Vec::new() } else { symmetry.permute(renaming, budgets) };
             (key(&symmetry.rename_locals(renaming, &state.locals), &budgets), renaming)
         };
-        let all: Vec<(Box<[u32]>, usize)> = (0..symmetry.size()).map(renamed).collect();
+        let all: Vec<(Box<[u32]>, usize)> = symmetry.to_least_kinds(&state.locals).into_iter().map(renamed).collect();
         let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
         let mut forms = Vec::new();
         for (key, renaming) in &all {
@@ -339,22 +349,30 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let Some(symmetry) = &mut self.symmetry else {
             return Ok(self.facts.is_dead(self.stepper, local, message)?);
         };
+        if let Some(known) = self.dead.get(&(local, message)) {
+            return Ok(*known);
+        }
         let mut is_dead = true;
         let messages = symmetry.messages(self.stepper, message)?;
         for (local, message) in symmetry.states(local).iter().zip(&*messages) {
             is_dead &= self.facts.is_dead(self.stepper, *local, *message)?;
         }
+        self.dead.insert((local, message), is_dead);
         Ok(is_dead)
     }
 
     /// Whether a message in flight can be put off; with symmetry, whether it can under every renaming.
     fn is_sink(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
         let Some(symmetry) = &mut self.symmetry else { return Ok(self.facts.is_sink(local, message)) };
+        if let Some(known) = self.sinks.get(&(local, message)) {
+            return Ok(*known);
+        }
         let mut is_sink = true;
         let messages = symmetry.messages(self.stepper, message)?;
         for (local, message) in symmetry.states(local).iter().zip(&*messages) {
             is_sink &= self.facts.is_sink(*local, *message);
         }
+        self.sinks.insert((local, message), is_sink);
         Ok(is_sink)
     }
 

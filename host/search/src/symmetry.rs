@@ -61,8 +61,12 @@ pub struct Symmetry {
     renamings: Vec<Vec<NodeId>>,
     /// `after[q][p]` is the renaming by `p` and then by `q`.
     after: Vec<Vec<usize>>,
+    /// Renamings that all others can be composed of.
+    generators: Vec<usize>,
     /// By renaming.
     states: FxHashMap<LocalStateId, Rc<[LocalStateId]>>,
+    /// The least of the renamed states.
+    kinds: FxHashMap<LocalStateId, LocalStateId>,
     messages: FxHashMap<MessageId, Rc<[MessageId]>>,
     local_events: FxHashMap<LocalEventId, Rc<[LocalEventId]>>,
     /// Local states and triggers whose outcomes were compared.
@@ -111,11 +115,13 @@ impl Symmetry {
             let both: Vec<NodeId> = p.iter().map(|node| q[*node as usize]).collect();
             renamings.iter().position(|other| *other == both).expect("renamings are a group")
         };
-        let after = renamings.iter().map(|q| renamings.iter().map(|p| then(q, p)).collect()).collect();
+        let after: Vec<Vec<usize>> = renamings.iter().map(|q| renamings.iter().map(|p| then(q, p)).collect()).collect();
         Self {
+            generators: generators(&after),
             renamings,
             after,
             states: FxHashMap::default(),
+            kinds: FxHashMap::default(),
             messages: FxHashMap::default(),
             local_events: FxHashMap::default(),
             checked: FxHashSet::default(),
@@ -232,26 +238,14 @@ impl Symmetry {
         if let Some(known) = self.messages.get(&message) {
             return Ok(Rc::clone(known));
         }
-        let rename = |message: MessageId, stepper: &mut Stepper<'_>| -> Result<Rc<[MessageId]>, SymmetryError> {
-            let mut images = Vec::with_capacity(self.renamings.len());
-            for renaming in &self.renamings {
-                let image = stepper.rename_message(message, renaming)?;
-                images.push(image.map_err(|fault| failed("rename-message", &fault))?);
-            }
-            Ok(images.into())
-        };
-        let images = rename(message, stepper)?;
+        let images = self.images("rename-message", message, |message, renaming| {
+            stepper.rename_message(message, renaming)?.map_err(|fault| failed("rename-message", &fault))
+        })?;
         for (p, image) in images.iter().enumerate() {
-            let again = match self.messages.get(image) {
-                Some(known) => Rc::clone(known),
-                None => rename(*image, stepper)?,
-            };
-            if images[0] != message || (0..images.len()).any(|q| again[q] != images[self.after[q][p]]) {
-                return Err(no_action("rename-message"));
-            }
-            self.messages.insert(*image, again);
+            let table = (0..images.len()).map(|q| images[self.after[q][p]]).collect();
+            self.messages.insert(*image, table);
         }
-        Ok(images)
+        Ok(images.into())
     }
 
     /// The same for a local event.
@@ -263,26 +257,66 @@ impl Symmetry {
         if let Some(known) = self.local_events.get(&event) {
             return Ok(Rc::clone(known));
         }
-        let rename = |event: LocalEventId, stepper: &mut Stepper<'_>| -> Result<Rc<[LocalEventId]>, SymmetryError> {
-            let mut images = Vec::with_capacity(self.renamings.len());
-            for renaming in &self.renamings {
-                let image = stepper.rename_local(event, renaming)?;
-                images.push(image.map_err(|fault| failed("rename-local", &fault))?);
-            }
-            Ok(images.into())
-        };
-        let images = rename(event, stepper)?;
+        let images = self.images("rename-local", event, |event, renaming| {
+            stepper.rename_local(event, renaming)?.map_err(|fault| failed("rename-local", &fault))
+        })?;
         for (p, image) in images.iter().enumerate() {
-            let again = match self.local_events.get(image) {
-                Some(known) => Rc::clone(known),
-                None => rename(*image, stepper)?,
-            };
-            if images[0] != event || (0..images.len()).any(|q| again[q] != images[self.after[q][p]]) {
-                return Err(no_action("rename-local"));
-            }
-            self.local_events.insert(*image, again);
+            let table = (0..images.len()).map(|q| images[self.after[q][p]]).collect();
+            self.local_events.insert(*image, table);
         }
-        Ok(images)
+        Ok(images.into())
+    }
+
+    /// What each renaming makes of an item. Only the generators are asked for, on all that the others lead to: so they act
+    /// as the group does, or it is an error.
+    fn images<T: Copy + Eq>(
+        &self,
+        function: &str,
+        item: T,
+        mut rename: impl FnMut(T, &[NodeId]) -> Result<T, SymmetryError>,
+    ) -> Result<Vec<T>, SymmetryError> {
+        let mut images: Vec<Option<T>> = vec![None; self.size()];
+        images[0] = Some(item);
+        let mut reached = vec![0];
+        let mut next = 0;
+        while let Some(&p) = reached.get(next) {
+            next += 1;
+            let Some(image) = images[p] else { unreachable!("what was reached has an image") };
+            for generator in &self.generators {
+                let further = rename(image, &self.renamings[*generator])?;
+                let both = self.after[*generator][p];
+                match images[both] {
+                    None => {
+                        images[both] = Some(further);
+                        reached.push(both);
+                    }
+                    Some(known) if known == further => {}
+                    Some(_) => return Err(no_action(function)),
+                }
+            }
+        }
+        Ok(images.into_iter().map(|image| image.expect("generators lead to all of the group")).collect())
+    }
+
+    /// The renamings that lead to the least kinds of local states, node by node; a kind is that of all renamed states. They
+    /// are the same ones, up to what follows after them, for all renamed tuples.
+    pub fn to_least_kinds(&self, locals: &[LocalStateId]) -> Vec<usize> {
+        let kinds: Vec<LocalStateId> = locals.iter().map(|local| self.kinds[local]).collect();
+        let mut best: Vec<usize> = Vec::new();
+        let (mut least, mut kind) = (Vec::new(), kinds.clone());
+        for renaming in 0..self.size() {
+            for (node, own) in kinds.iter().enumerate() {
+                kind[self.node(renaming, node)] = *own;
+            }
+            if best.is_empty() || kind < least {
+                best.clear();
+                least.clone_from(&kind);
+            }
+            if kind == least {
+                best.push(renaming);
+            }
+        }
+        best
     }
 
     /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
@@ -353,7 +387,9 @@ impl Symmetry {
             )));
         }
         self.compare(stepper, state, images)?;
+        let kind = *images.iter().min().expect("there is the identity");
         for (p, image) in images.iter().enumerate() {
+            self.kinds.insert(*image, kind);
             let table: Rc<[LocalStateId]> = (0..self.size()).map(|q| images[self.after[q][p]]).collect();
             if *self.states.entry(*image).or_insert_with(|| Rc::clone(&table)) != table {
                 let node = stepper.state(*image).node;
@@ -407,6 +443,29 @@ fn failed(function: &str, fault: &Fault) -> SymmetryError {
 fn no_action(function: &str) -> SymmetryError {
     let what = "one renaming after another is not what both together make of it";
     SymmetryError::Asymmetric(format!("`symmetry.{function}` does not rename: {what}"))
+}
+
+/// Elements of a group that all others can be composed of, given its table.
+fn generators(after: &[Vec<usize>]) -> Vec<usize> {
+    let mut generators = Vec::new();
+    let mut composed = vec![false; after.len()];
+    composed[0] = true;
+    for element in 0..after.len() {
+        if composed[element] {
+            continue;
+        }
+        generators.push(element);
+        let mut stack: Vec<usize> = (0..after.len()).filter(|other| composed[*other]).collect();
+        while let Some(at) = stack.pop() {
+            for generator in &generators {
+                let both = after[*generator][at];
+                if !std::mem::replace(&mut composed[both], true) {
+                    stack.push(both);
+                }
+            }
+        }
+    }
+    generators
 }
 
 /// All permutations of the nodes within their groups, the identity first, with the last nodes of a group in their places if
@@ -469,6 +528,8 @@ mod tests {
         let group = Symmetry::new(all);
         let inverse = |p: usize| (0..12).any(|q| group.after[q][p] == 0);
         assert!((0..12).all(inverse));
+        // One exchange makes the first group; the second one is made by two elements, and by none of its own alone.
+        assert_eq!(group.generators.len(), 3);
     }
 
     #[test]
