@@ -84,7 +84,7 @@ pub enum SpinForm {
 pub struct Outcome {
     /// `ok`, `violation`, `bounded` if a bound ended it.
     pub verdict: String,
-    /// Global states, or events of `unfold`, or local states of `lmc`.
+    /// Global states, or events of `unfold`, or executions of `dpor`, or local states of `lmc`.
     pub states: Option<u64>,
     /// Edges between global states.
     pub transitions: Option<u64>,
@@ -182,7 +182,7 @@ impl Tools {
         };
         let outcome = Outcome {
             verdict: verdict.to_owned(),
-            states: count("global_states").or(count("events")).or(count("local_states")),
+            states: count("global_states").or(count("events")).or(count("executions")).or(count("local_states")),
             transitions: count("transitions"),
             executions: count("executions"),
             seconds: said["seconds"]["search"].as_f64().unwrap_or(done.wall_seconds),

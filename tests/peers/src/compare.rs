@@ -289,10 +289,14 @@ fn goals(groups: &[Group]) -> String {
     if let (Some(bdfs), Some(stateright)) = (find(PART_TITLE, "host `bdfs`"), find(PART_TITLE, "Stateright")) {
         let rate = |row: &Row| row.per_cpu_second(row.last().transitions).unwrap_or(f64::NAN);
         let bytes = |row: &Row| row.bytes_per_state().unwrap_or(f64::NAN);
-        let what = "transitions per CPU second, `bdfs` to Stateright's DFS";
-        goal(what, "10", measured(rate(bdfs) / rate(stateright)));
-        let what = "bytes per state, `bdfs` to Stateright's DFS";
-        goal(what, "at most 1", measured(bytes(bdfs) / bytes(stateright)));
+        let whole = find(WHOLE_TITLE, "host `bdfs`").zip(find(WHOLE_TITLE, "Stateright"));
+        let spaces = [Some(("the part", bdfs, stateright)), whole.map(|(ours, theirs)| ("the whole", ours, theirs))];
+        for (space, ours, theirs) in spaces.into_iter().flatten() {
+            let what = format!("transitions per CPU second, `bdfs` to Stateright's DFS, {space}");
+            goal(&what, "10", measured(rate(ours) / rate(theirs)));
+            let what = format!("bytes per state, `bdfs` to Stateright's DFS, {space}");
+            goal(&what, "at most 1", measured(bytes(ours) / bytes(theirs)));
+        }
         if let Some(unfold) = find(WHOLE_TITLE, "host `unfold`") {
             // The rate falls as the visited set grows, so what is extrapolated is too little rather than too much.
             let rest = TWO_BOOT[1] as f64 / stateright.last().transitions.unwrap_or_default() as f64;

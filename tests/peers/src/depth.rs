@@ -27,8 +27,8 @@ const SCENARIOS: [Scenario; 2] = [
 ];
 
 /// Strategies with a bound on depth, and what they count as states.
-const DEEPENING: [(&str, &str); 3] =
-    [("bdfs", "global states"), ("consequence", "global states"), ("unfold", "events")];
+const DEEPENING: [(&str, &str); 4] =
+    [("bdfs", "global states"), ("consequence", "global states"), ("unfold", "events"), ("dpor", "executions")];
 /// Strategies without.
 const UNBOUNDED: [(&str, &str); 2] = [("lmc-gen", "local states"), ("lmc-opt", "local states")];
 
