@@ -6,6 +6,7 @@
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
+//! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
@@ -14,6 +15,7 @@ mod audits;
 mod bad_input;
 mod faults;
 mod mixed;
+mod new;
 mod results;
 mod scenarios;
 mod traces;

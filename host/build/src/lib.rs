@@ -88,6 +88,11 @@ pub struct Built {
     pub steps: Vec<String>,
 }
 
+/// Whether [`build`] would know what to do with a folder or file; says nothing of whether it succeeds.
+pub fn recognises(path: &Path) -> bool {
+    Source::open(path).is_ok_and(|source| languages::choose(&source).is_ok())
+}
+
 /// Builds the plugin in a folder or file; does next to nothing if nothing changed.
 ///
 /// `report` is told each step as it begins. Builds may run at the same time, also of one folder: lock files

@@ -50,6 +50,8 @@ pub enum Command {
     /// Explore the states of a protocol and check its properties
     #[command(after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
     Run(Box<RunArguments>),
+    /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
+    New(NewArguments),
     /// Build the plugin in a folder and print where it is
     ///
     /// Finds a Rust toolchain for WebAssembly or installs one, and says what it does. Does next to nothing if nothing
@@ -230,6 +232,17 @@ pub struct RunArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+/// `host new`.
+#[derive(Debug, Args)]
+pub struct NewArguments {
+    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text
+    #[arg(value_name = "LANGUAGE")]
+    pub language: String,
+    /// The name of the protocol, and of the folder: small letters, digits and hyphens
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 /// `host build`.

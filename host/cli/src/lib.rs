@@ -37,6 +37,7 @@ mod limits;
 mod list_command;
 mod mixed;
 mod monitor;
+mod new_command;
 mod placement;
 mod plugin_source;
 mod replay_command;
@@ -98,7 +99,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Doctor(arguments) => arguments.json,
         Command::Replay(arguments) => arguments.json,
         Command::List(arguments) => arguments.json,
-        Command::Build(_) | Command::Test(_) => false,
+        Command::Build(_) | Command::New(_) | Command::Test(_) => false,
     };
     let result = match &parsed.command {
         Command::Run(run) if scenario_file::is_scenario(&run.plugin) => {
@@ -108,6 +109,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
             })
         }
         Command::Run(arguments) => run_command::run(arguments, &program, environment),
+        Command::New(arguments) => new_command::run(arguments, environment),
         Command::Build(arguments) => build_command::run(arguments, environment),
         Command::Inspect(arguments) => inspect_command::run(arguments, environment),
         Command::Doctor(arguments) => doctor_command::run(arguments, environment),

@@ -184,7 +184,7 @@ fn default_plugin(path: &Path, environment: &Environment<'_>) -> Result<PathBuf,
 pub fn owner(path: &Path, environment: &Environment<'_>) -> Option<PathBuf> {
     let folder = path.parent()?;
     let absolute = environment.path(folder).canonicalize().ok()?;
-    if absolute.file_name()? != "scenarios" || !absolute.parent()?.join("Cargo.toml").is_file() {
+    if absolute.file_name()? != "scenarios" || !host_build::recognises(absolute.parent()?) {
         return None;
     }
     match folder.parent() {

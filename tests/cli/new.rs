@@ -1,0 +1,66 @@
+//! Folders that `host new` makes: they build, run, and what they expect comes out.
+
+use std::io::Write;
+
+use super::{Place, folder};
+
+/// Makes a folder and builds it, unless its toolchain is not there, which is said.
+fn made(place: &Place, language: &str) -> bool {
+    let ran = place.host(&["new", language, "my-protocol"]).exits(0);
+    assert!(ran.out.starts_with("my-protocol: ") && ran.out.contains("host run ."), "{ran:?}");
+    assert_eq!(place.list(), ["my-protocol"], "nothing is left beside it");
+    if language == "rust" {
+        // The versions of this repository, so that nothing has to be looked up.
+        let lock = folder("../Cargo.lock");
+        std::fs::copy(lock, place.path("my-protocol/Cargo.lock")).expect("a file can be copied");
+    }
+    let ran = place.host(&["build", "my-protocol", "--no-install"]);
+    if ran.err.contains("install it with") || ran.err.contains("no Rust toolchain") {
+        // Past the test runner, which keeps the output of tests back.
+        let _ = writeln!(std::io::stderr(), "skipped `host new {language}`: {}", ran.err);
+        return false;
+    }
+    assert!(ran.code == 0 && ran.out.trim_end().ends_with("my-protocol.wasm"), "{ran:?}");
+    true
+}
+
+fn meets_its_expectations(language: &str) {
+    let place = Place::new();
+    if made(&place, language) {
+        let ran = place.host(&["test", "my-protocol", "--no-install"]).exits(0);
+        assert!(ran.out.contains("2 passed, 0 failed"), "{language}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_new_folder_in_rust_meets_its_expectations() {
+    meets_its_expectations("rust");
+}
+
+#[test]
+fn new_folders_in_other_languages_meet_their_expectations() {
+    for language in ["c", "text", "assemblyscript"] {
+        meets_its_expectations(language);
+    }
+}
+
+/// Their machine code takes long to make, and their sources are those that `languages` runs.
+#[test]
+fn new_folders_in_languages_with_interpreters_build() {
+    for language in ["typescript", "python"] {
+        made(&Place::new(), language);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_refused() {
+    let place = Place::new();
+    place.host(&["new", "cobol", "a"]).exits(151).says(&["no template for the language `cobol`", "rust, c, cpp"]);
+    place.host(&["new", "c", "A B"]).exits(151).says(&["cannot be the name of a protocol", "small letter"]);
+    place.host(&["new", "c", "../a"]).exits(151).says(&["cannot be the name of a protocol"]);
+    assert_eq!(place.list(), [""; 0]);
+    place.put("taken", "");
+    place.host(&["new", "c", "taken"]).exits(151).says(&["cannot make taken: it is there already"]);
+    place.host(&["new", "text", "mine"]).exits(0);
+    place.host(&["new", "text", "mine"]).exits(151).says(&["it is there already"]);
+}
