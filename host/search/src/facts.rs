@@ -17,6 +17,8 @@ use host_model::machine::MachineError;
 use host_model::stepper::Stepper;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::kernel::table_bytes;
+
 /// Sinks that lead to more local states than this together are no sinks.
 const CLOSURE_MAX: usize = 4096;
 
@@ -54,6 +56,10 @@ pub struct Facts {
     closures: FxHashMap<Sinks, Option<Arc<Closure>>>,
     /// Whether a fact that was used has fallen.
     is_stale: bool,
+    /// Numbers in the sets of the sites that stay from search to search.
+    held: usize,
+    /// Bytes behind the closures.
+    closure_bytes: usize,
 }
 
 /// The local states that follow one when messages that were put off are delivered.
@@ -63,6 +69,15 @@ pub struct Closure {
 }
 
 impl Facts {
+    /// Bytes kept. B-trees are at least half full, so their entries are counted twice; what lasts for one search only, the
+    /// sets of messages put off at each local state, is left out.
+    pub fn bytes(&self) -> usize {
+        let pairs = self.live.capacity() + self.no_sinks.capacity() + self.used_dead.capacity();
+        let trees = 2 * (self.sites.len() * size_of::<(LocalStateId, Site)>() + self.held * size_of::<u32>());
+        let tables = table_bytes::<Pair>(pairs) + table_bytes::<(Sinks, usize)>(self.closures.capacity());
+        trees + tables + self.closure_bytes
+    }
+
     /// Begins a search: no fact is used yet.
     pub fn begin(&mut self) {
         self.used_dead.clear();
@@ -101,6 +116,7 @@ impl Facts {
             return Ok(());
         }
         self.sites.entry(next).or_default().before.insert(before);
+        self.held += 2;
         let inherited: Vec<MessageId> = self.sites[&before].considered.iter().copied().collect();
         for message in inherited {
             self.consider(stepper, next, message)?;
@@ -127,6 +143,7 @@ impl Facts {
             if !site.considered.insert(message) {
                 continue;
             }
+            self.held += 1;
             stack.extend(site.next.iter().copied());
             if stepper.state(at).snapshot.is_none() {
                 // Nothing happens any more at a node that is stuck in a fault.
@@ -253,6 +270,9 @@ impl Facts {
             sinks.iter().for_each(|message| self.unsink((state, *message)));
             None
         } else {
+            let delivered: usize = states.iter().map(|(_, delivered)| delivered.capacity()).sum();
+            self.closure_bytes += states.capacity() * size_of::<(LocalStateId, Vec<MessageId>)>()
+                + (delivered + sinks.len()) * size_of::<MessageId>();
             Some(Arc::new(Closure { states }))
         };
         self.closures.insert((state, sinks.into()), closure.clone());

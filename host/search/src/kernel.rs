@@ -366,3 +366,8 @@ pub fn judge_system_state(
     judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
     Ok(judgements)
 }
+
+/// Bytes of a hash table with room for so many entries: it keeps one place in eight free, and a byte for each place.
+pub fn table_bytes<T>(capacity: usize) -> usize {
+    capacity * 8 / 7 * (size_of::<T>() + 1)
+}

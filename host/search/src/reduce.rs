@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, is_subset};
 use crate::global_state::{Budgets, Child, GlobalState};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, table_bytes};
 use crate::outlook::Outlooks;
 use crate::symmetry::{Symmetry, SymmetryError};
 use crate::tuples;
@@ -156,7 +156,8 @@ struct Pass<'p, 's, 'l> {
     serials: u32,
     transitions: u64,
     kept: u64,
-    bytes: u64,
+    /// Bytes behind the entries of the frontiers, the queue and the tables.
+    heap: usize,
     /// Classes that a node can reach by sinks, once for each local state and sinks in flight; judged when they are new.
     reaches: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     reach_lists: Vec<Reach>,
@@ -193,7 +194,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             serials: 0,
             transitions: 0,
             kept: 0,
-            bytes: 0,
+            heap: 0,
             reaches: FxHashMap::default(),
             reach_lists: Vec::new(),
             kinds: FxHashMap::default(),
@@ -214,7 +215,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let mut end = End::SpaceExhausted;
         let (mut enabled, mut children) = (Vec::new(), Vec::new());
         while let Some(waiting) = self.queue.pop_front() {
-            self.bytes -= waiting.state.in_flight.len() as u64 * 8 + 150;
+            self.heap -= heap(&waiting.state);
             if self.superseded.remove(&waiting.serial) {
                 continue;
             }
@@ -287,33 +288,36 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         state.in_flight = in_flight;
         let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
         let Canonical { key, forms } = self.canonical(&state, budgets)?;
-        let fresh = self.frontiers.len() as u32;
+        let (fresh, key_bytes) = (self.frontiers.len() as u32, size_of_val(&*key));
         let site = *self.frontier_of.entry(key).or_insert(fresh);
         if site == fresh {
             self.frontiers.push(Frontier::default());
-            self.bytes += 100;
+            self.heap += key_bytes;
         }
         let sets = &mut self.frontiers[site as usize].sets;
         if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
             return Ok(false);
         }
-        let superseded = &mut self.superseded;
+        let (superseded, heap_bytes) = (&mut self.superseded, &mut self.heap);
         let serial = self.serials;
         self.serials += 1;
         sets.retain(|(other, set)| {
             let is_inside = forms.iter().any(|form| is_subset(set, form));
             if is_inside {
                 superseded.insert(*other);
+                *heap_bytes -= size_of_val(&**set);
             }
             !is_inside
         });
+        let room = sets.capacity();
         sets.push((serial, forms[0].as_slice().into()));
+        *heap_bytes += (sets.capacity() - room) * size_of::<(u32, Box<[MessageId]>)>() + size_of_val(&*forms[0]);
         self.kept += 1;
-        self.bytes += state.in_flight.len() as u64 * 12 + 150 + size_of::<Found>() as u64;
         self.report.depth = self.report.depth.max(found.depth);
         let index = u32::try_from(self.found.len()).expect("fewer than four billion states");
         self.found.push(found);
         let is_bad = self.judge(&state, index)?;
+        self.heap += heap(&state);
         self.queue.push_back(Waiting { found: index, serial, state });
         Ok(is_bad)
     }
@@ -394,6 +398,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             self.collect(state, &sinks)?;
         }
         let is_new = self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect());
+        self.heap += if is_new { tuple.len() * size_of::<u32>() } else { 0 };
         if is_new && self.judge_tuple(&tuple, found)? {
             return Ok(true);
         }
@@ -435,6 +440,9 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let fresh = self.kinds.len() as u32;
         let kind = *self.kinds.entry(classes.iter().map(|(class, _)| *class).collect()).or_insert(fresh);
         let index = self.reach_lists.len() as u32;
+        let delivered: usize = classes.iter().map(|(_, messages)| messages.capacity()).sum();
+        self.heap += classes.capacity() * size_of::<(ClassId, Vec<MessageId>)>()
+            + (delivered + sinks.len()) * size_of::<MessageId>();
         self.reach_lists.push(Reach { classes, kind });
         self.reaches.insert((local, sinks.into()), index);
         Ok(Some(index))
@@ -546,10 +554,23 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(())
     }
 
+    /// Bytes kept, from the capacities of what keeps them.
+    fn bytes(&self) -> usize {
+        let vectors = self.found.capacity() * size_of::<Found>()
+            + self.frontiers.capacity() * size_of::<Frontier>()
+            + self.queue.capacity() * size_of::<Waiting>()
+            + self.reach_lists.capacity() * size_of::<Reach>();
+        let tables = table_bytes::<(Box<[u32]>, u32)>(self.frontier_of.capacity())
+            + table_bytes::<u32>(self.superseded.capacity())
+            + table_bytes::<((LocalStateId, Box<[MessageId]>), u32)>(self.reaches.capacity())
+            + table_bytes::<Box<[u32]>>(self.judged.capacity());
+        self.heap + vectors + tables + self.facts.bytes()
+    }
+
     fn progress(&self) -> Progress {
         let counts =
             Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
-        let bytes = self.bytes + self.search.lts.counts().snapshot_bytes;
+        let bytes = self.bytes() as u64 + self.search.lts.counts().snapshot_bytes;
         Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
     }
 
@@ -561,4 +582,9 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         Report { end, counts, system_states, ..self.report }
     }
+}
+
+/// Bytes behind a global state.
+fn heap(state: &GlobalState) -> usize {
+    (state.locals.capacity() + state.in_flight.capacity() + state.local_events.capacity()) * size_of::<u32>()
 }
