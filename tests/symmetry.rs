@@ -75,6 +75,21 @@ fn symmetry_under_resets() {
     });
 }
 
+/// Systems where a message is known to matter in a local state before a step leads there from one where it was never in
+/// flight; later it is, and must not be taken for dead. They were found among 10,000 random ones.
+#[test]
+fn what_is_known_of_a_following_state_is_not_forgotten() {
+    for (seed, local_events) in [(9_735, None), (5_421, Some(1))] {
+        let system = System::new(unconstrained(&Toy::random_symmetric(seed, 3)));
+        let reached = reference::search(&system, None, local_events, STATES_MAX).expect("it is small");
+        for no_symmetry in [false, true] {
+            let limits = Limits { local_events, no_symmetry, ..Limits::default() };
+            let ran = toys::run(&system, limits, reduce::explore, true);
+            assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {no_symmetry}");
+        }
+    }
+}
+
 /// The canary: systems without symmetry that declare it. Nothing is missed, since the search notices.
 #[test]
 fn a_false_declaration_is_refused() {

@@ -144,7 +144,18 @@ impl Facts {
                 continue;
             }
             self.held += 1;
-            stack.extend(site.next.iter().copied());
+            // What is known already of a local state that follows went back only along the steps noted by then, and a step
+            // that was noted later has handed on no more than what had been considered before it.
+            let following: Vec<LocalStateId> = site.next.iter().copied().collect();
+            for next in &following {
+                if self.live.contains(&(*next, message)) {
+                    self.revive((at, message));
+                }
+                if self.no_sinks.contains(&(*next, message)) {
+                    self.unsink((at, message));
+                }
+            }
+            stack.extend(following);
             if stepper.state(at).snapshot.is_none() {
                 // Nothing happens any more at a node that is stuck in a fault.
                 continue;
