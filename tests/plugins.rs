@@ -127,6 +127,9 @@ fn interchangeable_nodes_change_no_result() {
         ("paxos", scenario(3, &[("proposers", "2")]), None),
         ("two-phase-commit", scenario(4, &[]), used(6)),
         ("two-phase-commit", scenario(4, &[("bug", "majority")]), used(6)),
+        // All nodes, 3!; the commands in their messages name nodes.
+        ("raft", scenario(3, &[("terms", "1")]), used(6)),
+        ("raft", scenario(3, &[("bug", "no-log-check")]), used(6)),
         // All nodes: 4!, and of ten nodes five, with 5! = 120 renamings.
         ("fanout", scenario(4, &[]), used(24)),
         ("fanout", scenario(10, &[]), used(120)),
@@ -163,6 +166,7 @@ fn strategies_agree_on_every_plugin() {
         ("query", scenario(2, &[])),
         ("fanout", scenario(6, &[])),
         ("template", scenario(3, &[])),
+        ("raft", scenario(2, &[("terms", "1")])),
         ("two-phase-commit", scenario(4, &[])),
     ];
     for (name, scenario) in cases {

@@ -1,0 +1,104 @@
+//! What must hold: the guarantees of figure 3 of the Raft paper, over views of the nodes.
+
+use guest_sdk::{NodeId, Properties};
+use serde::{Deserialize, Serialize};
+
+use crate::{Entry, Raft, Role, State, Term};
+
+/// What leader completeness reads of a node: all that it does not mention is left out, to have few views.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Knowledge {
+    term: Term,
+    /// The log of a leader.
+    leads: Option<Vec<Entry>>,
+    committed: Vec<Entry>,
+}
+
+pub(crate) fn properties(claims: &mut Properties<Raft>) {
+    claims.always("election-safety").system(|_, state| leads(state), election_safety);
+    claims.always("log-matching").system(
+        |_, state| Some(state.log.after(0).to_vec()).filter(|log| !log.is_empty()),
+        |logs| of_pairs(logs, log_matching),
+    );
+    claims.always("leader-completeness").system(|_, state| knowledge(state), leader_completeness);
+    claims.always("state-machine-safety").system(
+        |_, state| Some(committed(state)).filter(|entries| !entries.is_empty()),
+        |views| of_pairs(views, state_machine_safety),
+    );
+    claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
+    claims.sometimes("committed").node(|_, state| (!committed(state).is_empty()).then_some(()), |()| Ok(()));
+}
+
+fn leads(state: &State) -> Option<Term> {
+    matches!(state.role, Role::Leader { .. }).then_some(state.term)
+}
+
+fn committed(state: &State) -> Vec<Entry> {
+    state.log.up_to(state.commit).to_vec()
+}
+
+fn knowledge(state: &State) -> Option<Knowledge> {
+    let (leads, committed) = (leads(state).map(|_| state.log.after(0).to_vec()), committed(state));
+    (leads.is_some() || !committed.is_empty()).then_some(Knowledge { term: state.term, leads, committed })
+}
+
+/// At most one leader in a term.
+fn election_safety(leads: &[Option<Term>]) -> Result<(), String> {
+    of_pairs(leads, |one, other| match one.1 == other.1 {
+        true => Err(format!("nodes {} and {} both lead in term {}", one.0, other.0, one.1)),
+        false => Ok(()),
+    })
+}
+
+/// If two logs have an entry of one term at one place, they are equal up to there.
+fn log_matching(one: (NodeId, &Vec<Entry>), other: (NodeId, &Vec<Entry>)) -> Result<(), String> {
+    let Some(last) = one.1.iter().zip(other.1).rposition(|(one, other)| one.term == other.term) else { return Ok(()) };
+    match one.1[..=last] == other.1[..=last] {
+        true => Ok(()),
+        false => Err(format!(
+            "nodes {} and {} have an entry of term {} at {}, but not the same log up to there",
+            one.0,
+            other.0,
+            one.1[last].term,
+            last + 1
+        )),
+    }
+}
+
+/// A leader has what was committed in its term or before. A node commits in its own term or before, so it is enough to
+/// look at the nodes whose term is not after the leader's.
+fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
+    for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {
+        for (node, known) in named(views).filter(|(_, known)| known.term <= leads.term) {
+            if !log.starts_with(&known.committed) {
+                let (term, place) = (leads.term, known.committed.len());
+                return Err(format!(
+                    "node {leader} leads in term {term} without what node {node} has committed up to {place}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No two nodes have committed different entries at one place.
+fn state_machine_safety(one: (NodeId, &Vec<Entry>), other: (NodeId, &Vec<Entry>)) -> Result<(), String> {
+    match one.1.iter().zip(other.1).position(|(one, other)| one != other) {
+        None => Ok(()),
+        Some(place) => {
+            Err(format!("nodes {} and {} have committed different entries at {}", one.0, other.0, place + 1))
+        }
+    }
+}
+
+fn named<V>(views: &[Option<V>]) -> impl Iterator<Item = (NodeId, &V)> {
+    (0..).zip(views).filter_map(|(node, view)| Some((node, view.as_ref()?)))
+}
+
+fn of_pairs<V>(
+    views: &[Option<V>],
+    check: impl Fn((NodeId, &V), (NodeId, &V)) -> Result<(), String>,
+) -> Result<(), String> {
+    named(views)
+        .try_for_each(|one| named(views).filter(|other| other.0 > one.0).try_for_each(|other| check(one, other)))
+}
