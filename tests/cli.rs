@@ -8,12 +8,18 @@
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
 //! | `audits` | promises that are kept, and promises that are broken |
+//! | `counterexamples` | how long ones become short, and what they say |
+//! | `golden` | what people see of each seeded bug, word for word |
+//! | `debugging` | the debugger at a terminal and as a script |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 
 mod audits;
 mod bad_input;
+mod counterexamples;
+mod debugging;
 mod faults;
+mod golden;
 mod mixed;
 mod new;
 mod results;
@@ -88,10 +94,18 @@ impl Place {
 
     /// Runs one command line without the name of the program.
     fn host<S: AsRef<str>>(&self, arguments: &[S]) -> Ran {
+        self.host_reading(arguments, "")
+    }
+
+    /// The same with something on standard input.
+    fn host_reading<S: AsRef<str>>(&self, arguments: &[S], input: &str) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut environment = Environment {
             stdout: &mut out,
             stderr: &mut err,
+            stdin: &mut input.as_bytes(),
+            stdin_is_terminal: false,
+            colours: false,
             stderr_is_terminal: false,
             directory: self.folder.path().to_owned(),
             cache: host::default_cache(),

@@ -28,6 +28,9 @@ fn host(arguments: &[&str], seed: u64) -> Fate {
     let mut environment = host::Environment {
         stdout: &mut stdout,
         stderr: &mut stderr,
+        stdin: &mut std::io::empty(),
+        stdin_is_terminal: false,
+        colours: false,
         stderr_is_terminal: false,
         directory: place().path().to_owned(),
         cache: Some(place().path().join("cache")),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use host_inspect::minimize::WORK_MAX;
 use host_model::audit::Mode;
 use host_model::machine::NodeId;
 use host_model::scenario::Network;
@@ -69,6 +70,33 @@ pub enum Command {
     /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
     #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
     Replay(ReplayArguments),
+    /// Make a trace short: leave out all events that what it shows does not need
+    ///
+    /// Parts of the events are executed until nothing more can be left out; what remains is put into an order that changes
+    /// less often between nodes. The result shows a violation of the same property, was run again in fresh instances, and
+    /// is never longer. `host run` does this by itself.
+    #[command(after_help = MINIMIZE_EXAMPLES)]
+    Minimize(MinimizeArguments),
+    /// Draw a trace: nodes as columns, time downwards, messages as arrows
+    ///
+    /// The SVG has a text for each event and message that appears under the mouse. Squares are local events, dots are
+    /// deliveries, dashed arrows with a cross were never delivered. A red ring marks a step that changed what the violated
+    /// property reads.
+    #[command(after_help = DRAW_EXAMPLES)]
+    Draw(DrawArguments),
+    /// Write a trace in the format of another tool
+    ///
+    /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
+    /// `mbt::nondetPicks`. `shiviz` is a log with vector clocks, for the parser that ShiViz has by default. Where a trace is
+    /// taken, an *.itf.json that `host` wrote is taken, too.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
+    /// Step through a trace, forwards and backwards, and try what else could have happened
+    ///
+    /// Commands are read from standard input: with history and completion on a terminal, else one a line, so that a session
+    /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands made no sense.
+    #[command(after_help = DEBUG_EXAMPLES)]
+    Debug(DebugArguments),
     /// Run the scenarios and saved traces of a folder and compare with what they expect
     ///
     /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
@@ -97,6 +125,23 @@ const TEST_EXAMPLES: &str = "Examples:\n  \
 const REPLAY_EXAMPLES: &str = "Examples:\n  \
     host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
     host replay trace.json --plugin fixed.wasm --any-plugin";
+
+const MINIMIZE_EXAMPLES: &str = "Examples:\n  \
+    host minimize out/paxos-walk-1a2b3c4d/found.json --plugin plugins/paxos\n  \
+    host minimize trace.json --keep 9 --out short.json";
+
+const DRAW_EXAMPLES: &str = "Examples:\n  \
+    host draw trace.json\n  \
+    host draw trace.json --plugin plugins/paxos --out trace.svg --out trace.mmd";
+
+const EXPORT_EXAMPLES: &str = "Examples:\n  \
+    host export trace.json --format itf --out trace.itf.json\n  \
+    host export trace.json --plugin plugins/paxos --format shiviz > trace.log";
+
+const DEBUG_EXAMPLES: &str = "Examples:\n  \
+    host debug trace.json --plugin plugins/paxos\n  \
+    host debug plugins/paxos -- --set bug=last-response --set proposers=2\n  \
+    host debug trace.json < session.txt";
 
 fn replay_long_help() -> String {
     format!("{REPLAY_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
@@ -213,6 +258,16 @@ pub struct RunArguments {
     #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
     pub audit: Mode,
 
+    /// Go on after a violation and collect others, 100 at most unless --max-violations says otherwise. Those that end in the
+    /// same way are told once
+    #[arg(long = "continue", help_heading = "Output")]
+    pub go_on: bool,
+    /// Go on after a violation until there are N [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Output")]
+    pub max_violations: Option<u64>,
+    /// Show a violation as the search found it, without making its trace short
+    #[arg(long, help_heading = "Output")]
+    pub no_minimize: bool,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -296,9 +351,9 @@ pub struct DoctorArguments {
     pub source: SourceArguments,
 }
 
-/// `host replay`.
-#[derive(Debug, Args)]
-pub struct ReplayArguments {
+/// A trace, and the plugin to execute it with.
+#[derive(Clone, Debug, Args)]
+pub struct TraceArguments {
     /// A trace that `host run` wrote
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
@@ -311,15 +366,83 @@ pub struct ReplayArguments {
     /// Try it with another build of the plugin, or another plugin, than it was recorded with
     #[arg(long)]
     pub any_plugin: bool,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+/// `host replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// What to replay.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `host minimize`.
+#[derive(Debug, Args)]
+pub struct MinimizeArguments {
+    /// What to make shorter.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Leave the first N events as they are, a live state for example
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub keep: usize,
+    /// Events that are looked up at most; more make a very long trace shorter
+    #[arg(long, value_name = "N", default_value_t = WORK_MAX)]
+    pub work: u64,
+    /// Where the short trace goes [default: minimized.json beside the trace]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `host draw`.
+#[derive(Debug, Args)]
+pub struct DrawArguments {
+    /// What to draw.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Where the drawing goes; its ending says what it is written in: .svg, .mmd (Mermaid) or .dot (Graphviz); can be
+    /// repeated [default: the trace's name with .svg]
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+    /// Mark the first N steps off from the rest, a live state for example
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub prefix: usize,
+}
+
+/// `host export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// What to export.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// The format: itf for Apalache and Quint, shiviz for its log, json for ours with all that a replay shows filled in
+    #[arg(long, value_name = "FORMAT", value_parser = ["itf", "shiviz", "json"])]
+    pub format: String,
+    /// Where it goes [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `host debug`.
+#[derive(Debug, Args)]
+pub struct DebugArguments {
+    /// A trace, or the component or folder of a plugin, to begin with a cluster where nothing has happened yet
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Without a trace: options of `host run` that say which cluster, such as --set bug=last-response --nodes 4
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
 }
 
 /// `host test`.

@@ -1,9 +1,11 @@
 //! What a command touches outside of itself: streams, folders, the user's wish to stop.
 
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use host_inspect::explain::Paint;
 
 use crate::failure::Failure;
 use crate::text::without_controls;
@@ -14,6 +16,12 @@ pub struct Environment<'a> {
     pub stdout: &'a mut dyn Write,
     /// Progress, steps of builds, errors.
     pub stderr: &'a mut (dyn Write + Send),
+    /// What the user types, or what a program says in their place.
+    pub stdin: &'a mut dyn BufRead,
+    /// Whether a person types it: a debugger then offers history and completion.
+    pub stdin_is_terminal: bool,
+    /// Whether results may be coloured: a person watches `stdout` and has nothing against it.
+    pub colours: bool,
     /// Whether a person watches `stderr`: progress is shown then.
     pub stderr_is_terminal: bool,
     /// Where relative paths begin; empty for the working directory of the process.
@@ -28,6 +36,11 @@ impl Environment<'_> {
     /// A path that the user gave.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.directory.join(path)
+    }
+
+    /// How results are written.
+    pub fn paint(&self) -> Paint {
+        if self.colours { Paint::Coloured } else { Paint::Plain }
     }
 
     /// Writes a result. A reader that went away is no failure: it has seen what it wanted.
@@ -88,6 +101,9 @@ mod tests {
         let mut environment = Environment {
             stdout: &mut stdout,
             stderr: &mut stderr,
+            stdin: &mut std::io::empty(),
+            stdin_is_terminal: false,
+            colours: false,
             stderr_is_terminal: false,
             directory: PathBuf::new(),
             cache: None,

@@ -1,5 +1,7 @@
 //! From what a search found to what is confirmed, told and saved.
 
+use host_inspect::minimize::{MinimizeError, Minimized, Options};
+use host_inspect::recording::Recording;
 use host_model::lts::Lts;
 use host_model::machine::{MachineError, NodeId, PropertyKind};
 use host_model::property::Judgement;
@@ -11,15 +13,21 @@ use host_search::kernel::Found;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::limits;
 use crate::plugin_source::Loaded;
+use crate::{limits, minimize_command};
 
 /// A finding that was run again from the start, in fresh machines.
 pub struct Violation {
-    /// The way there, and what is there.
+    /// The way there, and what is there: the short one, if there is one.
     pub trace: Trace,
+    /// The way that the search found, and how it became shorter; none if it did not.
+    pub found: Option<(Trace, Minimized)>,
+    /// All that can be seen on the way.
+    pub recording: Recording,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
+    /// How many more were found that end in the same way.
+    pub alike: usize,
     /// Whether no shorter path from the start of the search leads to a violation.
     pub shortest: bool,
     /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
@@ -47,12 +55,13 @@ pub fn exit(finding: &Finding) -> Exit {
     }
 }
 
-/// Runs what a search found once more, without its memo and its snapshots.
+/// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
+/// that.
 ///
 /// # Errors
 ///
 /// The host cannot provide an instance.
-pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Violation, Failure> {
+pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found, shorter: Option<Options>) -> Result<Violation, Failure> {
     let host_error = |MachineError(error)| Failure::system(error);
     let mut stepper = Stepper::new(lts).map_err(host_error)?;
     let steps = start::record(&mut stepper, &found.initial, &found.path).map_err(host_error)?;
@@ -81,7 +90,58 @@ pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Violatio
         Err(ReplayError::Machine(error)) => return Err(host_error(error)),
         Err(differs) => Some(differs.to_string()),
     };
-    Ok(Violation { trace, node: found.node, shortest: found.shortest, nondeterminism })
+    let short = match shorter {
+        Some(options) if nondeterminism.is_none() => {
+            minimize_command::shorten(lts, loaded, &trace, options).map(Some).or_else(|error| match error {
+                MinimizeError::Machine(error) => Err(host_error(error)),
+                // What cannot be made short is told as it was found.
+                _ => Ok(None),
+            })?
+        }
+        _ => None,
+    };
+    let mut original = None;
+    let mut node = found.node;
+    if let Some((short, minimized)) = short
+        && short.steps != trace.steps
+    {
+        original = Some((std::mem::replace(&mut trace, short), minimized));
+    }
+    let (recording, result) = Recording::new(loaded.factory(), &trace);
+    if result.is_ok() && nondeterminism.is_none() {
+        node = recording.finding().and_then(|(node, _)| node);
+    }
+    Ok(Violation { trace, found: original, recording, node, alike: 0, shortest: found.shortest, nondeterminism })
+}
+
+/// Of violations that end in the same way, the shortest: with the same property, and the same message or local event last.
+pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
+    let mut groups: Vec<(String, Violation)> = Vec::new();
+    for mut violation in violations {
+        let what = match &violation.trace.finding {
+            Some(Finding::Property { name, .. } | Finding::Broken { property: name, .. }) => name.clone(),
+            Some(Finding::Fault { fault, .. }) => fault.to_string(),
+            None => String::new(),
+        };
+        let last = match violation.recording.steps.len() {
+            0 => String::new(),
+            number => violation.recording.event(number),
+        };
+        // Whose event it is makes no difference, nor is a violation another one because it is no violation again.
+        let last = last.split_once(": ").map_or("", |(_, what)| what);
+        let key = format!("{what}\n{last}\n{}", violation.nondeterminism.is_some());
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, first)) => {
+                let alike = first.alike + 1;
+                if violation.trace.steps.len() < first.trace.steps.len() {
+                    std::mem::swap(first, &mut violation);
+                }
+                first.alike = alike;
+            }
+            None => groups.push((key, violation)),
+        }
+    }
+    groups.into_iter().map(|(_, violation)| violation).collect()
 }
 
 /// What was found, in the words of a trace.

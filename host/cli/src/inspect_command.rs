@@ -5,7 +5,6 @@ use host_sandbox::{About, AboutNetwork, Inspection, ModuleInspection};
 use serde_json::{Value, json};
 
 use crate::args::InspectArguments;
-use crate::describe::name;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -14,6 +13,7 @@ use crate::limits::{self, Given};
 use crate::plugin_source::{self, Loaded};
 use crate::report::rounded;
 use crate::text::{bytes, count, grouped, on_one_line, table};
+use host_inspect::words::name;
 
 /// Shows what a plugin is made of.
 pub fn run(arguments: &InspectArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {

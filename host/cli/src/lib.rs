@@ -21,20 +21,25 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod artefacts;
 mod build_command;
 mod checkpoint;
-mod describe;
+mod debug_command;
 mod doctor_command;
+mod draw_command;
 mod environment;
 mod examination;
 pub mod exit;
 mod expectation;
+mod export_command;
 mod failure;
 mod finding;
 mod inspect_command;
 mod junit;
 mod limits;
+mod line_editor;
 mod list_command;
+mod minimize_command;
 mod mixed;
 mod monitor;
 mod new_command;
@@ -48,6 +53,7 @@ mod scenario_file;
 mod test_command;
 mod text;
 mod trace_file;
+mod trace_source;
 mod units;
 
 use std::ffi::OsString;
@@ -98,8 +104,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Inspect(arguments) => arguments.json,
         Command::Doctor(arguments) => arguments.json,
         Command::Replay(arguments) => arguments.json,
+        Command::Minimize(arguments) => arguments.json,
         Command::List(arguments) => arguments.json,
-        Command::Build(_) | Command::New(_) | Command::Test(_) => false,
+        Command::Build(_)
+        | Command::New(_)
+        | Command::Draw(_)
+        | Command::Export(_)
+        | Command::Debug(_)
+        | Command::Test(_) => false,
     };
     let result = match &parsed.command {
         Command::Run(run) if scenario_file::is_scenario(&run.plugin) => {
@@ -114,6 +126,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Inspect(arguments) => inspect_command::run(arguments, environment),
         Command::Doctor(arguments) => doctor_command::run(arguments, environment),
         Command::Replay(arguments) => replay_command::run(arguments, environment),
+        Command::Export(arguments) => export_command::run(arguments, environment),
+        Command::Debug(arguments) => debug_command::run(arguments, environment),
+        Command::Draw(arguments) => draw_command::run(arguments, environment),
+        Command::Minimize(arguments) => minimize_command::run(arguments, &program, environment),
         Command::Test(arguments) => test_command::run(arguments, &program, environment),
         Command::List(arguments) => list_command::run(arguments, environment),
     };

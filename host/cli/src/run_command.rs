@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use host_inspect::minimize::{Options, WORK_MAX};
 use host_model::audit::Mode;
 use host_model::lts::Lts;
 use host_model::machine::MachineError;
@@ -14,6 +15,7 @@ use host_search::kernel::{Keeper, Limits, Report, Search, SearchError};
 use rayon::ThreadPoolBuilder;
 
 use crate::args::RunArguments;
+use crate::artefacts::Artefacts;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,8 +23,7 @@ use crate::finding::{self, Violation};
 use crate::monitor::Watch;
 use crate::placement::{self, Wanted};
 use crate::plugin_source::{self, Loaded};
-use crate::report::{Run, RunReport, Saved, Times};
-use crate::text::shell_quoted;
+use crate::report::{Run, RunReport, Times};
 use crate::{checkpoint, limits, scenario_choice, trace_file};
 
 /// Explores the states of a protocol and reports what was found.
@@ -52,11 +53,16 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));
     }
-    let violations: Vec<Violation> =
-        report.violations.iter().map(|found| finding::confirm(&lts, &loaded, found)).collect::<Result<_, _>>()?;
-    let saved = save(arguments, &loaded, &violations, program, environment);
     let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
-    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps };
+    let options = Options { keep: prefix_steps, work_max: WORK_MAX };
+    let shorter = (!arguments.no_minimize).then_some(options);
+    let confirm = |found| finding::confirm(&lts, &loaded, found, shorter);
+    let violations: Vec<Violation> = report.violations.iter().map(confirm).collect::<Result<_, _>>()?;
+    let violations = finding::grouped(violations);
+    let mut artefacts = Artefacts::new(arguments, &loaded, violations.first().map(|violation| &violation.trace));
+    let saved = artefacts.save(&violations, prefix_steps, program, environment);
+    let paint = environment.paint();
+    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps, paint };
     let mut result = RunReport::new(&run, &violations, saved);
     if arguments.audit != Mode::Off {
         result.add_audit(&lts.check_promises().map_err(host_error)?);
@@ -64,6 +70,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     if let Some(expect) = &arguments.expect {
         result.compare(expect);
     }
+    artefacts.save_result(&result.json(), environment);
     environment.print(&if arguments.json { result.json() } else { result.text() })?;
     Ok(result.exit())
 }
@@ -127,37 +134,6 @@ fn search(
     })?;
     let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
     Ok((report, times))
-}
-
-/// Writes the traces. One that cannot be written is no reason to keep the violation back, so that is only told.
-fn save(
-    arguments: &RunArguments,
-    loaded: &Loaded,
-    violations: &[Violation],
-    program: &str,
-    environment: &mut Environment<'_>,
-) -> Vec<Option<Saved>> {
-    let Some(first) = violations.first() else { return Vec::new() };
-    let (plugin, algo) = (&loaded.reference.name, arguments.algo.name);
-    let default = || trace_file::default_folder(plugin, algo, &first.trace);
-    let folder = arguments.out.clone().unwrap_or_else(default);
-    let mut saved = Vec::new();
-    for (index, violation) in violations.iter().enumerate() {
-        let name = if index == 0 { "trace.json".to_owned() } else { format!("trace-{}.json", index + 1) };
-        let path = folder.join(name);
-        if let Err(failure) = trace_file::write(&path, &violation.trace, environment) {
-            environment.fail(&failure);
-            saved.push(None);
-            continue;
-        }
-        let trace = path.display().to_string();
-        let given = loaded.given.display().to_string();
-        let options = loaded.arranged.iter().flat_map(|arranged| &arranged.replay_options);
-        let words = [program, "replay", &trace, "--plugin", &given].into_iter().chain(options.map(String::as_str));
-        let words: Vec<String> = words.map(shell_quoted).collect();
-        saved.push(Some(Saved { replay: words.join(" "), trace }));
-    }
-    saved
 }
 
 fn host_error(MachineError(error): MachineError) -> Failure {

@@ -62,6 +62,9 @@ pub fn effective_parameters(loaded: &Loaded, scenario: &Scenario) -> BTreeMap<St
     defaults.chain(scenario.parameters.clone()).collect()
 }
 
+/// Violations that `--continue` collects.
+const VIOLATIONS_MAX: u64 = 100;
+
 /// The bounds and other options of the search, all of which the strategy honours.
 ///
 /// # Errors
@@ -85,7 +88,19 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         weights,
         ..
     } = *arguments;
-    let limits = Limits { depth, local_events, states, reduce, no_symmetry, count_system_states, seed, walks, weights };
+    let violations = arguments.max_violations.or(arguments.go_on.then_some(VIOLATIONS_MAX));
+    let limits = Limits {
+        depth,
+        local_events,
+        states,
+        violations,
+        reduce,
+        no_symmetry,
+        count_system_states,
+        seed,
+        walks,
+        weights,
+    };
     for bound in Bound::ALL {
         if !bound.is_set(&limits) || arguments.algo.honours.contains(&bound) {
             continue;

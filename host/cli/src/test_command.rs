@@ -137,6 +137,9 @@ fn run_one(
     let mut inner = Environment {
         stdout: &mut stdout,
         stderr: &mut stderr,
+        stdin: &mut std::io::empty(),
+        stdin_is_terminal: false,
+        colours: false,
         stderr_is_terminal: false,
         directory: environment.directory.clone(),
         cache: environment.cache.clone(),

@@ -46,6 +46,17 @@ pub fn read(given: &Path, environment: &Environment<'_>) -> Result<Trace, Failur
             "traces are written by `host run`; this version reads and writes format {TRACE_VERSION}"
         ))
     };
+    if name.to_string().ends_with(".itf.json") {
+        let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(malformed)?;
+        let trace = host_inspect::exchange::from_itf(&document).map_err(|what| {
+            let failure =
+                Failure::configuration(format_args!("{name} is no trace that this version understands: {what}"));
+            failure.help("`host export --format itf` writes such files")
+        })?;
+        check(&trace)
+            .map_err(|what| Failure::configuration(format_args!("the trace {name} cannot be right: {what}")))?;
+        return Ok(trace);
+    }
     // The version first: a newer format may well have fields that are unknown here.
     let Version { trace_version } = serde_json::from_slice(&bytes).map_err(malformed)?;
     if trace_version != TRACE_VERSION {
@@ -132,16 +143,30 @@ pub fn safe_name(name: &str) -> String {
 ///
 /// The folder or the file cannot be written; nothing is left behind then.
 pub fn write(given: &Path, trace: &Trace, environment: &Environment<'_>) -> Result<(), Failure> {
+    write_text(given, &text(trace), environment)
+}
+
+/// A trace as it stands in files.
+pub fn text(trace: &Trace) -> String {
+    json_text(trace)
+}
+
+/// Writes any other text in the same way.
+///
+/// # Errors
+///
+/// As for [`write`].
+pub fn write_text(given: &Path, text: &str, environment: &Environment<'_>) -> Result<(), Failure> {
     let path = environment.path(given);
     let folder = path.parent().expect("the path ends in a file name");
     let written = fs::create_dir_all(folder).and_then(|()| {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(json_text(trace).as_bytes())?;
+        file.write_all(text.as_bytes())?;
         let_others_read(file.as_file())?;
         file.persist(&path)?;
         Ok(())
     });
-    written.map_err(|error| Failure::system(format_args!("cannot write the trace {}: {error}", given.display())))
+    written.map_err(|error| Failure::system(format_args!("cannot write {}: {error}", given.display())))
 }
 
 /// Temporary files are private; a trace is a file like any other.

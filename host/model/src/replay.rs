@@ -251,8 +251,18 @@ impl Replay {
     ///
     /// The host cannot provide an instance, or a property cannot be evaluated.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
-        let fault = |(node, fault): &(NodeId, Fault)| Finding::Fault { node: *node, fault: fault.clone() };
-        let mut findings: Vec<Finding> = self.faults.iter().map(fault).collect();
+        Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
+    }
+
+    /// The same with the node that a finding is about, if it is about one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`findings`](Self::findings).
+    pub fn judged(&mut self) -> Result<Vec<(Option<NodeId>, Finding)>, ReplayError> {
+        let fault =
+            |(node, fault): &(NodeId, Fault)| (Some(*node), Finding::Fault { node: *node, fault: fault.clone() });
+        let mut findings: Vec<(Option<NodeId>, Finding)> = self.faults.iter().map(fault).collect();
         for (index, property) in (0u32..).zip(&self.properties) {
             let broken = |fault| ReplayError::Broken { property: property.name.clone(), fault };
             let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
@@ -260,17 +270,29 @@ impl Replay {
                 PropertyScope::Node => views.chunks(1).collect(),
                 PropertyScope::System => vec![&views],
             };
-            for tuple in tuples.into_iter().filter(|tuple| tuple.iter().any(Option::is_some)) {
+            let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
+            for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
                 let message = match evaluate(&mut *self.judge, index, property.kind, tuple)? {
                     Some(Judgement::Violated { message, .. }) => message,
                     Some(Judgement::Witnessed { .. }) => String::new(),
                     Some(Judgement::Broken { fault, .. }) => return Err(broken(fault)),
                     _ => continue,
                 };
-                findings.push(Finding::Property { name: property.name.clone(), kind: property.kind, message });
+                let name = property.name.clone();
+                findings.push((node, Finding::Property { name, kind: property.kind, message }));
             }
         }
         Ok(findings)
+    }
+
+    /// The properties of the protocol.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// What each property reads of a node in its present state.
+    pub fn views(&self, node: NodeId) -> &[Option<Vec<u8>>] {
+        &self.views[node as usize]
     }
 
     /// The messages in flight: sender, destination and content, in the order of sending.

@@ -91,21 +91,30 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
     Ok(starts)
 }
 
-/// The global state after a trace.
+/// The initial global state in which a trace begins: the one with its answers to `choose` in `init`.
 ///
 /// # Errors
 ///
-/// As for [`initial`]; or a step of the trace cannot happen, or does something else than was recorded.
-pub fn follow(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartError> {
+/// As for [`initial`]; or no initial state has these answers.
+pub fn begin(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartError> {
     let starts = initial(stepper)?;
     let recorded = |start: &Start| -> bool {
         let choices: Vec<&[Choice]> = start.init_choices.iter().map(|choices| &**choices).collect();
         trace.init_choices.is_empty() || trace.init_choices.iter().map(|choices| &**choices).eq(choices)
     };
-    let mut start = starts.into_iter().find(recorded).ok_or_else(|| StartError::Prefix {
+    starts.into_iter().find(recorded).ok_or_else(|| StartError::Prefix {
         step: 0,
         why: "no resolution of the choices in `init` is the recorded one".to_owned(),
-    })?;
+    })
+}
+
+/// The global state after a trace.
+///
+/// # Errors
+///
+/// As for [`begin`]; or a step of the trace cannot happen, or does something else than was recorded.
+pub fn follow(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartError> {
+    let mut start = begin(stepper, trace)?;
     for (index, step) in trace.steps.iter().enumerate() {
         take(stepper, &mut start, step)?.map_err(|why| StartError::Prefix { step: index + 1, why })?;
     }

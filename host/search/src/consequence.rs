@@ -118,8 +118,8 @@ impl Run<'_> {
         if self.ledger.visited.insert(cursor.fingerprint_of(stepper, child), cursor.depth() + 1) != Seen::New {
             return Ok(None);
         }
-        let end = self.ledger.enter_new(stepper, start, cursor, child)?;
-        if end.is_some() {
+        let (goes_on, end) = self.ledger.enter_new(stepper, start, cursor, child)?;
+        if end.is_some() || !goes_on {
             return Ok(end);
         }
         self.queue.push_back(Some(self.found.len() as u32));

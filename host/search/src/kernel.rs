@@ -25,6 +25,8 @@ pub struct Limits {
     pub walks: Option<u64>,
     /// How likely random walks take events of each kind.
     pub weights: Option<Weights>,
+    /// How many different violations are collected before the search ends; none means one.
+    pub violations: Option<u64>,
     /// Whether to leave out what is proven not to matter to any property.
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.
@@ -261,8 +263,10 @@ pub struct Report {
     pub counts: Counts,
     /// The longest path explored, in events; for local model checking, of one node.
     pub depth: u32,
-    /// Violations and faults, each reachable.
+    /// Violations and faults, each reachable, no two with the same words.
     pub violations: Vec<Found>,
+    /// How many of them end the search; at least 1.
+    pub violations_max: u64,
     /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
     pub witnessed: Vec<Option<bool>>,
     /// The system states counted, sorted, if they were asked for.
@@ -282,6 +286,7 @@ impl Report {
             counts: Counts::default(),
             depth: 0,
             violations: Vec::new(),
+            violations_max: 1,
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
             system_states: None,
             fingerprints: None,
@@ -289,15 +294,27 @@ impl Report {
         }
     }
 
-    /// Notes what there is to say about the state at the end of a path; whether something bad is reported now.
+    /// The same for a search that goes on after a violation, as far as its limits say.
+    #[must_use]
+    pub fn collecting(self, limits: &Limits) -> Self {
+        Self { violations_max: limits.violations.unwrap_or(1).max(1), ..self }
+    }
+
+    /// Notes what there is to say about the state at the end of a path; whether the search is to end now. A violation in
+    /// the words of an earlier one is that one.
     pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
             match judgement {
                 Judgement::Witnessed { property } => self.witness(property),
-                bad => self.violations.push(Found::new(start, path, node, bad)),
+                bad => {
+                    let is_it = |found: &Found| found.node == node && found.judgement == bad;
+                    if !self.violations.iter().any(is_it) {
+                        self.violations.push(Found::new(start, path, node, bad));
+                    }
+                }
             }
         }
-        !self.violations.is_empty()
+        self.violations.len() as u64 >= self.violations_max
     }
 
     /// Notes that a property of kind `sometimes` is reached.

@@ -34,7 +34,7 @@ impl<'s> Ledger<'s> {
             search,
             visited: Visited::new(),
             transitions: 0,
-            report: Report::new(search.lts),
+            report: Report::new(search.lts).collecting(&search.limits),
             states_max: states_max.unwrap_or(u64::MAX),
             system_states: FxHashSet::default(),
             collected: BTreeSet::new(),
@@ -61,8 +61,8 @@ impl<'s> Ledger<'s> {
         Ok((true, is_bad.then_some(End::Violation)))
     }
 
-    /// Counts and judges a child of the current state that was not seen before; returns why to end the search, if there
-    /// is a reason.
+    /// Counts and judges a child of the current state that was not seen before; returns whether the search goes on from
+    /// there, and why to end it, if there is a reason.
     ///
     /// # Errors
     ///
@@ -74,17 +74,20 @@ impl<'s> Ledger<'s> {
         start: &Start,
         cursor: &Cursor,
         child: &Child,
-    ) -> Result<Option<End>, SearchError> {
+    ) -> Result<(bool, Option<End>), SearchError> {
         self.report.depth = self.report.depth.max(cursor.depth() + 1);
         self.note_system_state(stepper, cursor, Some(child));
+        let mut is_bad = false;
         let judgements = cursor.judge_child(stepper, child)?;
         if !judgements.is_empty() {
             let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
+            // What follows a violation shows the same one again.
+            is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
             if self.report.note(start, &path, judgements) {
-                return Ok(Some(End::Violation));
+                return Ok((false, Some(End::Violation)));
             }
         }
-        Ok((self.visited.len() >= self.states_max).then_some(End::StateBound))
+        Ok((!is_bad, (self.visited.len() >= self.states_max).then_some(End::StateBound)))
     }
 
     fn note_system_state(&mut self, stepper: &mut Stepper<'_>, cursor: &Cursor, child: Option<&Child>) {

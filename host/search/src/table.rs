@@ -18,6 +18,8 @@ pub enum Bound {
     Walks,
     /// [`Limits::weights`].
     Weights,
+    /// [`Limits::violations`].
+    Violations,
     /// [`Limits::reduce`].
     Reduce,
     /// [`Limits::count_system_states`].
@@ -26,7 +28,7 @@ pub enum Bound {
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Depth,
         Self::LocalEvents,
         Self::States,
@@ -35,6 +37,7 @@ impl Bound {
         Self::Seed,
         Self::Walks,
         Self::Weights,
+        Self::Violations,
     ];
 
     /// Whether the limits set this bound.
@@ -46,6 +49,7 @@ impl Bound {
             Self::Seed => limits.seed.is_some(),
             Self::Walks => limits.walks.is_some(),
             Self::Weights => limits.weights.is_some(),
+            Self::Violations => limits.violations.is_some(),
             Self::Reduce => limits.reduce,
             Self::CountSystemStates => limits.count_system_states,
         }
@@ -60,6 +64,7 @@ impl Bound {
             Self::Seed => "seed",
             Self::Walks => "walks",
             Self::Weights => "weights",
+            Self::Violations => "max-violations",
             Self::Reduce => "reduce",
             Self::CountSystemStates => "count-system-states",
         }
@@ -142,7 +147,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every state is reached",
         completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
         is_complete: false,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates, Bound::Violations],
         keeps_checkpoints: false,
         run: consequence::run,
     },
@@ -186,7 +191,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every step is carried out",
         completeness: "a sample: says how many local states and outcomes the walks went through",
         is_complete: false,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::Seed, Bound::Walks, Bound::Weights],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::Seed, Bound::Walks, Bound::Weights, Bound::Violations],
         keeps_checkpoints: false,
         run: walk::run,
     },

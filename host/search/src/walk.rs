@@ -47,7 +47,7 @@ pub fn run_numbers(search: &Search<'_>, mut numbers: Range<u64>) -> Result<Repor
     let mut stepper = Stepper::new(search.lts)?;
     let mut run = Run {
         search,
-        report: Report::new(search.lts),
+        report: Report::new(search.lts).collecting(&search.limits),
         weights: search.limits.weights.unwrap_or_default(),
         length: search.limits.depth.unwrap_or(LENGTH_DEFAULT),
         kinds: Vec::new(),
@@ -75,6 +75,8 @@ struct Walk<'s> {
     dice: ChaCha8Rng,
     /// What was drawn for the current step; none once the walk is over.
     drawn: Option<(NodeId, Trigger)>,
+    /// Whether it has come to a violation.
+    is_over: bool,
 }
 
 struct Run<'s> {
@@ -139,7 +141,7 @@ impl<'s> Run<'s> {
         let start = &self.search.starts[below(&mut dice, self.search.starts.len() as u64) as usize];
         self.walks += 1;
         self.local_states.extend(&start.locals);
-        Walk { start, cursor: Cursor::new(stepper, start, &self.search.limits), dice, drawn: None }
+        Walk { start, cursor: Cursor::new(stepper, start, &self.search.limits), dice, drawn: None, is_over: false }
     }
 
     /// Draws the next event of a walk; none if the walk is over.
@@ -148,7 +150,7 @@ impl<'s> Run<'s> {
         stepper: &mut Stepper<'_>,
         walk: &mut Walk<'_>,
     ) -> Result<Option<(NodeId, Trigger)>, SearchError> {
-        if walk.cursor.depth() >= self.length {
+        if walk.is_over || walk.cursor.depth() >= self.length {
             return Ok(None);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
@@ -205,6 +207,8 @@ impl<'s> Run<'s> {
         let judgements = walk.cursor.judge_child(stepper, &child)?;
         walk.cursor.descend(stepper, child.step, child.row);
         let path: &[Step] = walk.cursor.path();
+        // A walk is over with its first violation: what follows shows the same one again.
+        walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
         Ok(!judgements.is_empty() && self.report.note(walk.start, path, judgements))
     }
 

@@ -14,7 +14,8 @@ pub use acceptor::Acceptor;
 pub use learner::{Learner, Vote};
 pub use proposer::Proposer;
 
-/// The number of a proposal. Proposer `p` has ballot `p + 1`; 0 is below all of them.
+/// The number of a proposal. The first attempt of proposer `p` has ballot `p + 1`, each further one a ballot that is higher
+/// by the number of nodes; 0 is below all of them.
 pub type Ballot = u32;
 
 /// What is agreed on. Proposer `p` wants `100 + p`.
@@ -34,6 +35,8 @@ pub struct Proposal {
 pub struct Paxos {
     /// How many nodes propose: the first ones.
     proposers: u32,
+    attempts: u32,
+    nodes: u32,
     boot: Boot,
     bug: Bug,
 }
@@ -124,6 +127,8 @@ pub enum State {
 /// The three roles of a node that is alive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Roles {
+    /// How many of its ballots the proposer has used up.
+    pub attempts: u32,
     /// Finds a value that can be chosen.
     pub proposer: Proposer,
     /// Votes.
@@ -132,13 +137,13 @@ pub struct Roles {
     pub learner: Learner,
 }
 
-/// What survives a reset. A proposer must not use its ballot for a second value, so that it proposed survives too.
+/// What survives a reset. A proposer must not use a ballot for a second value, so which are used up survives too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// Promise and accepted proposal.
     pub acceptor: Acceptor,
-    /// Whether the node's ballot is used up.
-    pub proposed: bool,
+    /// How many of the node's ballots are used up.
+    pub attempts: u32,
 }
 
 impl Protocol for Paxos {
@@ -152,9 +157,11 @@ impl Protocol for Paxos {
         let proposers = parameters.get(
             "proposers",
             Proposers::Auto,
-            "how many nodes propose once each, with their own ballot and value; auto: 1, or 2 with a bug, since two \
+            "how many nodes propose, each with ballots and a value of its own; auto: 1, or 2 with a bug, since two \
              values are needed to see one",
         )?;
+        let attempts =
+            parameters.get("attempts", 1, "how often each of them may propose, with a higher ballot each time")?;
         let boot = parameters.choice(
             "init",
             &[("boot", Boot::AtStart), ("event", Boot::ByEvent)],
@@ -174,7 +181,11 @@ impl Protocol for Paxos {
             let reason = format_args!("there are only {} nodes", parameters.nodes());
             return Err(parameters.reject("proposers", reason));
         }
-        Ok(Self { proposers, boot, bug })
+        let nodes = parameters.nodes();
+        if attempts == 0 || attempts > (Ballot::MAX - nodes) / nodes {
+            return Err(parameters.reject("attempts", "there must be at least one, and a ballot for each"));
+        }
+        Ok(Self { proposers, attempts, nodes, boot, bug })
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
@@ -193,7 +204,11 @@ impl Protocol for Paxos {
             Message::Learn(proposal) => roles.learner.learn(Vote { proposal, acceptor: from }, ctx.majority()),
             Message::PrepareResponse { ballot, accepted } => {
                 let trust_last = self.bug == Bug::LastResponse;
-                roles.proposer.prepare_response(ctx, from, ballot, accepted, trust_last);
+                let own = self.ballot(ctx.me(), roles.attempts);
+                // What is not an answer to the attempt under way is late.
+                if Some(ballot) == own {
+                    roles.proposer.prepare_response(ctx, from, ballot, accepted, trust_last);
+                }
             }
         }
     }
@@ -201,7 +216,7 @@ impl Protocol for Paxos {
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         match state {
             State::Uninitialised(_) => events.internal("init", Local::Init),
-            State::Running(roles) if roles.proposer == Proposer::Ready => {
+            State::Running(roles) if roles.attempts < self.attempts => {
                 events.application("propose", Local::Propose);
             }
             State::Running(_) => {}
@@ -213,7 +228,11 @@ impl Protocol for Paxos {
             (Local::Init, State::Uninitialised(disk)) => {
                 *state = State::Running(self.roles(ctx.me(), std::mem::take(disk)));
             }
-            (Local::Propose, State::Running(roles)) => roles.proposer.propose(ctx),
+            (Local::Propose, State::Running(roles)) => {
+                roles.attempts += 1;
+                let ballot = self.ballot(ctx.me(), roles.attempts).expect("an attempt has just begun");
+                roles.proposer.propose(ctx, ballot);
+            }
             (event, state) => unreachable!("{event:?} is not possible in {state:?}"),
         }
     }
@@ -221,9 +240,7 @@ impl Protocol for Paxos {
     fn persist(&self, state: &State) -> Option<Disk> {
         let mut disk = match state {
             State::Uninitialised(disk) => disk.clone(),
-            State::Running(roles) => {
-                Disk { acceptor: roles.acceptor.clone(), proposed: roles.proposer.has_used_ballot() }
-            }
+            State::Running(roles) => Disk { acceptor: roles.acceptor.clone(), attempts: roles.attempts },
         };
         if self.bug == Bug::ForgetAccepted {
             disk.acceptor = Acceptor::default();
@@ -254,11 +271,15 @@ impl Protocol for Paxos {
 
 impl Paxos {
     fn roles(&self, me: NodeId, disk: Disk) -> Roles {
-        let proposer = match me < self.proposers && !disk.proposed {
-            true => Proposer::Ready,
-            false => Proposer::Done,
-        };
-        Roles { proposer, acceptor: disk.acceptor, learner: Learner::default() }
+        // Who has nothing to propose has no attempts left.
+        let attempts = if me < self.proposers { disk.attempts } else { self.attempts };
+        let proposer = if attempts < self.attempts { Proposer::Ready } else { Proposer::Done };
+        Roles { attempts, proposer, acceptor: disk.acceptor, learner: Learner::default() }
+    }
+
+    /// The ballot of the last of so many attempts of a node; none before the first.
+    fn ballot(&self, me: NodeId, attempts: u32) -> Option<Ballot> {
+        Some(attempts.checked_sub(1)? * self.nodes + me + 1)
     }
 }
 

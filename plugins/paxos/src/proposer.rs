@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Ballot, Message, Proposal, Value};
 
-/// How far a proposer is with its only proposal.
+/// How far a proposer is with its last attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Proposer {
     /// The application may propose.
@@ -24,9 +24,10 @@ pub enum Proposer {
 }
 
 impl Proposer {
-    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>) {
+    /// Begins an attempt; gives up the one before.
+    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>, ballot: Ballot) {
         *self = Self::Collecting { responders: BTreeSet::new(), highest: None };
-        ctx.broadcast(Message::Prepare { ballot: own_ballot(ctx.me()) });
+        ctx.broadcast(Message::Prepare { ballot });
     }
 
     pub(crate) fn prepare_response(
@@ -38,9 +39,6 @@ impl Proposer {
         trust_last: bool,
     ) {
         let Self::Collecting { responders, highest } = self else { return };
-        if ballot != own_ballot(ctx.me()) {
-            return;
-        }
         responders.insert(from);
         *highest = accepted.max(*highest);
         if responders.len() >= ctx.majority() {
@@ -50,14 +48,6 @@ impl Proposer {
             ctx.broadcast(Message::Accept(Proposal { ballot, value }));
         }
     }
-
-    pub(crate) fn has_used_ballot(&self) -> bool {
-        *self != Self::Ready
-    }
-}
-
-fn own_ballot(me: NodeId) -> Ballot {
-    me + 1
 }
 
 fn own_value(me: NodeId) -> Value {

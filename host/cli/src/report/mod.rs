@@ -4,6 +4,8 @@ mod assumed;
 mod counts;
 mod text;
 
+use host_inspect::explain::{self, Paint};
+use host_inspect::words;
 use host_model::audit::{Audited, Broken};
 use host_model::lts::Lts;
 use host_model::machine::{NodeId, Property, PropertyKind};
@@ -13,7 +15,6 @@ use host_search::kernel::{End, Report, SymmetryUse};
 use serde::Serialize;
 
 use crate::args::RunArguments;
-use crate::describe::{self, Describer};
 use crate::exit::Exit;
 use crate::expectation::Expectation;
 use crate::finding::Violation;
@@ -37,6 +38,8 @@ pub struct Run<'r> {
     pub times: Times,
     /// Events of the prefix; 0 without one.
     pub prefix_steps: usize,
+    /// How the result is written.
+    pub paint: Paint,
 }
 
 /// How long a search took, in seconds.
@@ -53,6 +56,10 @@ pub struct Times {
 pub struct Saved {
     /// The file, as the user would name it.
     pub trace: String,
+    /// The trace as the search found it, if that is another one.
+    pub found: Option<String>,
+    /// The drawing of the trace, unless that would be too large.
+    pub drawing: Option<String>,
     /// The command that replays it.
     pub replay: String,
 }
@@ -189,16 +196,27 @@ struct ViolationReport {
     message: String,
     node: Option<NodeId>,
     trace: Option<String>,
+    /// The trace as the search found it, if another one is shown.
+    found: Option<String>,
+    /// The drawing of the trace.
+    drawing: Option<String>,
+    /// How many more were found that end in the same way.
+    alike: usize,
     /// All events, those of the prefix included.
     length: usize,
+    /// The same of what the search found.
+    found_length: usize,
     prefix_length: usize,
     shortest: bool,
     replay: Option<String>,
     #[serde(skip)]
     title: String,
-    /// One line an event.
+    /// The events with what they did, as text in the colours of the output.
     #[serde(skip)]
-    steps: Vec<String>,
+    steps: String,
+    /// What the property reads at the end.
+    #[serde(skip)]
+    views: String,
 }
 
 impl RunReport {
@@ -210,12 +228,8 @@ impl RunReport {
             None if result == Verdict::Incomplete && run.arguments.require_complete => Exit::TooLarge,
             None => Exit::Ok,
         };
-        let mut describer = Describer::new(run.loaded.factory());
-        let reports: Vec<ViolationReport> = violations
-            .iter()
-            .zip(saved)
-            .map(|(violation, saved)| violation_report(run, violation, saved, &mut describer))
-            .collect();
+        let reports: Vec<ViolationReport> =
+            violations.iter().zip(saved).map(|(violation, saved)| violation_report(run, violation, saved)).collect();
         let because = match reports.first() {
             Some(violation) => violation.title.clone(),
             None => because(run.report.end).to_owned(),
@@ -331,26 +345,21 @@ fn properties(run: &Run<'_>, result: Verdict, violations: &[Violation]) -> Vec<P
     let properties = run.loaded.properties.iter().zip(witnessed).map(|(property, witnessed)| PropertyReport {
         name: property.name.clone(),
         kind: property.kind,
-        scope: describe::name(property.scope),
+        scope: words::name(property.scope),
         status: status(property, *witnessed),
     });
     properties.collect()
 }
 
-fn violation_report(
-    run: &Run<'_>,
-    violation: &Violation,
-    saved: Option<Saved>,
-    describer: &mut Describer,
-) -> ViolationReport {
+fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) -> ViolationReport {
     let trace = &violation.trace;
     let finding = trace.finding.as_ref().expect("a violation is a finding");
     let (property, mut kind, mut message) = match finding {
-        Finding::Property { name, kind, message } => (Some(name.clone()), describe::name(kind), message.clone()),
+        Finding::Property { name, kind, message } => (Some(name.clone()), words::name(kind), message.clone()),
         Finding::Broken { property, fault } => (Some(property.clone()), "broken".to_owned(), fault.to_string()),
-        Finding::Fault { fault, .. } => (None, describe::name(fault.kind), fault.to_string()),
+        Finding::Fault { fault, .. } => (None, words::name(fault.kind), fault.to_string()),
     };
-    let mut title = describe::finding(finding, violation.node.filter(|_| property.is_some()));
+    let mut title = words::finding(finding, violation.node.filter(|_| property.is_some()));
     if let Some(differs) = &violation.nondeterminism {
         kind = "nondeterminism".to_owned();
         title = format!(
@@ -365,12 +374,17 @@ fn violation_report(
         message,
         node: violation.node,
         trace: saved.as_ref().map(|saved| saved.trace.clone()),
+        drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
+        alike: violation.alike,
+        found: saved.as_ref().and_then(|saved| saved.found.clone()),
         length: trace.steps.len(),
+        found_length: violation.found.as_ref().map_or(trace.steps.len(), |(found, _)| found.steps.len()),
         prefix_length: run.prefix_steps,
         shortest: violation.shortest,
         replay: saved.map(|saved| saved.replay),
         title,
-        steps: trace.steps.iter().map(|step| describer.event(step)).collect(),
+        steps: explain::steps(&violation.recording, run.prefix_steps, run.paint),
+        views: explain::views(&violation.recording),
     }
 }
 

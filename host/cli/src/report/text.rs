@@ -1,20 +1,37 @@
 //! The result of a run for people.
 
+use host_inspect::words;
 use host_search::visited::FINGERPRINT_BITS;
 
+use crate::placement;
 use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, ViolationReport};
-use crate::text::{bytes, count, grouped, on_one_line, shortened, table};
+use crate::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use crate::trace_file::short_digest;
-use crate::{describe, placement};
 
 impl RunReport {
     /// The verdict first, the command that replays a violation last.
     pub fn text(&self) -> String {
         let mut sections = vec![format!("{}: {}\n", self.verdict(), self.because)];
         sections.extend(self.violations.iter().enumerate().map(|(index, violation)| steps(index, violation)));
-        sections.push(table("explored", &self.explored()));
-        sections.push(table("assumed", &self.assumed_rows()));
-        sections.push(self.properties_text());
+        // Beside a trace there is less room, and less interest.
+        if self.violations.is_empty() {
+            sections.push(table("explored", &self.explored()));
+            sections.push(table("assumed", &self.assumed_rows()));
+            sections.push(self.properties_text());
+        } else {
+            let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
+                "1" => format!("1 {}", name.trim_end_matches('s')),
+                number => format!("{number} {name}"),
+            });
+            let assumed = self.assumed_rows().into_iter().map(|(name, value)| format!("{name} {value}"));
+            let statuses = self.properties.iter();
+            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), status(it.status)));
+            sections.push(
+                paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
+                    + &paragraph("assumed", &assumed.collect::<Vec<_>>().join("; "))
+                    + &paragraph("properties", &statuses.collect::<Vec<_>>().join("; ")),
+            );
+        }
         sections.extend(self.audit.iter().flat_map(|audit| &audit.broken).map(broken));
         sections.extend(self.unmet.as_ref().map(|unmet| expected(unmet)));
         sections.push(self.cost());
@@ -117,7 +134,7 @@ impl RunReport {
         let width = self.properties.iter().map(|property| property.name.chars().count()).max().unwrap_or(0);
         let rows: Vec<(String, String)> = (self.properties.iter())
             .map(|property| {
-                let left = format!("{:width$}  {:10}", on_one_line(&property.name), describe::name(property.kind));
+                let left = format!("{:width$}  {:10}", on_one_line(&property.name), words::name(property.kind));
                 (left, status(property.status).to_owned())
             })
             .collect();
@@ -186,20 +203,22 @@ fn steps(index: usize, violation: &ViolationReport) -> String {
         (false, _) => "",
     };
     let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
-    let width = violation.length.to_string().len();
-    let mut text = format!("{also}after {length}{shortest}\n");
-    for (index, step) in violation.steps.iter().enumerate() {
-        if index == violation.prefix_length && index > 0 {
-            text.push_str("  -- end of the prefix --\n");
-        }
-        text.push_str(&format!("  {:>width$}. {step}\n", index + 1));
-    }
-    text
+    let found = match violation.found_length - violation.length {
+        0 => String::new(),
+        _ => format!(", minimised from {}", grouped(violation.found_length as u64)),
+    };
+    let alike = match violation.alike {
+        0 => String::new(),
+        alike => format!(", and {alike} more that end alike"),
+    };
+    let views = if violation.views.is_empty() { String::new() } else { format!("\n{}", violation.views) };
+    format!("{also}after {length}{shortest}{found}{alike}\n{}{views}", violation.steps)
 }
 
 fn replay(violation: &ViolationReport) -> Option<String> {
     let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
-    Some(format!("trace in {trace}; replay it with\n{replay}\n"))
+    let drawing = violation.drawing.as_ref().map(|drawing| format!(", drawn in {drawing}")).unwrap_or_default();
+    Some(format!("trace in {trace}{drawing}; replay it with\n{replay}\n"))
 }
 
 fn list(parts: &[String]) -> String {

@@ -1,0 +1,100 @@
+//! `host minimize`.
+
+use std::path::PathBuf;
+
+use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
+use host_inspect::words;
+use host_model::lts::Lts;
+use host_model::machine::MachineError;
+use host_model::replay::{self, ReplayError};
+use host_model::stepper::Stepper;
+use host_model::trace::Trace;
+use serde_json::json;
+
+use crate::args::MinimizeArguments;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plugin_source::Loaded;
+use crate::text::{count, shell_quoted};
+use crate::{json_text, trace_file, trace_source};
+
+/// Makes a trace short and writes it.
+pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let given = &arguments.trace.trace;
+    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
+    let lts = Lts::new(loaded.factory(), trace.scenario.clone()).map_err(host_error)?;
+    let options = Options { keep: arguments.keep, work_max: arguments.work };
+    let (short, minimized) = shorten(&lts, &loaded, &trace, options).map_err(|error| match error {
+        MinimizeError::Machine(error) => host_error(error),
+        error => Failure::configuration(format_args!("{} cannot be minimised: {error}", given.display())),
+    })?;
+    let out = arguments.out.clone().unwrap_or_else(|| given.with_file_name("minimized.json"));
+    trace_file::write(&out, &short, environment)?;
+    let (from, to) = (trace.steps.len(), short.steps.len());
+    if arguments.json {
+        environment.print(&json_text(&json!({
+            "result": "minimized",
+            "exit_code": Exit::Ok.code(),
+            "trace": out.display().to_string(),
+            "length": to,
+            "found_length": from,
+            "switches": minimized.switches.1,
+            "found_switches": minimized.switches.0,
+            "trials": minimized.trials,
+            "complete": !minimized.is_cut,
+            "finding": short.finding,
+        })))?;
+        return Ok(Exit::Ok);
+    }
+    let finding = short.finding.as_ref().expect("what is minimised has a finding");
+    let mut text = format!("{}\n{}\n", words::finding(finding, None), summary(from, to, &minimized));
+    if minimized.is_cut {
+        text.push_str("the bound on the work is used up; --work allows more\n");
+    }
+    let path: PathBuf = out;
+    let words = [program, "replay", &path.display().to_string(), "--plugin", &loaded.given.display().to_string()];
+    text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", path.display(), words.map(shell_quoted).join(" ")));
+    environment.print(&text)?;
+    Ok(Exit::Ok)
+}
+
+/// A shorter trace, confirmed in fresh machines. If the short one does not replay, the long one stays.
+///
+/// # Errors
+///
+/// The trace has no finding or cannot happen. A fault of the host.
+pub fn shorten(
+    lts: &Lts<'_>,
+    loaded: &Loaded,
+    trace: &Trace,
+    options: Options,
+) -> Result<(Trace, Minimized), MinimizeError> {
+    let mut stepper = Stepper::new(lts)?;
+    let mut minimized = minimize::minimize(&mut stepper, trace, options)?;
+    let finding = minimize::finding(lts, &minimized);
+    let confirmed = replay::confirm(loaded.factory(), &trace.scenario, &trace.init_choices, &minimized.steps, &finding);
+    match confirmed {
+        Ok(steps) => Ok((Trace { finding: Some(finding), steps, ..trace.clone() }, minimized)),
+        Err(ReplayError::Machine(error)) => Err(error.into()),
+        Err(_) => {
+            minimized.steps.clone_from(&trace.steps);
+            minimized.switches.1 = minimized.switches.0;
+            Ok((trace.clone(), minimized))
+        }
+    }
+}
+
+/// How much shorter it became.
+pub fn summary(from: usize, to: usize, minimized: &Minimized) -> String {
+    let switches = |number: usize| count(number as u64, "change");
+    let (before, after) = minimized.switches;
+    if from == to && before == after {
+        return format!("{}, and each is needed", count(to as u64, "step"));
+    }
+    format!("{} instead of {}, and {} of node instead of {before}", count(to as u64, "step"), from, switches(after),)
+}
+
+fn host_error(MachineError(error): MachineError) -> Failure {
+    Failure::system(error)
+}

@@ -1,0 +1,45 @@
+//! From the path of a trace to the trace and the plugin that executes it.
+
+use std::path::{Path, PathBuf};
+
+use host_model::trace::Trace;
+
+use crate::args::TraceArguments;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::placement::{self, Wanted};
+use crate::plugin_source::{self, Loaded};
+use crate::{limits, scenario_choice, trace_file};
+
+/// Reads a trace and loads its plugin.
+///
+/// # Errors
+///
+/// There is no such trace or plugin, or they do not belong together.
+pub fn load(arguments: &TraceArguments, environment: &mut Environment<'_>) -> Result<(Trace, Loaded), Failure> {
+    let trace = trace_file::read(&arguments.trace, environment)?;
+    let path = plugin_path(arguments.plugin.as_deref(), &trace, environment)?;
+    let limits = limits::effective(&arguments.limits.over(trace.limits.clone()));
+    let wanted = Wanted::of_trace(&trace, &arguments.node, environment)?;
+    let mut loaded = plugin_source::load(&path, arguments.source, limits, environment)?;
+    trace_file::check_plugin(&trace, &arguments.trace, &loaded, arguments.any_plugin)?;
+    loaded.others = placement::load(wanted, arguments.source, &loaded.limits, environment)?;
+    loaded.arranged = loaded.others.arrange(&loaded, &trace.scenario)?;
+    placement::check_trace(&trace, &arguments.trace, loaded.arranged.as_ref(), arguments.any_plugin)?;
+    scenario_choice::check_keys(&loaded, trace.scenario.parameters.keys())?;
+    Ok((trace, loaded))
+}
+
+/// The plugin that the user names, or else the one in `plugins` that has the name in the trace.
+fn plugin_path(given: Option<&Path>, trace: &Trace, environment: &Environment<'_>) -> Result<PathBuf, Failure> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let name = &trace.plugin.name;
+    let bundled = Path::new("plugins").join(trace_file::safe_name(name));
+    if trace_file::safe_name(name) == *name && environment.path(&bundled).is_dir() {
+        return Ok(bundled);
+    }
+    let what = format_args!("there is no plugin {} for this trace", bundled.display());
+    Err(Failure::configuration(what).help("name it with --plugin, a component or a folder"))
+}

@@ -1,0 +1,404 @@
+//! A place in a tree of executions.
+
+use std::collections::BTreeMap;
+
+use host_model::lts::LocalStateId;
+use host_model::machine::{Machine, MachineError, MachineFactory, NodeId};
+use host_model::property::Judgement;
+use host_model::start::{self, Start, StartError};
+use host_model::stepper::Stepper;
+use host_model::trace::{Trace, TraceEvent, TraceStep};
+use serde_json::Value;
+
+use crate::diff::{self, Change};
+use crate::words;
+use crate::world::{Action, Cause, World};
+
+/// A state in the tree; 0 is where everything begins.
+pub type Place = usize;
+
+/// Why the debugger cannot do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CursorError {
+    /// A trace cannot be followed.
+    #[error("step {step} of the trace cannot happen: {why}")]
+    Trace {
+        /// Counted from 1.
+        step: usize,
+        /// A lower-case phrase.
+        why: String,
+    },
+    /// The cluster does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The host itself cannot go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+/// A state and the step that led there.
+struct Point {
+    parent: Place,
+    depth: usize,
+    world: World,
+    /// None at the beginning.
+    step: Option<TraceStep>,
+    /// In the order in which they were tried.
+    children: Vec<Place>,
+}
+
+/// Where the cursor is: the branch, from the beginning to its end, and how far along it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Position {
+    line: Vec<Place>,
+    at: usize,
+}
+
+/// A cursor over executions of one cluster.
+pub struct Cursor<'l> {
+    stepper: Stepper<'l>,
+    describer: Box<dyn Machine>,
+    start: Start,
+    points: Vec<Point>,
+    now: Position,
+    undo: Vec<Position>,
+    states: BTreeMap<LocalStateId, Value>,
+    messages: BTreeMap<Vec<u8>, String>,
+}
+
+impl<'l> Cursor<'l> {
+    /// A cursor at the beginning of a trace, or of a cluster where nothing has happened yet: `trace` is then one without
+    /// steps.
+    ///
+    /// # Errors
+    ///
+    /// The trace cannot be followed, or the host cannot provide an instance.
+    pub fn new(factory: &dyn MachineFactory, mut stepper: Stepper<'l>, trace: &Trace) -> Result<Self, CursorError> {
+        let start = start::begin(&mut stepper, trace)?;
+        let world = World::new(&stepper, &start);
+        let first = Point { parent: 0, depth: 0, world, step: None, children: Vec::new() };
+        let mut cursor = Self {
+            stepper,
+            describer: factory.machine()?,
+            start,
+            points: vec![first],
+            now: Position { line: vec![0], at: 0 },
+            undo: Vec::new(),
+            states: BTreeMap::new(),
+            messages: BTreeMap::new(),
+        };
+        cursor.open(trace)?;
+        cursor.undo.clear();
+        Ok(cursor)
+    }
+
+    /// Adds the steps of another trace as a branch, and goes to its beginning.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be followed; what could be is a branch then.
+    pub fn open(&mut self, trace: &Trace) -> Result<(), CursorError> {
+        let mut line = vec![0];
+        let mut result = Ok(());
+        for (index, step) in trace.steps.iter().enumerate() {
+            let from = *line.last().expect("the beginning is there");
+            let action = match self.points[from].world.resolve(&self.stepper, step) {
+                Ok(action) => action,
+                Err(why) => {
+                    result = Err(CursorError::Trace { step: index + 1, why });
+                    break;
+                }
+            };
+            match self.child(from, &action)? {
+                Some(child) => line.push(child),
+                None => {
+                    result = Err(CursorError::Trace { step: index + 1, why: "it changes nothing".to_owned() });
+                    break;
+                }
+            }
+        }
+        self.move_to(Position { line, at: 0 });
+        result
+    }
+
+    /// The present state.
+    pub fn here(&self) -> Place {
+        self.now.line[self.now.at]
+    }
+
+    /// Number of steps before the present state.
+    pub fn depth(&self) -> usize {
+        self.now.at
+    }
+
+    /// Number of steps of the present branch.
+    pub fn length(&self) -> usize {
+        self.now.line.len() - 1
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> NodeId {
+        self.start.locals.len() as NodeId
+    }
+
+    /// The place after so many steps of the present branch.
+    pub fn place(&self, depth: usize) -> Option<Place> {
+        self.now.line.get(depth).copied()
+    }
+
+    /// Moves along the present branch; false if it is not that long.
+    pub fn jump(&mut self, depth: usize) -> bool {
+        if depth >= self.now.line.len() {
+            return false;
+        }
+        self.move_to(Position { line: self.now.line.clone(), at: depth });
+        true
+    }
+
+    /// The first step behind the present state of the present branch that fits; its number.
+    pub fn find(&mut self, mut fits: impl FnMut(&mut Self, usize) -> bool) -> Option<usize> {
+        (self.now.at + 1..self.now.line.len()).find(|depth| fits(self, *depth))
+    }
+
+    /// The step of the present branch with this number, counted from 1.
+    pub fn step(&self, number: usize) -> Option<&TraceStep> {
+        self.points[self.place(number)?].step.as_ref()
+    }
+
+    /// The step that led to a place, as one line.
+    pub fn event(&mut self, place: Place) -> String {
+        match self.points[place].step.clone() {
+            None => "start".to_owned(),
+            Some(step) => words::event(&step, false, |payload| self.message(payload)),
+        }
+    }
+
+    /// The step that led to a place; none at the beginning.
+    pub fn step_at(&self, place: Place) -> Option<&TraceStep> {
+        self.points[place].step.as_ref()
+    }
+
+    /// Number of places in the tree.
+    pub fn places(&self) -> usize {
+        self.points.len()
+    }
+
+    /// All that can happen in the present state.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(&mut self) -> Result<Vec<Action>, MachineError> {
+        let mut enabled = self.world(self.here()).enabled(&self.stepper);
+        let mut idle = Vec::new();
+        for action in &enabled {
+            // A reset that would change nothing does not happen.
+            idle.push(matches!(action.cause, Cause::Fault(_)) && self.outcomes(action)? == 0);
+        }
+        let mut idle = idle.into_iter();
+        enabled.retain(|_| !idle.next().unwrap_or(false));
+        Ok(enabled)
+    }
+
+    /// The state of the cluster at a place.
+    pub fn world(&self, place: Place) -> &World {
+        &self.points[place].world
+    }
+
+    /// The access to the local transition system.
+    pub fn stepper(&self) -> &Stepper<'l> {
+        &self.stepper
+    }
+
+    /// How many outcomes an action has, by its choices.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn outcomes(&mut self, action: &Action) -> Result<usize, MachineError> {
+        let local = self.world(self.here()).locals()[action.node as usize];
+        let row = self.stepper.step(local, action.cause.trigger())?;
+        Ok(self.stepper.outcomes(row).len())
+    }
+
+    /// Takes an action that is enabled in the present state, with the outcome of this number. If it is the next step of
+    /// the present branch, the rest of the branch stays; else a new branch begins.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn take(&mut self, action: &Action, outcome: usize) -> Result<(), MachineError> {
+        let here = self.here();
+        let local = self.world(here).locals()[action.node as usize];
+        let row = self.stepper.step(local, action.cause.trigger())?;
+        let choices = self.stepper.outcomes(row)[outcome].choices.clone();
+        let Some(next) = self.child(here, &Action { choices, ..action.clone() })? else { return Ok(()) };
+        let mut line = self.now.line.clone();
+        if line.get(self.now.at + 1) != Some(&next) {
+            line.truncate(self.now.at + 1);
+            line.push(next);
+            // As far as this was explored before.
+            while let Some(child) = self.points[line[line.len() - 1]].children.first() {
+                line.push(*child);
+            }
+        }
+        self.move_to(Position { line, at: self.now.at + 1 });
+        Ok(())
+    }
+
+    /// Takes back the last move; false if there is none.
+    pub fn undo(&mut self) -> bool {
+        match self.undo.pop() {
+            Some(position) => {
+                self.now = position;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The ends of all branches in the order in which they were made, and where each leaves the present one.
+    pub fn branches(&self) -> Vec<(Place, usize)> {
+        let leaves = (0..self.points.len()).filter(|place| self.points[*place].children.is_empty());
+        let shared = |leaf: Place| {
+            let line = self.line_to(leaf);
+            line.iter().zip(&self.now.line).take_while(|(one, other)| one == other).count() - 1
+        };
+        leaves.map(|leaf| (leaf, shared(leaf))).collect()
+    }
+
+    /// Number of steps before a place.
+    pub fn depth_of(&self, place: Place) -> usize {
+        self.points[place].depth
+    }
+
+    /// Whether the present branch ends here.
+    pub fn is_end_of_line(&self, place: Place) -> bool {
+        self.now.line.last() == Some(&place)
+    }
+
+    /// Goes over to the branch that ends at a place, where it leaves the present one.
+    pub fn switch(&mut self, leaf: Place) {
+        let line = self.line_to(leaf);
+        let shared = line.iter().zip(&self.now.line).take_while(|(one, other)| one == other).count() - 1;
+        let at = shared.min(self.now.at);
+        self.move_to(Position { line, at });
+    }
+
+    /// The places on the way to a place, the beginning first.
+    pub fn line_to(&self, place: Place) -> Vec<Place> {
+        let mut line = vec![place];
+        while let Some(last) = line.last().copied().filter(|last| *last != 0) {
+            line.push(self.points[last].parent);
+        }
+        line.reverse();
+        line
+    }
+
+    /// The state of a node at a place: as the plugin describes it, or a string of its bytes.
+    pub fn state(&mut self, place: Place, node: NodeId) -> Value {
+        let local = self.points[place].world.locals()[node as usize];
+        if let Some(state) = self.states.get(&local) {
+            return state.clone();
+        }
+        let state = self.describe(local);
+        self.states.insert(local, state.clone());
+        state
+    }
+
+    fn describe(&mut self, local: LocalStateId) -> Value {
+        let state = self.stepper.state(local).clone();
+        if let Some(fault) = state.fault() {
+            return Value::String(format!("stuck in a fault: {fault}"));
+        }
+        // What fails to describe itself is shown as bytes; what fails to do that, too, has no state to show.
+        let snapshot = state.snapshot.as_ref();
+        if self.describer.restore(snapshot).is_ok()
+            && let Ok(Some(json)) = self.describer.describe_state()
+        {
+            return words::parsed(&json);
+        }
+        let bytes = self.describer.restore(snapshot).ok().and_then(|()| self.describer.serialize().ok());
+        match bytes {
+            // The encoding that all languages share describes itself.
+            Some(bytes) => words::json(&bytes).unwrap_or_else(|| Value::String(words::hex(&bytes))),
+            None => Value::String("unknown".to_owned()),
+        }
+    }
+
+    /// A message: in the plugin's words if it has any, else its bytes.
+    pub fn message(&mut self, payload: &[u8]) -> String {
+        if let Some(text) = self.messages.get(payload) {
+            return text.clone();
+        }
+        let described = match self.describer.restore(None) {
+            Ok(()) => self.describer.describe_message(payload).ok().flatten(),
+            Err(_) => None,
+        };
+        let text = described.map_or_else(|| words::payload(payload), |json| words::compact(&json));
+        self.messages.insert(payload.to_vec(), text.clone());
+        text
+    }
+
+    /// What differs between two places, node by node; nodes that do not differ are left out.
+    pub fn diff(&mut self, one: Place, other: Place) -> Vec<(NodeId, Vec<Change>)> {
+        let mut differences = Vec::new();
+        for node in 0..self.nodes() {
+            let same = self.world(one).locals()[node as usize] == self.world(other).locals()[node as usize];
+            if !same {
+                let changes = diff::changes(&self.state(one, node), &self.state(other, node));
+                differences.push((node, changes));
+            }
+        }
+        differences
+    }
+
+    /// What there is to say about the present state.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge(&mut self) -> Result<Vec<Judgement>, MachineError> {
+        let world = self.world(self.here()).clone();
+        world.judge(&mut self.stepper)
+    }
+
+    /// The steps to the present state.
+    pub fn path(&self) -> Vec<TraceStep> {
+        self.now.line[1..=self.now.at].iter().filter_map(|place| self.points[*place].step.clone()).collect()
+    }
+
+    /// The child of a place by an action, made if it is not there; none if the action changes nothing.
+    fn child(&mut self, from: Place, action: &Action) -> Result<Option<Place>, MachineError> {
+        let mut world = self.points[from].world.clone();
+        let tag = u32::try_from(self.points.len()).expect("fewer than four billion places");
+        let before = world.locals().to_vec();
+        let Some(step) = world.take(&mut self.stepper, action, tag)? else { return Ok(None) };
+        let step = start::record(&mut self.stepper, &before, &[step])?.remove(0);
+        let known = self.points[from].children.iter();
+        let mut known = known.filter(|child| self.points[**child].step.as_ref() == Some(&step));
+        if let Some(child) = known.next() {
+            return Ok(Some(*child));
+        }
+        let (place, depth) = (self.points.len(), self.points[from].depth + 1);
+        self.points.push(Point { parent: from, depth, world, step: Some(step), children: Vec::new() });
+        self.points[from].children.push(place);
+        Ok(Some(place))
+    }
+
+    fn move_to(&mut self, position: Position) {
+        if position != self.now {
+            self.undo.push(std::mem::replace(&mut self.now, position));
+        }
+    }
+}
+
+/// Whether a step delivers a message with this content to this node.
+pub(super) fn delivers(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
+    match &step.event {
+        TraceEvent::Deliver { from: sender, payload: content } => {
+            *sender == from && step.node == to && content.0 == payload
+        }
+        TraceEvent::Local { .. } | TraceEvent::Reset => false,
+    }
+}

@@ -1,0 +1,108 @@
+//! Why an event is not enabled.
+
+use std::collections::BTreeSet;
+
+use host_model::machine::NodeId;
+use regex_lite::Regex;
+
+use crate::debug::cursor::{Cursor, Place, delivers};
+use crate::words;
+
+/// What is known of the messages to a node whose description fits, and of its local events; a sentence each.
+pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
+    let here = cursor.here();
+    let local = cursor.world(here).locals()[node as usize];
+    let state = cursor.stepper().state(local).clone();
+    if let Some(fault) = state.fault() {
+        return vec![format!("node {node} is stuck in a fault: {fault}")];
+    }
+    let mut reasons = Vec::new();
+    let possible: Vec<String> =
+        state.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone()).collect();
+    for name in possible.iter().filter(|name| wanted.is_match(name)) {
+        reasons.push(format!("the local event `{name}` is enabled at node {node}"));
+    }
+    messages(cursor, here, node, wanted, &mut reasons);
+    if reasons.is_empty() {
+        reasons.extend(local_event(cursor, node, wanted));
+    }
+    if reasons.is_empty() {
+        let events = if possible.is_empty() { "none".to_owned() } else { possible.join(", ") };
+        reasons.push(format!(
+            "no message to node {node} that fits was sent on any branch; its local events here: {events}"
+        ));
+    }
+    reasons
+}
+
+/// What became of the messages that fit.
+fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, reasons: &mut Vec<String>) {
+    let mut known: BTreeSet<(NodeId, Vec<u8>)> = BTreeSet::new();
+    for place in 0..cursor.places() {
+        for flying in cursor.world(place).in_flight() {
+            let message = cursor.stepper().message(flying.message);
+            if message.to == node {
+                known.insert((message.from, message.payload.clone()));
+            }
+        }
+    }
+    let line: Vec<Place> = (0..=cursor.length()).filter_map(|depth| cursor.place(depth)).collect();
+    for (from, payload) in known {
+        let text = cursor.message(&payload);
+        if !wanted.is_match(&text) {
+            continue;
+        }
+        let is_there = |cursor: &Cursor<'_>, place: Place| {
+            cursor.world(place).in_flight().iter().any(|flying| {
+                let message = cursor.stepper().message(flying.message);
+                message.from == from && message.to == node && message.payload == payload
+            })
+        };
+        let what = format!("{text} from node {from}");
+        if is_there(cursor, here) {
+            reasons.push(format!("{what} is in flight: it is enabled"));
+            continue;
+        }
+        let depth = cursor.depth();
+        let delivered = (1..=depth)
+            .rev()
+            .find(|number| cursor.step(*number).is_some_and(|step| delivers(step, from, node, &payload)));
+        let later = (depth + 1..line.len()).find(|number| is_there(cursor, line[*number]));
+        reasons.push(match (delivered, later) {
+            (Some(step), Some(again)) => {
+                format!("{what} was delivered in step {step}, and is sent again in step {again}")
+            }
+            (Some(step), None) => format!("{what} was delivered in step {step}"),
+            (None, Some(step)) => {
+                let event = cursor.event(line[step]);
+                format!("{what} is not sent yet: step {step} sends it ({event})")
+            }
+            (None, None) => format!("{what} is sent on another branch only"),
+        });
+    }
+}
+
+/// When a local event with this name was or becomes possible, and why it is not here.
+fn local_event(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
+    let is_possible = |cursor: &Cursor<'_>, depth: usize| {
+        let place = cursor.place(depth)?;
+        let state = cursor.stepper().state(cursor.world(place).locals()[node as usize]);
+        let names = state.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone());
+        names.into_iter().find(|name| wanted.is_match(name))
+    };
+    let depth = cursor.depth();
+    if let Some(last) = (0..depth).rev().find(|number| is_possible(cursor, *number).is_some()) {
+        let name = is_possible(cursor, last).unwrap_or_default();
+        let ended = cursor.place(last + 1).map(|place| cursor.event(place)).unwrap_or_default();
+        return vec![format!("`{name}` was possible at node {node} until step {}: {ended}", last + 1)];
+    }
+    if let Some(next) = (depth + 1..=cursor.length()).find(|number| is_possible(cursor, *number).is_some()) {
+        let name = is_possible(cursor, next).unwrap_or_default();
+        let makes = cursor.place(next).map(|place| cursor.event(place)).unwrap_or_default();
+        return vec![format!(
+            "`{name}` becomes possible at node {node} with step {next}: {}",
+            words::on_one_line(&makes)
+        )];
+    }
+    Vec::new()
+}

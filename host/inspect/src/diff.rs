@@ -1,0 +1,159 @@
+//! What differs between two states, field by field.
+
+use serde_json::Value;
+
+use crate::words::{value_on_one_line, variant};
+
+/// Elements of a list that are compared with the other list one by one at most.
+const ELEMENTS_MAX: usize = 1000;
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The names on the way to it, with dots between them; empty for the whole state.
+    pub path: String,
+    /// What it was and what it is, such as `0 -> 1`; or only what came and went, for lists.
+    pub what: String,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.path.is_empty() {
+            true => f.write_str(&self.what),
+            false => write!(f, "{}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// All fields that differ, in the order of the second state. Names of enum variants that both have are left out of the
+/// paths.
+pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare(before, after, "", &mut changes);
+    changes
+}
+
+fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>) {
+    if before == after {
+        return;
+    }
+    if let (Some((name, before)), Some((other, after))) = (variant(before), variant(after)) {
+        if name == other {
+            // The name is of no interest where fields have names, too.
+            let path = if has_names(before) && has_names(after) { path.to_owned() } else { join(path, name) };
+            return compare(before, after, &path, changes);
+        }
+    } else if let (Value::Object(before), Value::Object(after)) = (before, after)
+        && variant(&Value::Object(before.clone())).is_none()
+        && variant(&Value::Object(after.clone())).is_none()
+    {
+        for (name, value) in after {
+            let path = join(path, name);
+            match before.get(name) {
+                Some(before) => compare(before, value, &path, changes),
+                None => changes.push(Change { path, what: format!("+ {}", value_on_one_line(value)) }),
+            }
+        }
+        let gone = before.iter().filter(|(name, _)| !after.contains_key(*name));
+        changes.extend(
+            gone.map(|(name, value)| Change {
+                path: join(path, name),
+                what: format!("- {}", value_on_one_line(value)),
+            }),
+        );
+        return;
+    } else if let (Value::Array(before), Value::Array(after)) = (before, after) {
+        if before.len() == after.len() && before.len() > 1 {
+            for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                compare(before, after, &join(path, &index.to_string()), changes);
+            }
+            return;
+        }
+        if let Some(what) = list_changes(before, after) {
+            changes.push(Change { path: path.to_owned(), what });
+            return;
+        }
+    }
+    let what = format!("{} -> {}", value_on_one_line(before), value_on_one_line(after));
+    changes.push(Change { path: path.to_owned(), what });
+}
+
+/// What came or what went, if one list is the other one with elements in between.
+fn list_changes(before: &[Value], after: &[Value]) -> Option<String> {
+    if before.len().max(after.len()) > ELEMENTS_MAX {
+        return None;
+    }
+    let said = |sign: char, values: Vec<&Value>| {
+        values.iter().map(|value| format!("{sign} {}", value_on_one_line(value))).collect::<Vec<_>>().join(" ")
+    };
+    if let Some(added) = between(before, after) {
+        return Some(said('+', added));
+    }
+    between(after, before).map(|removed| said('-', removed))
+}
+
+/// The elements of `long` that are not in `short`, if `short` is what remains without them.
+fn between<'v>(short: &[Value], long: &'v [Value]) -> Option<Vec<&'v Value>> {
+    let mut rest = short.iter().peekable();
+    let mut others = Vec::new();
+    for value in long {
+        if rest.peek() == Some(&value) {
+            rest.next();
+        } else {
+            others.push(value);
+        }
+    }
+    rest.peek().is_none().then_some(others)
+}
+
+fn has_names(value: &Value) -> bool {
+    let is_name = |name: &String| name.starts_with(|letter: char| letter.is_ascii_lowercase());
+    value.as_object().is_some_and(|fields| !fields.is_empty() && fields.keys().all(is_name))
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(before: &Value, after: &Value) -> Vec<String> {
+        changes(before, after).iter().map(Change::to_string).collect()
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let before = json!({ "Running": { "acceptor": { "promised": 0, "accepted": null }, "votes": [1], "x": 1 } });
+        let after = json!({ "Running": { "acceptor": { "promised": 1, "accepted": null }, "votes": [1, 2], "x": 1 } });
+        assert_eq!(texts(&before, &after), ["acceptor.promised: 0 -> 1", "votes: + 2"]);
+        assert_eq!(texts(&after, &before), ["acceptor.promised: 1 -> 0", "votes: - 2"]);
+        assert!(texts(&before, &before).is_empty());
+    }
+
+    #[test]
+    fn another_variant_is_told_as_a_whole() {
+        let before = json!({ "proposer": "Ready" });
+        let after = json!({ "proposer": { "Collecting": { "responders": [] } } });
+        assert_eq!(texts(&before, &after), ["proposer: Ready -> Collecting {responders: []}"]);
+        assert_eq!(texts(&json!({ "A": 1 }), &json!({ "B": 1 })), ["A 1 -> B 1"]);
+    }
+
+    #[test]
+    fn a_variant_without_names_of_fields_is_named() {
+        let with = |votes: Value| json!({ "Collecting": votes });
+        assert_eq!(texts(&with(json!({})), &with(json!({ "1": "Yes" }))), ["Collecting.1: + Yes"]);
+        assert_eq!(texts(&with(json!(1)), &with(json!(2))), ["Collecting: 1 -> 2"]);
+    }
+
+    #[test]
+    fn elements_and_fields_come_and_go() {
+        assert_eq!(texts(&json!([1, 3]), &json!([1, 2, 3, 4])), ["+ 2 + 4"]);
+        assert_eq!(texts(&json!([1, 2]), &json!([1, 5])), ["1: 2 -> 5"]);
+        assert_eq!(texts(&json!({ "a": 1 }), &json!({ "b": 2 })), ["b: + 2", "a: - 1"]);
+        assert_eq!(texts(&json!([1, 2, 3]), &json!([4])), ["[1, 2, 3] -> [4]"]);
+    }
+}

@@ -1,0 +1,62 @@
+//! Drawings as graphs for Graphviz: events are nodes of the graph, what happens before what are its edges.
+
+use std::fmt::Write;
+
+use crate::draw::{details, label, marks, title, verdict};
+use crate::graph::arrows;
+use crate::recording::Recording;
+use crate::words::clipped;
+
+const LETTERS_MAX: usize = 60;
+
+pub(super) fn draw(recording: &Recording) -> String {
+    let mut text = format!(
+        "digraph trace {{\n  label={};\n  labelloc=t;\n  node [shape=box, style=rounded, fontname=monospace, fontsize=10];\n  \
+         edge [fontname=monospace, fontsize=9];\n",
+        quoted(&match verdict(recording) {
+            Some(verdict) => format!("{}\n{}", title(recording), clipped(&verdict, 160)),
+            None => title(recording),
+        })
+    );
+    let marks = marks(recording);
+    for node in 0..recording.nodes() {
+        let _ =
+            writeln!(text, "  subgraph cluster_{node} {{\n    label=\"node {node}\";\n    n{node}_0 [label=start];");
+        let steps = (1..).zip(&recording.trace.steps).filter(|(_, step)| step.node == node);
+        let mut last = 0;
+        for (number, _) in steps {
+            let mut shown = format!("{number}. {}", clipped(&label(recording, number), LETTERS_MAX));
+            let mut style = String::new();
+            if let Some(mark) = &marks[number - 1] {
+                let _ = write!(shown, "\n{}", clipped(mark, LETTERS_MAX));
+                style.push_str(", color=red, penwidth=2");
+            }
+            let tooltip = quoted(&details(recording, number));
+            let _ = writeln!(text, "    n{node}_{number} [label={}, tooltip={tooltip}{style}];", quoted(&shown));
+            let _ = writeln!(text, "    n{node}_{last} -> n{node}_{number} [weight=8, arrowhead=none];");
+            last = number;
+        }
+        text.push_str("  }\n");
+    }
+    for (index, arrow) in arrows(recording).iter().enumerate() {
+        let message = clipped(&recording.message(&arrow.payload), LETTERS_MAX);
+        let from = format!("n{}_{}", arrow.from, arrow.sent);
+        match arrow.delivered {
+            Some(delivered) => {
+                let to = format!("n{}_{delivered}", arrow.to);
+                let _ = writeln!(text, "  {from} -> {to} [label={}, color=blue];", quoted(&message));
+            }
+            None => {
+                let lost = quoted(&format!("{message} to node {}, never delivered", arrow.to));
+                let _ = writeln!(text, "  lost{index} [shape=point, tooltip={lost}];");
+                let _ = writeln!(text, "  {from} -> lost{index} [style=dashed, color=gray, tooltip={lost}];");
+            }
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}

@@ -1,0 +1,69 @@
+//! Drawings as sequence diagrams for Mermaid.
+//!
+//! A sequence diagram has no message that is on its way while others overtake it: an arrow stands where the message is
+//! delivered, with the number of the step that has sent it.
+
+use std::fmt::Write;
+
+use host_model::trace::TraceEvent;
+
+use crate::draw::{label, marks, title, verdict};
+use crate::graph::arrows;
+use crate::recording::Recording;
+use crate::words::clipped;
+
+const LETTERS_MAX: usize = 80;
+
+pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
+    let mut text = format!("---\ntitle: {}\n---\nsequenceDiagram\n", quoted(&title(recording)));
+    for node in 0..recording.nodes() {
+        let _ = writeln!(text, "  participant n{node} as node {node}");
+    }
+    let (arrows, marks) = (arrows(recording), marks(recording));
+    let last = recording.nodes().saturating_sub(1);
+    for (number, step) in (1..).zip(&recording.trace.steps) {
+        let node = step.node;
+        if number == prefix + 1 && prefix > 0 {
+            let _ = writeln!(text, "  Note over n0,n{last}: end of the prefix");
+        }
+        let label = escaped(&clipped(&label(recording, number), LETTERS_MAX));
+        match &step.event {
+            TraceEvent::Deliver { from, .. } => {
+                let sent = arrows.iter().find(|arrow| arrow.delivered == Some(number)).map_or(0, |arrow| arrow.sent);
+                let _ = writeln!(text, "  n{from}->>n{node}: {number}. {label} (sent in {sent})");
+            }
+            TraceEvent::Local { .. } | TraceEvent::Reset => {
+                let _ = writeln!(text, "  Note over n{node}: {number}. {label}");
+            }
+        }
+        if let Some(mark) = &marks[number - 1] {
+            let _ = writeln!(text, "  Note right of n{node}: {}", escaped(&clipped(mark, LETTERS_MAX)));
+        }
+        for arrow in arrows.iter().filter(|arrow| arrow.sent == number && arrow.delivered.is_none()) {
+            let message = escaped(&clipped(&recording.message(&arrow.payload), LETTERS_MAX));
+            let _ = writeln!(text, "  n{node}--xn{}: {message}, never delivered", arrow.to);
+        }
+    }
+    if let Some(verdict) = verdict(recording) {
+        let _ = writeln!(text, "  Note over n0,n{last}: {}", escaped(&clipped(&verdict, 160)));
+    }
+    text
+}
+
+/// Text that Mermaid takes as it is: no end of a statement, no comment, no markup.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '#' | ';' | '<' | '>' | '"' | '%' => {
+                let _ = write!(escaped, "#{};", letter as u32);
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "/").replace('"', "'"))
+}

@@ -1,0 +1,207 @@
+//! The Informal Trace Format of Apalache and Quint.
+//!
+//! Source: "ADR-015: Informal Trace Format in JSON", apalache-mc.org; `mbt::actionTaken` and `mbt::nondetPicks` as Quint
+//! writes them with `--mbt`. The variables are the states of the nodes, the messages in flight, what happened, and all that
+//! was picked for it. What the format has no place for, such as the plugin's digest, is one string in its `#meta`, so
+//! that a trace comes back as it was.
+
+use host_model::trace::{Finding, PluginRef, Trace, TraceEvent, TraceStep};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::graph::arrows;
+use crate::recording::Recording;
+use crate::words;
+
+const ACTION: &str = "mbt::actionTaken";
+const PICKS: &str = "mbt::nondetPicks";
+
+/// What a trace has besides its steps.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    trace_version: u32,
+    plugin: PluginRef,
+    scenario: host_model::scenario::Scenario,
+    placements: Vec<host_model::trace::Placement>,
+    limits: std::collections::BTreeMap<String, u64>,
+    init_choices: Vec<Vec<host_model::machine::Choice>>,
+    finding: Option<Finding>,
+}
+
+/// A recording as ITF.
+pub fn itf(recording: &Recording) -> Value {
+    let trace = &recording.trace;
+    let head = Head {
+        trace_version: trace.trace_version,
+        plugin: trace.plugin.clone(),
+        scenario: trace.scenario.clone(),
+        placements: trace.placements.clone(),
+        limits: trace.limits.clone(),
+        init_choices: trace.init_choices.clone(),
+        finding: trace.finding.clone(),
+    };
+    let description = match recording.finding() {
+        Some((node, finding)) => words::finding(finding, node),
+        None => "a path that violates nothing".to_owned(),
+    };
+    let states: Vec<Value> = (0..=recording.steps.len()).map(|step| state(recording, step)).collect();
+    json!({
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "source": trace.plugin.name,
+            "description": description,
+            "host": json!(head).to_string(),
+        },
+        "vars": ["nodes", "in_flight", ACTION, PICKS],
+        "states": states,
+    })
+}
+
+/// The global state after so many steps, and the step that led there.
+fn state(recording: &Recording, step: usize) -> Value {
+    let nodes: Vec<Value> = (0..recording.nodes())
+        .map(|node| {
+            let last = if step == 0 { 0 } else { last_of(recording, step, node) };
+            let observed = recording.observed(node, last);
+            let described = match (&observed.description, &observed.state, &observed.fault) {
+                (Some(description), ..) => encoded(description),
+                (None, Some(state), _) => json!(words::name(host_model::trace::Hex(state.clone()))),
+                (None, None, fault) => json!(fault.as_ref().map_or(String::new(), ToString::to_string)),
+            };
+            json!([encoded(&json!(node)), described])
+        })
+        .collect();
+    let in_flight: Vec<Value> = arrows(recording)
+        .iter()
+        .filter(|arrow| arrow.sent <= step && arrow.delivered.is_none_or(|delivered| delivered > step))
+        .map(|arrow| {
+            encoded(&json!({ "from": arrow.from, "to": arrow.to, "message": message(recording, &arrow.payload) }))
+        })
+        .collect();
+    let (action, picks) = match step {
+        0 => ("init".to_owned(), Map::new()),
+        _ => picks(recording, step),
+    };
+    json!({
+        "#meta": { "index": step },
+        "nodes": { "#map": nodes },
+        "in_flight": in_flight,
+        ACTION: action,
+        PICKS: picks,
+    })
+}
+
+/// The last step of a node up to this one.
+fn last_of(recording: &Recording, step: usize, node: u32) -> usize {
+    if recording.trace.steps[step - 1].node == node { step } else { recording.step_before(step, node) }
+}
+
+fn message(recording: &Recording, payload: &[u8]) -> Value {
+    let described = recording.message_json(payload);
+    described.unwrap_or_else(|| json!(host_model::trace::Hex(payload.to_vec())))
+}
+
+/// The name of an action, and what was picked for it, each as an option.
+fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
+    let step = &recording.trace.steps[number - 1];
+    let (name, said) = match &step.event {
+        TraceEvent::Deliver { payload, .. } => ("deliver".to_owned(), Some(message(recording, &payload.0))),
+        TraceEvent::Local { name, .. } => (name.clone(), None),
+        TraceEvent::Reset => ("reset".to_owned(), None),
+    };
+    let mut picks = Map::new();
+    for (name, value) in [
+        ("node", Some(json!(step.node))),
+        ("event", Some(json!(step.event))),
+        ("message", said),
+        ("choices", Some(json!(step.choices))),
+        ("sent", step.sent.as_ref().map(|sent| json!(sent))),
+        ("state", step.state.as_ref().map(|state| json!(state))),
+    ] {
+        let option = match value {
+            Some(value) => json!({ "tag": "Some", "value": encoded(&value) }),
+            None => none(),
+        };
+        picks.insert(name.to_owned(), option);
+    }
+    (name, picks)
+}
+
+/// A trace from what [`itf`] wrote.
+///
+/// # Errors
+///
+/// A lower-case phrase that says what is missing or wrong.
+pub fn from_itf(document: &Value) -> Result<Trace, String> {
+    let head = document["#meta"]["host"].as_str().ok_or("it was not written by `host`: `#meta` has no `host`")?;
+    let head: Head = serde_json::from_str(head).map_err(|error| format!("`host` in `#meta` is wrong: {error}"))?;
+    let states = document["states"].as_array().ok_or("it has no list of `states`")?;
+    let steps = states.iter().enumerate().skip(1).map(|(index, state)| {
+        let pick = |name: &str| {
+            let option = &state[PICKS][name];
+            if option["tag"] == "Some" { decoded(&option["value"]) } else { Value::Null }
+        };
+        let wrong = |name: &str, error: serde_json::Error| format!("`{name}` of state {index} is wrong: {error}");
+        Ok(TraceStep {
+            node: serde_json::from_value(pick("node")).map_err(|error| wrong("node", error))?,
+            event: serde_json::from_value(pick("event")).map_err(|error| wrong("event", error))?,
+            choices: serde_json::from_value(pick("choices")).map_err(|error| wrong("choices", error))?,
+            sent: serde_json::from_value(pick("sent")).map_err(|error| wrong("sent", error))?,
+            state: serde_json::from_value(pick("state")).map_err(|error| wrong("state", error))?,
+        })
+    });
+    let steps: Vec<TraceStep> = steps.collect::<Result<_, String>>()?;
+    Ok(Trace {
+        trace_version: head.trace_version,
+        plugin: head.plugin,
+        scenario: head.scenario,
+        placements: head.placements,
+        limits: head.limits,
+        init_choices: head.init_choices,
+        finding: head.finding,
+        steps,
+    })
+}
+
+fn none() -> Value {
+    json!({ "tag": "None", "value": { "#tup": [] } })
+}
+
+/// JSON as an ITF expression: integers are big, there is no null, and records have names as fields.
+fn encoded(value: &Value) -> Value {
+    match value {
+        Value::Null => none(),
+        Value::Number(number) if number.is_f64() => json!(number.to_string()),
+        Value::Number(number) => json!({ "#bigint": number.to_string() }),
+        Value::Array(values) => Value::Array(values.iter().map(encoded).collect()),
+        Value::Object(fields) if fields.keys().all(|name| is_name(name)) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), encoded(value))).collect())
+        }
+        Value::Object(fields) => {
+            json!({ "#map": fields.iter().map(|(name, value)| json!([name, encoded(value)])).collect::<Vec<_>>() })
+        }
+        other => other.clone(),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with(|letter: char| letter.is_ascii_digit()) && !name.starts_with('#')
+}
+
+/// The JSON behind an ITF expression that [`encoded`] wrote, as far as events of a trace need it.
+fn decoded(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => Value::Array(values.iter().map(decoded).collect()),
+        Value::Object(fields) => {
+            if let Some(Value::String(digits)) = fields.get("#bigint") {
+                return digits.parse::<i64>().map_or(Value::Null, |number| json!(number));
+            }
+            if *value == none() {
+                return Value::Null;
+            }
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), decoded(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,199 @@
+//! A trace in words: what happened, what changed, what was sent, and why the end is wrong.
+
+use std::fmt::Write;
+
+use host_model::machine::NodeId;
+use host_model::trace::{Finding, Sent};
+
+use crate::diff;
+use crate::recording::{Observed, Recording};
+use crate::words;
+
+/// Letters in a line before what a step did is put on several.
+const WIDTH: usize = 108;
+
+/// Changes of what a property reads of a node that are told; the last ones.
+const VIEWS_MAX: usize = 6;
+
+/// Changes of a step that are told one by one.
+const CHANGES_MAX: usize = 12;
+
+/// Colours for terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Text alone.
+    Plain,
+    /// With escape sequences.
+    Coloured,
+}
+
+impl Paint {
+    /// A node has its own colour everywhere.
+    fn node(self, node: NodeId, text: &str) -> String {
+        const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
+        self.with(COLOURS[node as usize % COLOURS.len()], text)
+    }
+
+    /// What is less important than the rest.
+    pub fn faint(self, text: &str) -> String {
+        self.with(2, text)
+    }
+
+    /// What must not be missed.
+    pub fn bad(self, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Coloured => format!("\u{1b}[1;31m{text}\u{1b}[0m"),
+        }
+    }
+
+    fn with(self, code: u8, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        }
+    }
+}
+
+/// The states in which the nodes start; nodes with equal ones share a line.
+pub fn start(recording: &Recording) -> String {
+    let mut groups: Vec<(Vec<NodeId>, Vec<String>)> = Vec::new();
+    for (node, observed) in (0..).zip(&recording.init) {
+        let mut lines = vec![state(observed) + &words::choices(&observed.choices)];
+        lines.extend(sends(recording, &observed.sent));
+        lines.extend(logs(observed));
+        match groups.iter_mut().find(|(_, other)| *other == lines) {
+            Some((nodes, _)) => nodes.push(node),
+            None => groups.push((vec![node], lines)),
+        }
+    }
+    let mut text = "start\n".to_owned();
+    for (nodes, lines) in groups {
+        let _ = writeln!(text, "  {}: {}", words::nodes(&nodes), lines.join("\n    "));
+    }
+    text
+}
+
+/// The steps with their numbers. The first `prefix` of them are marked off from the rest.
+pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
+    let width = recording.steps.len().to_string().len();
+    let mut text = String::new();
+    for number in 1..=recording.steps.len() {
+        if number == prefix + 1 && prefix > 0 {
+            text.push_str("  -- end of the prefix --\n");
+        }
+        let node = recording.trace.steps[number - 1].node;
+        let event = paint.node(node, &recording.event(number));
+        let _ = writeln!(text, "  {} {event}", paint.faint(&format!("{number:>width$}.")));
+        for line in lines(recording, number) {
+            let _ = writeln!(text, "  {:width$}  {line}", "");
+        }
+    }
+    text
+}
+
+/// What a step did, a line or several.
+pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
+    let (changes, observed) = (changes(recording, number), &recording.steps[number - 1]);
+    let sent = sends(recording, &observed.sent);
+    let mut parts: Vec<String> = Vec::new();
+    let shown: Vec<String> = changes.iter().take(CHANGES_MAX).cloned().collect();
+    parts.extend((!shown.is_empty()).then(|| shown.join(", ")));
+    if changes.len() > CHANGES_MAX {
+        parts.push(format!("and {} more changes", changes.len() - CHANGES_MAX));
+    }
+    parts.extend(sent);
+    parts.extend(logs(observed));
+    parts.extend(observed.fault.as_ref().map(|fault| {
+        format!(
+            "fault: {}",
+            words::shortened(words::on_one_line(&format!("{} ({})", fault.message, words::name(fault.kind))))
+        )
+    }));
+    if parts.is_empty() {
+        parts.push("changes nothing".to_owned());
+    }
+    let together = parts.join("; ");
+    if together.chars().count() <= WIDTH { vec![together] } else { parts }
+}
+
+/// What a step changed in the state of its node, counted from 1; empty if nothing.
+pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
+    let node = recording.trace.steps[number - 1].node;
+    let before = recording.observed(node, recording.step_before(number, node));
+    let after = &recording.steps[number - 1];
+    if after.state == before.state || after.fault.is_some() {
+        return Vec::new();
+    }
+    match (&before.description, &after.description) {
+        (Some(before), Some(after)) => {
+            let changes = diff::changes(before, after);
+            match changes.is_empty() {
+                true => vec!["changes what its description leaves out".to_owned()],
+                false => changes.iter().map(ToString::to_string).collect(),
+            }
+        }
+        _ => vec![format!("state: {}", state(after))],
+    }
+}
+
+/// What is wrong at the end, and what the property reads.
+pub fn end(recording: &Recording) -> String {
+    match recording.finding() {
+        Some((node, finding)) => format!("{}\n{}", words::finding(finding, node), views(recording)),
+        None => "no property is violated at the end\n".to_owned(),
+    }
+}
+
+/// What the property of the finding reads of each node, and since which step; empty if it reads nothing.
+pub fn views(recording: &Recording) -> String {
+    let views = recording.views();
+    let is_property = recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Property { .. }));
+    if views.is_empty() || !is_property {
+        return String::new();
+    }
+    let mut text = "the property reads\n".to_owned();
+    for (node, history) in views {
+        // What was read at first is of interest only if it stayed.
+        let skipped = history.len().saturating_sub(VIEWS_MAX).max(usize::from(history.len() > 1));
+        let mut head = format!("node {node}");
+        for (since, view) in &history[skipped..] {
+            let view = view.map_or("nothing".to_owned(), words::payload);
+            let mut line = format!("  {head}: {view}");
+            if *since > 0 {
+                let _ = write!(line, " since step {since}");
+                let why = changes(recording, *since).join(", ");
+                if !why.is_empty() {
+                    let _ = write!(line, ", {}", words::clipped(&why, WIDTH));
+                }
+            }
+            let _ = writeln!(text, "{line}");
+            head = " ".repeat(head.len() - 4) + "then";
+        }
+    }
+    text
+}
+
+/// A node's state in words.
+pub fn state(observed: &Observed) -> String {
+    match (&observed.fault, &observed.description, &observed.state) {
+        (Some(fault), ..) => format!("stuck in a fault: {}", words::shortened(words::on_one_line(&fault.message))),
+        (None, Some(description), _) => words::value_on_one_line(description),
+        (None, None, Some(state)) => words::payload(state),
+        (None, None, None) => "unknown".to_owned(),
+    }
+}
+
+/// A line for each message, equal ones together.
+fn sends(recording: &Recording, sent: &[Sent]) -> Vec<String> {
+    let groups = sent.chunk_by(|one, other| one.payload == other.payload);
+    let line = |group: &[Sent]| {
+        let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
+        format!("sends {} to {}", recording.message(&group[0].payload.0), words::nodes(&nodes))
+    };
+    groups.map(line).collect()
+}
+
+fn logs(observed: &Observed) -> impl Iterator<Item = String> {
+    observed.log.iter().map(|line| format!("logs: {}", words::shortened(words::on_one_line(line))))
+}

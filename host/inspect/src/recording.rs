@@ -1,0 +1,197 @@
+//! An execution of a trace with all that could be seen: what explanations, drawings and other formats are made of.
+
+use std::collections::BTreeMap;
+
+use host_model::machine::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
+use host_model::replay::{Replay, ReplayError, StepReport};
+use host_model::trace::{Finding, Hex, Sent, Trace, TraceEvent, TraceStep};
+use serde_json::Value;
+
+use crate::words;
+
+/// What a handler did, or `init`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// The answers to `choose`, in order.
+    pub choices: Vec<Choice>,
+    /// The messages sent, in order.
+    pub sent: Vec<Sent>,
+    /// The lines given to `log`.
+    pub log: Vec<String>,
+    /// The fault in which it ended.
+    pub fault: Option<Fault>,
+    /// The canonical encoding of the node's state afterwards; none after a fault.
+    pub state: Option<Vec<u8>>,
+    /// The state in the plugin's words.
+    pub description: Option<Value>,
+    /// What each property reads of the node afterwards.
+    pub views: Vec<Option<Vec<u8>>>,
+}
+
+/// An executed trace.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The trace, with what its steps sent and led to.
+    pub trace: Trace,
+    /// What `init` did, node by node.
+    pub init: Vec<Observed>,
+    /// What the steps did.
+    pub steps: Vec<Observed>,
+    /// The properties of the protocol.
+    pub properties: Vec<Property>,
+    /// What is there at the end, and at which node if it is about one.
+    pub findings: Vec<(Option<NodeId>, Finding)>,
+    /// The messages that were sent, in the plugin's words.
+    messages: BTreeMap<Vec<u8>, Value>,
+}
+
+/// What a property has read of a node: since which step, counted from 1 and 0 for `init`, and what.
+pub type History<'r> = Vec<(usize, Option<&'r [u8]>)>;
+
+impl Recording {
+    /// Executes a trace in fresh machines. If that ends early, what was seen until then comes with the error.
+    ///
+    /// # Errors
+    ///
+    /// A step cannot happen or differs from what was recorded; the host cannot provide an instance.
+    pub fn new(factory: &dyn MachineFactory, trace: &Trace) -> (Self, Result<(), ReplayError>) {
+        let mut recording = Self {
+            trace: Trace { steps: Vec::new(), ..trace.clone() },
+            init: Vec::new(),
+            steps: Vec::new(),
+            properties: Vec::new(),
+            findings: Vec::new(),
+            messages: BTreeMap::new(),
+        };
+        let result = recording.execute(factory, trace);
+        (recording, result)
+    }
+
+    fn execute(&mut self, factory: &dyn MachineFactory, trace: &Trace) -> Result<(), ReplayError> {
+        let (mut replay, reports) = Replay::new(factory, &trace.scenario, &trace.init_choices)?;
+        self.properties = replay.properties().to_vec();
+        for (node, report) in (0..).zip(reports) {
+            if let Some(fault) = report.fault.as_ref().filter(|fault| fault.kind == FaultKind::Refused) {
+                return Err(ReplayError::NotEnabled { step: 0, why: fault.message.clone() });
+            }
+            let observed = self.observe(&mut replay, node, report);
+            self.init.push(observed);
+        }
+        for step in &trace.steps {
+            let report = replay.step(step)?;
+            let observed = self.observe(&mut replay, step.node, report);
+            let (sent, state) = (Some(observed.sent.clone()), observed.state.clone().map(Hex));
+            self.trace.steps.push(TraceStep { sent, state, choices: observed.choices.clone(), ..step.clone() });
+            self.steps.push(observed);
+        }
+        self.findings = match replay.judged() {
+            Err(ReplayError::Broken { property, fault }) => vec![(None, Finding::Broken { property, fault })],
+            findings => findings?,
+        };
+        Ok(())
+    }
+
+    fn observe(&mut self, replay: &mut Replay, node: NodeId, report: StepReport) -> Observed {
+        for envelope in &report.effects.sent {
+            if !self.messages.contains_key(&envelope.payload)
+                && let Some(json) = replay.describe_message(&envelope.payload)
+            {
+                self.messages.insert(envelope.payload.clone(), words::parsed(&json));
+            }
+        }
+        Observed {
+            choices: report.effects.choices,
+            sent: report.effects.sent.iter().map(Sent::from).collect(),
+            log: report.effects.log,
+            fault: report.fault,
+            // The encoding that all languages share describes itself.
+            description: report
+                .description
+                .as_deref()
+                .map(words::parsed)
+                .or_else(|| words::json(report.state.as_ref()?)),
+            state: report.state,
+            views: replay.views(node).to_vec(),
+        }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.trace.scenario.nodes
+    }
+
+    /// What a step did; step 0 is `init` of this node.
+    pub fn observed(&self, node: NodeId, step: usize) -> &Observed {
+        if step == 0 { &self.init[node as usize] } else { &self.steps[step - 1] }
+    }
+
+    /// The last step of a node before this one, counted from 1; 0 is its `init`.
+    pub fn step_before(&self, step: usize, node: NodeId) -> usize {
+        let mut before = self.trace.steps[..step - 1].iter();
+        before.rposition(|other| other.node == node).map_or(0, |index| index + 1)
+    }
+
+    /// A message: in the plugin's words if it has any, else its bytes.
+    pub fn message(&self, payload: &[u8]) -> String {
+        match self.messages.get(payload) {
+            Some(value) => words::value_on_one_line(value),
+            None => words::payload(payload),
+        }
+    }
+
+    /// A message as the plugin describes it.
+    pub fn message_json(&self, payload: &[u8]) -> Option<Value> {
+        self.messages.get(payload).cloned().or_else(|| words::json(payload))
+    }
+
+    /// The event of a step, counted from 1.
+    pub fn event(&self, step: usize) -> String {
+        let step = &self.trace.steps[step - 1];
+        words::event(step, self.needs_argument(step), |payload| self.message(payload))
+    }
+
+    /// Whether another event of the trace has the same name and differs in its argument only.
+    fn needs_argument(&self, step: &TraceStep) -> bool {
+        let TraceEvent::Local { name, payload, .. } = &step.event else { return false };
+        self.trace.steps.iter().any(|other| match &other.event {
+            TraceEvent::Local { name: theirs, payload: argument, .. } => theirs == name && argument != payload,
+            TraceEvent::Deliver { .. } | TraceEvent::Reset => false,
+        })
+    }
+
+    /// The finding that the trace says it shows, or else the first one that is bad, with the node that it is about.
+    pub fn finding(&self) -> Option<(Option<NodeId>, &Finding)> {
+        let recorded = self.findings.iter().find(|(_, finding)| Some(finding) == self.trace.finding.as_ref());
+        let is_bad = |finding: &Finding| {
+            !matches!(finding, Finding::Property { kind: host_model::machine::PropertyKind::Sometimes, .. })
+        };
+        let found = recorded.or_else(|| self.findings.iter().find(|(_, finding)| is_bad(finding)));
+        found.map(|(node, finding)| (*node, finding))
+    }
+
+    /// What the property of the finding reads, node by node: what it was after `init` and at each step that changed it,
+    /// counted from 1, 0 for `init`. Only the node that it is about if the property reads one node.
+    pub fn views(&self) -> Vec<(NodeId, History<'_>)> {
+        let Some((at, finding)) = self.finding() else { return Vec::new() };
+        let name = match finding {
+            Finding::Property { name, .. } | Finding::Broken { property: name, .. } => name,
+            Finding::Fault { .. } => return Vec::new(),
+        };
+        let Some(index) = self.properties.iter().position(|property| property.name == *name) else {
+            return Vec::new();
+        };
+        let is_read = |node: &NodeId| match self.properties[index].scope {
+            PropertyScope::System => true,
+            PropertyScope::Node => at.is_none_or(|at| at == *node),
+        };
+        (0..self.nodes()).filter(is_read).map(|node| (node, self.history(node, index))).collect()
+    }
+
+    fn history(&self, node: NodeId, property: usize) -> History<'_> {
+        let read = |step: usize| self.observed(node, step).views.get(property).and_then(|view| view.as_deref());
+        let of_node = (1..).zip(&self.trace.steps).filter(|(_, step)| step.node == node).map(|(number, _)| number);
+        let mut history: History<'_> = std::iter::once(0).chain(of_node).map(|step| (step, read(step))).collect();
+        history.dedup_by_key(|(_, view)| *view);
+        history
+    }
+}

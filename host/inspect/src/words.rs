@@ -1,0 +1,235 @@
+//! Events, messages and states in words for people.
+
+use host_model::machine::{Choice, NodeId, PropertyKind};
+use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Digits of a payload that are shown where the plugin does not describe it.
+const HEX_DIGITS_MAX: usize = 64;
+
+/// Letters of a description that are shown.
+const LETTERS_MAX: usize = 4096;
+
+/// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
+/// payload; `with_argument` adds the argument of a local event.
+pub fn event(step: &TraceStep, with_argument: bool, message: impl FnOnce(&[u8]) -> String) -> String {
+    let what = match &step.event {
+        TraceEvent::Deliver { from, payload } => {
+            format!("node {} <- node {from}: {}", step.node, message(&payload.0))
+        }
+        TraceEvent::Reset => format!("node {}: reset", step.node),
+        TraceEvent::Local { name: event, cause, payload } => {
+            // Many a protocol puts the name of the event into it, too.
+            let said = self::payload(&payload.0);
+            let is_shown = with_argument && !said.is_empty() && said != *event;
+            let payload = if is_shown { format!(", {said}") } else { String::new() };
+            format!("node {}: {} ({}{payload})", step.node, on_one_line(event), name(cause))
+        }
+    };
+    what + &choices(&step.choices)
+}
+
+/// The answers to `choose` behind an event; empty if there were none.
+pub fn choices(choices: &[Choice]) -> String {
+    if choices.is_empty() {
+        return String::new();
+    }
+    let answers = choices.iter().map(|choice| format!("{} of {}", choice.picked, choice.alternatives));
+    format!(", choosing {}", answers.collect::<Vec<_>>().join(", "))
+}
+
+/// What a trace shows at its end; `node` is where, if it is about one node and the finding does not say so itself.
+pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
+    let at = node.map(|node| format!(" at node {node}")).unwrap_or_default();
+    let text = match finding {
+        Finding::Property { name, kind: PropertyKind::Sometimes, .. } => format!("{name} is reached{at}"),
+        Finding::Property { name, message, .. } => format!("{name} is violated{at}: {message}"),
+        Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
+        Finding::Fault { node, fault } => format!("{} of node {node}: {fault}", name(fault.kind)),
+    };
+    shortened(on_one_line(&text))
+}
+
+/// `node 1`, `nodes 0, 2`.
+pub fn nodes(nodes: &[NodeId]) -> String {
+    let list: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
+    format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, list.join(", "))
+}
+
+/// The JSON with which a plugin describes a message or a state, on one line: an object with one field is written as
+/// `Name value`, quotes around plain words are left out.
+pub fn compact(json: &str) -> String {
+    match serde_json::from_str::<Value>(json) {
+        Ok(value) => value_on_one_line(&value),
+        Err(_) => shortened(on_one_line(json)),
+    }
+}
+
+/// The same for JSON that is read already.
+pub fn value_on_one_line(value: &Value) -> String {
+    shortened(on_one_line(&value_text(value)))
+}
+
+/// A description as JSON; one that is not JSON is a string of it.
+pub fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
+}
+
+fn value_text(value: &Value) -> String {
+    let list = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::String(word) if is_plain(word) => word.clone(),
+        Value::Array(values) => format!("[{}]", list(values.iter().map(value_text).collect())),
+        Value::Object(fields) => match variant(value) {
+            Some((name, value)) => format!("{name} {}", value_text(value)),
+            None => {
+                let field = |(name, value): (&String, &Value)| format!("{name}: {}", value_text(value));
+                format!("{{{}}}", list(fields.iter().map(field).collect()))
+            }
+        },
+        other => other.to_string(),
+    }
+}
+
+/// The name and the content of an enum's variant. Serde names variants in upper case by default, and fields in lower
+/// case.
+pub fn variant(value: &Value) -> Option<(&str, &Value)> {
+    let fields = value.as_object()?;
+    let (name, value) = fields.iter().next()?;
+    let is_variant = name.starts_with(|letter: char| letter.is_ascii_uppercase());
+    (fields.len() == 1 && is_plain(name) && is_variant).then_some((name, value))
+}
+
+fn is_plain(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
+}
+
+/// Bytes that the plugin does not describe: the encoding that all languages share can be read, anything else is digits.
+pub fn payload(bytes: &[u8]) -> String {
+    json(bytes).map_or_else(|| hex(bytes), |value| value_on_one_line(&value))
+}
+
+/// The value of a text in JSON. A number may as well be a byte that means something else, so it is not taken for one.
+pub fn json(bytes: &[u8]) -> Option<Value> {
+    if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
+        return None;
+    }
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Bytes as hexadecimal digits, cut off where there are many.
+pub fn hex(bytes: &[u8]) -> String {
+    let shown = &bytes[..bytes.len().min(HEX_DIGITS_MAX / 2)];
+    let digits = name(Hex(shown.to_vec()));
+    if shown.len() == bytes.len() { digits } else { format!("{digits}... ({} bytes)", bytes.len()) }
+}
+
+/// The name that a value has in traces, such as `always` or `memory-limit`.
+pub fn name(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        other => unreachable!("only values that traces write as a word have a name, not {other:?}"),
+    }
+}
+
+/// Escapes control characters except line breaks and tabs.
+///
+/// What a plugin says about itself is not trusted: it must not move the cursor or recolour the terminal.
+pub fn without_controls(text: &str) -> String {
+    escape(text, |letter| letter != '\n' && letter != '\t')
+}
+
+/// Escapes all control characters, so that the text stays on its line.
+pub fn on_one_line(text: &str) -> String {
+    escape(text, |_| true)
+}
+
+/// Cuts a text that nobody would read to its end, and says so. What a plugin says can have megabytes.
+pub fn shortened(text: String) -> String {
+    match text.char_indices().nth(LETTERS_MAX) {
+        None => text,
+        Some((end, _)) => format!("{}... ({} in all)", &text[..end], bytes(text.len() as u64)),
+    }
+}
+
+/// The first letters of a text, for where there is little room.
+pub fn clipped(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
+            format!("{}\u{2026}", kept.trim_end())
+        }
+    }
+}
+
+fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        // Besides control characters, those that reorder the text around them.
+        let is_control = letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if is_control && is_unwanted(letter) {
+            escaped.extend(letter.escape_default());
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
+/// Bytes in the largest unit that leaves at least one.
+pub fn bytes(number: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = number as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{number} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_read_like_the_protocol() {
+        let json = r#"{"PrepareResponse": {"ballot": 2, "accepted": null}}"#;
+        assert_eq!(compact(json), "PrepareResponse {ballot: 2, accepted: null}");
+        assert_eq!(compact(r#""Note""#), "Note");
+        assert_eq!(compact(r#"{"sent": ["a b", 1]}"#), r#"{sent: ["a b", 1]}"#);
+        assert_eq!(compact("no JSON\u{1b}"), r"no JSON\u{1b}");
+    }
+
+    #[test]
+    fn long_payloads_are_cut_off() {
+        assert_eq!(hex(&[1, 0xab]), "01ab");
+        assert!(hex(&[0; 100]).ends_with("00... (100 bytes)"));
+        assert_eq!(clipped("abc", 3), "abc");
+        assert_eq!(clipped("ab cd", 4), "ab\u{2026}");
+    }
+
+    #[test]
+    fn texts_in_json_can_be_read() {
+        assert_eq!(payload(br#"{"kind":"query","op":1}"#), "{kind: query, op: 1}");
+        assert_eq!(payload(br#""write""#), "write");
+        for other in [&b"12"[..], b"{", b"[\xff]", b"null"] {
+            assert_eq!(payload(other), hex(other));
+        }
+    }
+
+    #[test]
+    fn escape_sequences_are_shown_not_obeyed() {
+        assert_eq!(on_one_line("a\u{1b}[31m\nok"), r"a\u{1b}[31m\nok");
+        assert_eq!(without_controls("a\n\tb\r"), "a\n\tb\\r");
+    }
+
+    #[test]
+    fn texts_without_end_are_cut() {
+        assert_eq!(shortened("a".repeat(LETTERS_MAX)), "a".repeat(LETTERS_MAX));
+        assert!(shortened("ä".repeat(LETTERS_MAX + 1)).ends_with("ä... (8.0 KiB in all)"));
+    }
+}

@@ -1,0 +1,278 @@
+//! A cluster in one global state: what can happen there, and what a step does to it.
+//!
+//! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
+//! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
+
+use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{Choice, LocalEvent, MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use host_model::trace::{TraceEvent, TraceStep};
+
+/// The event that has sent a message: a number that whoever takes the steps gives them.
+pub type Tag = u32;
+
+/// Tags from here on are the nodes' `init`.
+pub const INIT: Tag = 1 << 31;
+
+/// Which of the messages of an event this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// The event that has sent it.
+    pub tag: Tag,
+    /// Counted over the messages of this event to the same node, from 0.
+    pub nth: u32,
+}
+
+/// A message in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flying {
+    /// Sender, destination and content.
+    pub message: MessageId,
+    /// Who has sent it when.
+    pub origin: Origin,
+}
+
+/// Something that happens at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// The node where it happens.
+    pub node: NodeId,
+    /// What happens.
+    pub cause: Cause,
+    /// The answers to `choose`.
+    pub choices: Box<[Choice]>,
+}
+
+/// What makes a handler run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A message is delivered.
+    Deliver(Flying),
+    /// A local event happens.
+    Local(LocalEventId),
+    /// Something goes wrong at the node.
+    Fault(FaultEvent),
+}
+
+impl Cause {
+    /// The same as the local transition system knows it.
+    pub fn trigger(self) -> Trigger {
+        match self {
+            Self::Deliver(flying) => Trigger::deliver(flying.message),
+            Self::Local(event) => Trigger::local(event),
+            Self::Fault(FaultEvent::Reset) => Trigger::RESET,
+        }
+    }
+}
+
+impl Likeness {
+    /// From the strictest to the loosest.
+    pub const ALL: [Self; 3] = [Self::Content, Self::Origin, Self::Sender];
+}
+
+/// How strictly an action has to be the one that is asked for, where another path led to the present state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The message with the same content; if there is none, the one of the same origin.
+    Content,
+    /// The message of the same origin, whatever it says now; if there is none, one with the same content.
+    Origin,
+    /// As `Origin`; if there is none, the last message that the same node has sent.
+    Sender,
+}
+
+/// A global state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    locals: Vec<LocalStateId>,
+    in_flight: Vec<Flying>,
+}
+
+impl World {
+    /// The state in which a cluster starts, without the events of a prefix.
+    pub fn new(stepper: &Stepper<'_>, start: &Start) -> Self {
+        let mut in_flight: Vec<Flying> = Vec::with_capacity(start.in_flight.len());
+        for message in &start.in_flight {
+            let content = stepper.message(*message);
+            let (tag, to) = (INIT + content.from, content.to);
+            let nth = nth(stepper, &in_flight, tag, to);
+            in_flight.push(Flying { message: *message, origin: Origin { tag, nth } });
+        }
+        Self { locals: start.initial.clone(), in_flight }
+    }
+
+    /// The local states, one a node.
+    pub fn locals(&self) -> &[LocalStateId] {
+        &self.locals
+    }
+
+    /// The messages in flight in the order of sending.
+    pub fn in_flight(&self) -> &[Flying] {
+        &self.in_flight
+    }
+
+    /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then the local
+    /// events node by node.
+    pub fn enabled(&self, stepper: &Stepper<'_>) -> Vec<Action> {
+        let action = |node, cause| Action { node, cause, choices: Box::default() };
+        let mut enabled = Vec::new();
+        for flying in &self.in_flight {
+            let node = stepper.message(flying.message).to;
+            if self.is_alive(stepper, node) {
+                enabled.push(action(node, Cause::Deliver(*flying)));
+            }
+        }
+        for (node, local) in (0..).zip(&self.locals) {
+            let events = stepper.state(*local).local_events.iter();
+            enabled.extend(events.map(|event| action(node, Cause::Local(*event))));
+            let faults = stepper.state(*local).faults.iter().filter_map(|trigger| trigger.fault());
+            enabled.extend(faults.map(|fault| action(node, Cause::Fault(fault))));
+        }
+        enabled
+    }
+
+    /// The step of a trace as an action of this state.
+    ///
+    /// # Errors
+    ///
+    /// A lower-case phrase that says why it cannot happen.
+    pub fn resolve(&self, stepper: &Stepper<'_>, step: &TraceStep) -> Result<Action, String> {
+        let node = step.node;
+        if node as usize >= self.locals.len() {
+            return Err(format!("there is no node {node}"));
+        }
+        if let Some(fault) = stepper.state(self.locals[node as usize]).fault() {
+            return Err(format!("node {node} is stuck in a fault: {fault}"));
+        }
+        let cause = match &step.event {
+            TraceEvent::Deliver { from, payload } => {
+                let is_it = |flying: &&Flying| {
+                    let content = stepper.message(flying.message);
+                    content.from == *from && content.to == node && content.payload == payload.0
+                };
+                let found = self.in_flight.iter().find(is_it).copied();
+                Cause::Deliver(
+                    found.ok_or_else(|| format!("no such message from node {from} to node {node} is in flight"))?,
+                )
+            }
+            TraceEvent::Reset => {
+                if !stepper.state(self.locals[node as usize]).faults.contains(&Trigger::RESET) {
+                    return Err(format!("no reset of node {node} is left"));
+                }
+                Cause::Fault(FaultEvent::Reset)
+            }
+            TraceEvent::Local { name, cause, payload } => {
+                let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
+                let possible = stepper.state(self.locals[node as usize]).local_events.iter();
+                let mut found = possible.filter(|id| *stepper.lts().local_event(**id) == event);
+                let found = found.next().copied();
+                Cause::Local(
+                    found.ok_or_else(|| format!("the local event `{name}` is not possible at node {node} there"))?,
+                )
+            }
+        };
+        Ok(Action { node, cause, choices: step.choices.clone().into() })
+    }
+
+    /// The action of this state that is most like one of another state; none if there is nothing like it.
+    pub fn like(&self, stepper: &Stepper<'_>, action: &Action, likeness: Likeness) -> Option<Action> {
+        if !self.is_alive(stepper, action.node) {
+            return None;
+        }
+        let cause = match action.cause {
+            Cause::Deliver(wanted) => {
+                let by_content = || self.in_flight.iter().find(|flying| flying.message == wanted.message);
+                let by_origin = || {
+                    let mut same = self.in_flight.iter().filter(|flying| flying.origin == wanted.origin);
+                    same.find(|flying| stepper.message(flying.message).to == action.node)
+                };
+                let found = match likeness {
+                    // Of several equal messages the one that was meant, so that the others keep their origin.
+                    Likeness::Content => {
+                        self.in_flight.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin)
+                    }
+                    Likeness::Origin => by_origin().or_else(by_content),
+                    Likeness::Sender => by_origin().or_else(by_content).or_else(|| {
+                        let sender = stepper.message(wanted.message).from;
+                        self.in_flight.iter().rev().find(|flying| {
+                            let content = stepper.message(flying.message);
+                            content.from == sender && content.to == action.node
+                        })
+                    }),
+                };
+                Cause::Deliver(*found?)
+            }
+            Cause::Fault(_) => {
+                let possible = &stepper.state(self.locals[action.node as usize]).faults;
+                possible.contains(&action.cause.trigger()).then_some(action.cause)?
+            }
+            Cause::Local(wanted) => {
+                let possible = &stepper.state(self.locals[action.node as usize]).local_events;
+                if possible.contains(&wanted) {
+                    Cause::Local(wanted)
+                } else {
+                    let wanted = stepper.lts().local_event(wanted);
+                    let alike = |id: &&LocalEventId| {
+                        let event = stepper.lts().local_event(**id);
+                        event.name == wanted.name && event.kind == wanted.kind
+                    };
+                    Cause::Local(*possible.iter().find(alike)?)
+                }
+            }
+        };
+        Some(Action { node: action.node, cause, choices: action.choices.clone() })
+    }
+
+    /// Takes an action that is enabled here; `tag` is the origin of what it sends. Returns it as a step. If no outcome has
+    /// the choices of the action, the first one is taken. None if nothing would change, and nothing is taken: a reset can be
+    /// like that.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn take(&mut self, stepper: &mut Stepper<'_>, action: &Action, tag: Tag) -> Result<Option<Step>, MachineError> {
+        let node = action.node;
+        let trigger = action.cause.trigger();
+        let row = stepper.step(self.locals[node as usize], trigger)?;
+        let outcomes = stepper.outcomes(row);
+        let index = outcomes.iter().position(|outcome| outcome.choices == action.choices).unwrap_or(0);
+        let Some(outcome) = outcomes.get(index) else { return Ok(None) };
+        if let Cause::Deliver(flying) = action.cause {
+            let position = self.in_flight.iter().position(|other| *other == flying);
+            self.in_flight.remove(position.expect("a message that is delivered is in flight"));
+        }
+        let first = self.in_flight.len();
+        for message in &outcome.sent {
+            let nth = nth(stepper, &self.in_flight[first..], tag, stepper.message(*message).to);
+            self.in_flight.push(Flying { message: *message, origin: Origin { tag, nth } });
+        }
+        self.locals[node as usize] = outcome.next;
+        let outcome = u32::try_from(index).expect("outcomes are bounded");
+        Ok(Some(Step { node, trigger, outcome }))
+    }
+
+    /// What there is to say about this state: of the nodes one by one, then of all together.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Judgement>, MachineError> {
+        let own = self.locals.iter().flat_map(|local| stepper.state(*local).judgements.iter());
+        let mut judgements: Vec<Judgement> = own.cloned().collect();
+        let classes: Vec<ClassId> = self.locals.iter().map(|local| stepper.state(*local).class).collect();
+        judgements.extend(stepper.judge(&classes)?.iter().cloned());
+        Ok(judgements)
+    }
+
+    fn is_alive(&self, stepper: &Stepper<'_>, node: NodeId) -> bool {
+        stepper.state(self.locals[node as usize]).snapshot.is_some()
+    }
+}
+
+/// How many messages of this event to this node there are already.
+fn nth(stepper: &Stepper<'_>, sent: &[Flying], tag: Tag, to: NodeId) -> u32 {
+    let same = sent.iter().filter(|flying| flying.origin.tag == tag && stepper.message(flying.message).to == to);
+    same.count() as u32
+}

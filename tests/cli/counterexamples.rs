@@ -1,0 +1,144 @@
+//! From a long counterexample to a short one, in words.
+
+use serde_json::{Value, json};
+
+use super::{Place, bundled};
+
+/// Paxos with the bug of the LMC paper, three proposers that may try again and again.
+const STUBBORN: [&str; 6] = ["--set", "bug=last-response", "--set", "proposers=3", "--set", "attempts=600"];
+
+/// One random walk; `seed` is one that ends in a violation after about a thousand events.
+fn long_walk(place: &Place, seed: &str, options: &[&str]) -> Value {
+    let walk = ["run", bundled("paxos"), "--algo", "walk", "--walks", "1", "--seed", seed, "--depth", "3000"];
+    let walk = [&walk[..], &STUBBORN, &["--weights", "application=3", "--json"], options].concat();
+    place.host(&walk).exits(12).json()["violations"][0].clone()
+}
+
+#[test]
+fn a_thousand_events_become_two_dozen_at_most() {
+    for seed in ["38", "103"] {
+        let place = Place::new();
+        let found = long_walk(&place, seed, &["--no-minimize", "--out", "found"]);
+        let from = found["length"].as_u64().expect("a number");
+        assert!((800..1500).contains(&from), "{found}");
+        assert_eq!((&found["found"], &found["found_length"]), (&Value::Null, &json!(from)));
+        let minimize = ["minimize", "found/trace.json", "--plugin", bundled("paxos")];
+        let short = place.host(&[&minimize[..], &["--json"]].concat()).exits(0).json();
+        let to = short["length"].as_u64().expect("a number");
+        // Twice the nine events of a proposal that ends in a choice, see the README of the plugin.
+        assert!((18..=25).contains(&to), "{short}");
+        assert_eq!((&short["found_length"], &short["complete"]), (&json!(from), &json!(true)));
+        assert!(short["switches"].as_u64() < short["found_switches"].as_u64());
+        assert_eq!(short["finding"]["name"], "agreement");
+        place.host(&["replay", "found/minimized.json", "--plugin", bundled("paxos")]).exits(12);
+        // The same by the run itself.
+        let both = long_walk(&place, seed, &["--out", "both"]);
+        assert_eq!((&both["length"], &both["found_length"]), (&json!(to), &json!(from)));
+        assert_eq!((&both["trace"], &both["found"]), (&json!("both/trace.json"), &json!("both/found.json")));
+        let again = ["minimize", "both/trace.json", "--plugin", bundled("paxos"), "--out", "again.json"];
+        let text = place.host(&again).exits(0).out;
+        assert!(text.contains(&format!("{to} steps, and each is needed")), "{text}");
+        assert!(
+            text.ends_with("host replay again.json --plugin PLUGIN\n".replace("PLUGIN", bundled("paxos")).as_str())
+        );
+    }
+}
+
+#[test]
+fn a_prefix_is_kept() {
+    let place = Place::new();
+    let live = super::folder("paxos").join("scenarios/live-state.json");
+    let live = live.to_str().expect("the path of this repository is text");
+    // The local model checker does not look for a shortest way: what it finds is made short, the nine events before it not.
+    let run = ["run", bundled("paxos"), "--algo", "lmc", "--prefix", live, "--json", "--out", "found"];
+    let found = place.host(&run).exits(12).json()["violations"][0].clone();
+    assert_eq!((&found["length"], &found["prefix_length"]), (&json!(18), &json!(9)));
+    let json = |path| -> Value { serde_json::from_str(&read(&place, path)).expect("JSON") };
+    let (ours, live) = (json("found/trace.json"), json(live));
+    for index in 0..9 {
+        assert_eq!(ours["steps"][index]["event"], live["steps"][index]["event"]);
+    }
+}
+
+#[test]
+fn a_violation_says_what_each_step_changed_and_why_the_end_is_wrong() {
+    let place = Place::new();
+    let run = ["run", bundled("paxos"), "--algo", "unfold", "--set", "bug=last-response", "--set", "proposers=2"];
+    let text = place.host(&run).exits(12).out;
+    for words in [
+        "violation: agreement is violated: node ",
+        "after 18 steps, no shorter way exists\n",
+        "attempts: 0 -> 1, proposer: Ready -> Collecting {responders: [], highest: null}\n",
+        "acceptor.promised: 0 -> 1; sends PrepareResponse {ballot: 1, accepted: null} to node 0\n",
+        "sends Prepare {ballot: 1} to nodes 0, 1, 2\n",
+        "learner.chosen: + 100",
+        "\nthe property reads\n  node 0: ",
+        " since step 18, learner.votes: + ",
+        "; chosen reached\n",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colours where nobody looks");
+    // A terminal is asked for at least 80 letters and 60 lines or so.
+    assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
+    assert!(text.lines().count() <= 70, "{text}");
+}
+
+#[test]
+fn what_cannot_be_minimised_says_why() {
+    let place = Place::new();
+    let live = super::folder("paxos").join("scenarios/live-state.json");
+    let live = live.to_str().expect("the path of this repository is text");
+    let ran = place.host(&["minimize", live, "--plugin", bundled("paxos"), "--out", "short.json"]).exits(151);
+    ran.says(&["live-state.json cannot be minimised", "shows no violation at its end"]);
+    assert!(place.list().is_empty());
+}
+
+#[test]
+fn a_search_that_goes_on_tells_violations_that_end_alike_once() {
+    let place = Place::new();
+    let run = ["run", bundled("paxos"), "--algo", "walk", "--set", "bug=last-response", "--set", "proposers=2"];
+    let all = [&run[..], &["--walks", "3000", "--continue", "--json", "--out", "all"]].concat();
+    let found = place.host(&all).exits(12).json();
+    assert_eq!(found["end"], "walks-done", "three thousand walks do not have 100 violations in different words");
+    let violations = found["violations"].as_array().expect("a list");
+    let total: u64 = violations.iter().map(|it| 1 + it["alike"].as_u64().expect("a number")).sum();
+    assert!(total > violations.len() as u64, "{total} violations in {} groups", violations.len());
+    let paths: Vec<&str> = violations.iter().filter_map(|it| it["trace"].as_str()).collect();
+    assert_eq!(paths.len(), violations.len());
+    for (index, path) in paths.iter().enumerate() {
+        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+        assert_eq!(*path, format!("all/trace{number}.json"));
+        place.host(&["replay", path, "--plugin", bundled("paxos")]).exits(12);
+    }
+    let two = [&run[..], &["--walks", "3000", "--max-violations", "2", "--json", "--out", "two"]].concat();
+    let found = place.host(&two).exits(12).json();
+    assert_eq!(found["end"], "violation");
+    let refused = place.host(&["run", bundled("paxos"), "--algo", "unfold", "--continue"]).exits(151);
+    refused.says(&["the strategy unfold has no option `--max-violations`", "consequence, walk"]);
+}
+
+#[test]
+fn a_run_leaves_trace_text_drawing_and_result_behind() {
+    let place = Place::new();
+    let run = ["run", bundled("paxos"), "--algo", "bdfs", "--out", "kept"];
+    place.host(&run).exits(0);
+    let result: Value = serde_json::from_str(&read(&place, "kept/stats.json")).expect("JSON");
+    assert_eq!((&result["result"], &result["violations"]), (&json!("ok"), &json!([])));
+    let bug = ["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold"];
+    let text = place.host(&[&run[..2], &bug, &["--out", "found"]].concat()).exits(12).out;
+    assert!(text.contains("trace in found/trace.json, drawn in found/trace.svg; replay it with\n"), "{text}");
+    let result: Value = serde_json::from_str(&read(&place, "found/stats.json")).expect("JSON");
+    assert_eq!(result["violations"][0]["drawing"], "found/trace.svg");
+    let shown = read(&place, "found/trace.txt");
+    assert!(shown.starts_with("start\n") && shown.contains("\n  18. ") && shown.contains("\nthe property reads\n"));
+    let drawing = read(&place, "found/trace.svg");
+    place.host(&["draw", "found/trace.json", "--plugin", bundled("paxos"), "--out", "again.svg"]).exits(0);
+    assert_eq!(drawing, read(&place, "again.svg"));
+    let refused = place.host(&["draw", "found/trace.json", "--out", "picture.png"]).exits(151);
+    refused.says(&["`--out picture.png`", ".svg, .mmd, .dot"]);
+}
+
+fn read(place: &Place, path: &str) -> String {
+    std::fs::read_to_string(place.path(path)).expect("it was written")
+}

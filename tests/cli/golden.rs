@@ -1,0 +1,135 @@
+//! What people see of each bug that is in the tree on purpose, word for word.
+//!
+//! `HOST_BLESS=1` writes the files in `tests/golden` instead of comparing them. Read them, and look at the drawings,
+//! before they are committed.
+
+use std::path::{Path, PathBuf};
+
+use super::{Place, folder};
+
+/// A bug, how it is found, and how long the shortest way to it is.
+struct Seeded {
+    name: &'static str,
+    plugin: &'static str,
+    options: &'static [&'static str],
+    length: usize,
+}
+
+const SEEDED: &[Seeded] = &[
+    // Twice the nine events of a proposal that ends in a choice.
+    Seeded {
+        name: "paxos-last-response",
+        plugin: "paxos",
+        options: &["--algo", "unfold", "--set", "bug=last-response", "--set", "proposers=2"],
+        length: 18,
+    },
+    // The same nine events once more after those of the live state.
+    Seeded {
+        name: "paxos-live-state",
+        plugin: "paxos",
+        options: &["--algo", "unfold", "--prefix", "plugins/paxos/scenarios/live-state.json"],
+        length: 18,
+    },
+    // Two proposals, and a reset of the acceptor that voted for both.
+    Seeded {
+        name: "paxos-forget-accepted",
+        plugin: "paxos",
+        options: &["--algo", "lmc", "--set", "bug=forget-accepted", "--resets", "1"],
+        length: 19,
+    },
+    // `begin`, three times Prepare, two votes for it and the one against it: the coordinator decides when all have voted.
+    Seeded {
+        name: "two-phase-commit-majority",
+        plugin: "two-phase-commit",
+        options: &["--algo", "unfold", "--set", "bug=majority", "--nodes", "4"],
+        length: 7,
+    },
+    // Found by the search for a shortest way, which leaves nothing out below that length.
+    Seeded {
+        name: "register-no-write-back",
+        plugin: "register",
+        options: &["--algo", "bdfs", "--set", "bug=no-write-back", "--set", "reads=2"],
+        length: 12,
+    },
+    // `write`, its own copy stored, one answer: one of three is no majority.
+    Seeded {
+        name: "register-one-ack",
+        plugin: "register",
+        options: &["--algo", "bdfs", "--set", "bug=one-ack", "--set", "reads=0"],
+        length: 3,
+    },
+    // Node 0 passes the token on, node 1 receives it.
+    Seeded { name: "template-keep", plugin: "template", options: &["--algo", "bdfs", "--set", "bug=keep"], length: 2 },
+];
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+}
+
+/// Compares a text with a golden file, or writes it.
+#[track_caller]
+fn compare(name: &str, text: &str) {
+    let path = golden(name);
+    if std::env::var_os("HOST_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("golden files are in folders")).expect("the tree can be written");
+        std::fs::write(&path, text).expect("the tree can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = expected.lines().zip(text.lines()).position(|(one, other)| one != other);
+    let line = differs.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
+    assert!(
+        expected == text,
+        "{name} differs in line {}:\n  expected {:?}\n  is       {:?}\nHOST_BLESS=1 writes it anew",
+        line + 1,
+        expected.lines().nth(line),
+        text.lines().nth(line)
+    );
+}
+
+/// A place where the plugins are where they are in the repository.
+pub(super) fn repository() -> Place {
+    let place = Place::new();
+    let plugins = folder("paxos").join("..").canonicalize().expect("the plugins are there");
+    std::os::unix::fs::symlink(plugins, place.path("plugins")).expect("a temporary folder can be written");
+    place
+}
+
+fn read(place: &Place, path: &str) -> String {
+    std::fs::read_to_string(place.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn each_bug_is_told_and_drawn_as_it_was() {
+    let place = repository();
+    for Seeded { name, plugin, options, length } in SEEDED {
+        let plugin = format!("plugins/{plugin}");
+        let run = [&["run", &plugin, "--quiet", "--out", name][..], options].concat();
+        let ran = place.host(&run).exits(12);
+        assert!(ran.out.contains(&format!("after {length} steps")), "{name}: {}", ran.out);
+        for file in ["trace.txt", "trace.svg"] {
+            compare(&format!("{name}/{file}"), &read(&place, &format!("{name}/{file}")));
+        }
+        let trace = format!("{name}/trace.json");
+        let draw = ["draw", &trace, "--plugin", &plugin, "--quiet", "--out", "x.mmd", "--out", "x.dot"];
+        place.host(&draw).exits(0);
+        compare(&format!("{name}/trace.mmd"), &read(&place, "x.mmd"));
+        compare(&format!("{name}/trace.dot"), &read(&place, "x.dot"));
+    }
+}
+
+/// The cause of the bug, found by a session: the proposer of ballot 2 has seen a value that may be chosen, and proposes its
+/// own.
+#[test]
+fn a_recorded_session_finds_the_cause() {
+    let place = repository();
+    let script = std::fs::read_to_string(golden("debug-last-response/session.txt")).expect("the session is there");
+    let run = ["run", "plugins/paxos", "--quiet", "--out", "found"];
+    place.host(&[&run[..], SEEDED[0].options].concat()).exits(12);
+    let debug = ["debug", "found/trace.json", "--plugin", "plugins/paxos", "--quiet"];
+    let ran = place.host_reading(&debug, &script).exits(0);
+    compare("debug-last-response/output.txt", &ran.out);
+    // The path that lives was saved, and does replay.
+    let lives = place.host(&["replay", "lives.json", "--plugin", "plugins/paxos", "--quiet"]).exits(0);
+    assert!(lives.out.ends_with("replayed: no property is violated at the end\n"));
+}
