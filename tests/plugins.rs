@@ -84,6 +84,8 @@ fn global_counts_are_those_derived_from_the_definitions() {
     let cases = [
         ("paxos", scenario(3, &[]), [7_068, 37_012, 993]),
         ("paxos", scenario(3, event), [15_648, 73_933, 1_069]),
+        // One command by one ballot is single-decree Paxos; a learner that knows the choice forgets the votes.
+        ("multi-paxos", scenario(3, &[("proposers", "1")]), [7_068, 37_012, 606]),
         // Two independent chains of three events.
         ("query", scenario(2, &[]), [16, 24, 16]),
         // Ten independent events: 2^10 states, 10 * 2^9 edges.
@@ -162,6 +164,7 @@ fn strategies_agree_on_every_plugin() {
     let cases = [
         ("paxos", scenario(3, &[])),
         ("paxos", scenario(3, event)),
+        ("multi-paxos", scenario(3, &[("proposers", "1")])),
         ("tree", scenario(5, &[])),
         ("query", scenario(2, &[])),
         ("fanout", scenario(6, &[])),
@@ -175,7 +178,7 @@ fn strategies_agree_on_every_plugin() {
             if name == "template" && strategy.name.starts_with("dpor") {
                 continue; // The token goes round for ever: there is no end of an execution to come to.
             }
-            if name == "paxos" && strategy.name.starts_with("dpor-ds") {
+            if name.ends_with("paxos") && strategy.name.starts_with("dpor-ds") {
                 continue; // Of 2,000,000 executions 95 % repeat others, and it goes on.
             }
             let (report, states) = run(name, &scenario, strategy.name);
@@ -238,21 +241,29 @@ const LIVE_STATE: &str = "plugins/paxos/scenarios/live-state.json";
 
 /// Builds the live state step by step: who receives what kind of message from whom.
 fn live_state() -> Trace {
-    let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
-    let (mut replay, _) = Replay::new(plugin("paxos"), &buggy, &[]).expect("the cluster starts");
-    let mut steps = vec![take(&mut replay, 0, TraceEvent::from_local(&first_local_event(&buggy, 0)))];
+    first_round("paxos", scenario(3, &[("proposers", "2"), ("bug", "last-response")]), false)
+}
+
+/// A round of Paxos of which the third node hears nothing, and only the first node learns what is chosen; then the second
+/// node is reset, if so wanted.
+fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace {
+    let (mut replay, _) = Replay::new(plugin(name), &scenario, &[]).expect("the cluster starts");
+    let mut steps = vec![take(&mut replay, 0, TraceEvent::from_local(&first_local_event(name, &scenario, 0)))];
     for (kind, responses) in [("\"Prepare\"", "\"PrepareResponse\""), ("\"Accept\"", "\"Learn\"")] {
         for node in [0, 1] {
             steps.push(deliver(&mut replay, 0, node, kind));
             steps.push(deliver(&mut replay, node, 0, responses));
         }
     }
-    let plugin = PluginRef { name: "paxos".to_owned(), version: None, digest: None };
+    if and_reset {
+        steps.push(take(&mut replay, 1, TraceEvent::Reset));
+    }
+    let plugin = PluginRef { name: name.to_owned(), version: None, digest: None };
     Trace {
         trace_version: TRACE_VERSION,
         plugin,
         placements: Vec::new(),
-        scenario: buggy,
+        scenario,
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
         finding: None,
@@ -261,8 +272,8 @@ fn live_state() -> Trace {
 }
 
 /// The first local event of a node in the initial state.
-fn first_local_event(scenario: &Scenario, node: usize) -> LocalEvent {
-    let lts = Lts::new(plugin("paxos"), scenario.clone()).expect("the plugin lists its properties");
+fn first_local_event(name: &'static str, scenario: &Scenario, node: usize) -> LocalEvent {
+    let lts = Lts::new(plugin(name), scenario.clone()).expect("the plugin lists its properties");
     let mut stepper = Stepper::new(&lts).expect("an instance");
     let start = start::initial(&mut stepper).expect("the plugin starts").remove(0);
     let event = stepper.state(start.locals[node]).local_events[0];
@@ -286,11 +297,29 @@ fn take(replay: &mut Replay, node: NodeId, event: TraceEvent) -> TraceStep {
     step
 }
 
-/// The shipped trace is the one built here; `HOST_BLESS=1` writes it.
+/// The first rounds of figures 3.8 and 3.9 of the thesis, before which only the bug differs and after which the reset.
+fn figures() -> [(&'static str, Trace); 2] {
+    let last = scenario(3, &[("bug", "last-response")]);
+    let mut forgets = scenario(3, &[("bug", "forget-accepted")]);
+    forgets.faults.resets = 1;
+    [
+        ("plugins/multi-paxos/scenarios/figure-3-8.json", first_round("multi-paxos", last, false)),
+        ("plugins/multi-paxos/scenarios/figure-3-9.json", first_round("multi-paxos", forgets, true)),
+    ]
+}
+
+/// The shipped traces are those built here; `HOST_BLESS=1` writes them.
 #[test]
-fn the_live_state_is_the_one_that_is_shipped() {
-    let built = serde_json::to_string_pretty(&live_state()).expect("a trace is JSON") + "\n";
-    let path = path(LIVE_STATE);
+fn the_live_states_are_those_that_are_shipped() {
+    is_shipped(LIVE_STATE, &live_state());
+    for (file, trace) in figures() {
+        is_shipped(file, &trace);
+    }
+}
+
+fn is_shipped(file: &str, trace: &Trace) {
+    let built = serde_json::to_string_pretty(trace).expect("a trace is JSON") + "\n";
+    let path = path(file);
     if std::env::var_os("HOST_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("the folder can be made");
         std::fs::write(&path, &built).expect("the trace can be written");
@@ -314,6 +343,20 @@ fn the_shortest_violation_from_the_live_state_has_nine_events() {
         } else {
             assert_eq!(found.path.len(), shortest, "{}", strategy.name);
             assert!(found.shortest, "{}", strategy.name);
+        }
+    }
+}
+
+/// After the rounds of the figures a round among the other two nodes breaks agreement: nine events, as above.
+#[test]
+fn the_bugs_of_multi_paxos_are_found_from_the_live_states() {
+    for (_, trace) in figures() {
+        for algo in ["bdfs", "unfold", "lmc-opt"] {
+            let (report, _) = run_from("multi-paxos", &trace.scenario, algo, Some(&trace), (Limits::default(), false));
+            let found = report.violations.first().expect("the bug is found");
+            let shortest = trace.steps.len() + 1 + 2 + 2 + 2 + 2;
+            assert!(found.path.len() >= shortest, "{algo} {:?}", trace.scenario);
+            assert!(!found.shortest || found.path.len() == shortest, "{algo} {:?}", trace.scenario);
         }
     }
 }
