@@ -11,11 +11,14 @@
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `debugging` | the debugger at a terminal and as a script |
+//! | `book` | every command of the book in `docs` |
+//! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 
 mod audits;
 mod bad_input;
+mod book;
 mod counterexamples;
 mod debugging;
 mod faults;
@@ -24,6 +27,7 @@ mod mixed;
 mod new;
 mod results;
 mod scenarios;
+mod schema;
 mod traces;
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Place, folder};
 
-/// A bug, how it is found, and how long the shortest way to it is.
+/// A bug, how it is found (options, or a scenario), and how long the shortest way to it is.
 struct Seeded {
     name: &'static str,
     plugin: &'static str,
@@ -60,6 +60,41 @@ const SEEDED: &[Seeded] = &[
     },
     // Node 0 passes the token on, node 1 receives it.
     Seeded { name: "template-keep", plugin: "template", options: &["--algo", "bdfs", "--set", "bug=keep"], length: 2 },
+    // As its scenario derives it.
+    Seeded {
+        name: "raft-vote-not-persisted",
+        plugin: "raft",
+        options: &["plugins/raft/scenarios/vote-not-persisted.toml"],
+        length: 7,
+    },
+    // As its scenario derives it.
+    Seeded {
+        name: "raft-term-not-persisted",
+        plugin: "raft",
+        options: &["plugins/raft/scenarios/term-not-persisted.toml"],
+        length: 7,
+    },
+    // As its scenario derives it.
+    Seeded {
+        name: "raft-answer-before-write",
+        plugin: "raft",
+        options: &["plugins/raft/scenarios/answer-before-write.toml"],
+        length: 7,
+    },
+    // As its scenario derives it.
+    Seeded {
+        name: "raft-no-log-check",
+        plugin: "raft",
+        options: &["plugins/raft/scenarios/no-log-check.toml"],
+        length: 9,
+    },
+    // As its scenario derives it.
+    Seeded {
+        name: "raft-commit-older-term",
+        plugin: "raft",
+        options: &["plugins/raft/scenarios/commit-older-term.toml"],
+        length: 21,
+    },
 ];
 
 fn golden(name: &str) -> PathBuf {
@@ -104,7 +139,9 @@ fn each_bug_is_told_and_drawn_as_it_was() {
     let place = repository();
     for Seeded { name, plugin, options, length } in SEEDED {
         let plugin = format!("plugins/{plugin}");
-        let run = [&["run", &plugin, "--quiet", "--out", name][..], options].concat();
+        let is_scenario = options.iter().any(|option| option.ends_with(".toml"));
+        let target: &[&str] = if is_scenario { &[] } else { &[&plugin] };
+        let run = [&["run", "--quiet", "--out", name][..], target, options].concat();
         let ran = place.host(&run).exits(12);
         assert!(ran.out.contains(&format!("after {length} steps")), "{name}: {}", ran.out);
         for file in ["trace.txt", "trace.svg"] {

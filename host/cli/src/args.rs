@@ -454,6 +454,9 @@ pub struct TestArguments {
     /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
+    /// Print failures as annotations, too: `github` shows them beside the files in pull requests
+    #[arg(long, value_name = "FORMAT", value_parser = ["github"])]
+    pub annotations: Option<String>,
     /// Write the results as JUnit XML, too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

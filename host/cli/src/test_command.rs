@@ -64,6 +64,9 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
         }
         let outcome = run_one(test, arguments, program, environment)?;
         environment.print(&line(&outcome))?;
+        if arguments.annotations.is_some() {
+            environment.print(&annotations(&outcome))?;
+        }
         outcomes.push(outcome);
     }
     let left = tests.len() - outcomes.len();
@@ -188,8 +191,31 @@ fn line(outcome: &Outcome) -> String {
     text
 }
 
+/// What is wrong, as commands of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands>.
+fn annotations(outcome: &Outcome) -> String {
+    let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    // In a parameter, what separates parameters is escaped as well.
+    let file = escaped(&outcome.name).replace(':', "%3A").replace(',', "%2C");
+    let lines = outcome.wrong.iter().map(|wrong| format!("::error file={file},title=host test::{}\n", escaped(wrong)));
+    lines.collect()
+}
+
 fn summary(outcomes: &[Outcome], left: usize, time: Duration) -> String {
     let failed = outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).count();
     let left = if left == 0 { String::new() } else { format!(", {left} not run") };
     format!("\n{} passed, {failed} failed{left} in {:.2} s\n", outcomes.len() - failed, time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_are_escaped() {
+        let wrong = vec!["50% of a\nb".to_owned(), "more".to_owned()];
+        let outcome = Outcome { name: "a,b.toml".to_owned(), wrong, is_error: false, time: Duration::ZERO };
+        let expected = "::error file=a%2Cb.toml,title=host test::50%25 of a%0Ab\n\
+                        ::error file=a%2Cb.toml,title=host test::more\n";
+        assert_eq!(annotations(&outcome), expected);
+    }
 }

@@ -1,0 +1,88 @@
+//! The commands of the book in `docs`, in the order in which they stand there: what it shows must come out.
+
+use super::golden::repository;
+use super::{Place, folder};
+
+/// The pages that the summary lists.
+fn pages() -> Vec<(String, String)> {
+    let docs = folder("../docs");
+    let read = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let summary = read("SUMMARY.md");
+    let names = summary.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
+    names.map(|name| (name.to_owned(), read(name))).collect()
+}
+
+/// A command and the lines that the page shows of what it prints.
+struct Shown {
+    command: String,
+    /// What is typed into it, where it reads commands itself.
+    input: String,
+    lines: Vec<String>,
+}
+
+/// The commands for `host` in the blocks of a page that show a terminal.
+fn commands(page: &str) -> Vec<Shown> {
+    let mut commands: Vec<Shown> = Vec::new();
+    let mut is_inside = false;
+    for line in page.lines() {
+        match (line, line.strip_prefix("$ host ")) {
+            ("```console", _) => is_inside = true,
+            ("```", _) => is_inside = false,
+            (_, Some(command)) if is_inside => {
+                commands.push(Shown { command: command.to_owned(), input: String::new(), lines: Vec::new() });
+            }
+            _ if is_inside && !line.trim().is_empty() => {
+                let shown = commands.last_mut().expect("a block begins with a command");
+                // The debugger's prompt: where it is, and of how many steps.
+                if let Some((prompt, typed)) = line.split_once("> ")
+                    && prompt.split('/').all(|number| number.parse::<u32>().is_ok())
+                {
+                    shown.input.push_str(&format!("{typed}\n"));
+                }
+                shown.lines.push(line.trim_end().to_owned());
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+/// Runs the commands of a page in a place of their own.
+fn run_page(name: &str, page: &str) -> usize {
+    let place: Place = repository();
+    let commands = commands(page);
+    for Shown { command, input, lines } in &commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        // Regular expressions of the debugger are typed, not given as words, so nothing here needs quoting.
+        let ran = place.host_reading(&words, input);
+        let is_violation = lines.iter().any(|line| line.starts_with("violation: ") || line.starts_with("replayed: "));
+        assert_eq!(ran.code, if is_violation { 12 } else { 0 }, "{name}: `host {command}`: {ran:?}");
+        let mut printed = ran.out.lines();
+        for line in lines {
+            let is_there = printed.any(|other| other.trim_end().trim_start().starts_with(line.trim_start()));
+            assert!(is_there, "{name}: `host {command}` does not print {line:?} there, but\n{}", ran.out);
+        }
+        if words.starts_with(&["new", "rust"]) {
+            // The versions of this repository, so that nothing has to be looked up.
+            let lock = place.path(words[2]).join("Cargo.lock");
+            std::fs::copy(folder("../Cargo.lock"), lock).expect("a file can be copied");
+        }
+    }
+    commands.len()
+}
+
+#[test]
+fn every_command_of_the_book_does_what_it_shows() {
+    let run: usize = pages().iter().map(|(name, page)| run_page(name, page)).sum();
+    assert!(run > 25, "only {run} commands were found");
+}
+
+#[test]
+fn every_page_is_in_the_summary() {
+    let listed: Vec<String> = pages().into_iter().map(|(name, _)| name).collect();
+    for entry in std::fs::read_dir(folder("../docs")).expect("the folder is there") {
+        let name = entry.expect("readable").file_name().to_string_lossy().into_owned();
+        let is_page = name.ends_with(".md") && name != "SUMMARY.md";
+        assert!(!is_page || listed.contains(&name), "docs/{name} is not in docs/SUMMARY.md");
+    }
+}

@@ -1,0 +1,141 @@
+//! Traces against `docs/trace.schema.json`.
+
+use serde_json::{Value, json};
+
+use super::golden::repository;
+use super::{bundled, folder};
+
+/// What is wrong with a value under a schema: the keywords that ours uses, from their definition in draft 2020-12. One
+/// that is not here is a mistake of this test.
+fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (keyword, argument) in schema.as_object().expect("a schema is an object") {
+        let complain = |what: String| vec![format!("{path}: {what}")];
+        found.extend(match keyword.as_str() {
+            "$schema" | "title" | "$defs" => Vec::new(),
+            "$ref" => {
+                let pointer = argument.as_str().and_then(|text| text.strip_prefix('#')).expect("a reference within");
+                wrong(root.pointer(pointer).expect("what is referred to is there"), value, root, path)
+            }
+            "type" => {
+                let is_it = match argument.as_str().expect("one type") {
+                    "object" => value.is_object(),
+                    "array" => value.is_array(),
+                    "string" => value.is_string(),
+                    "boolean" => value.is_boolean(),
+                    "integer" => value.is_i64() || value.is_u64(),
+                    other => panic!("the type {other} is not known here"),
+                };
+                if is_it { Vec::new() } else { complain(format!("is no {argument}")) }
+            }
+            "const" if value != argument => complain(format!("is not {argument}")),
+            "enum" if !argument.as_array().expect("a list").contains(value) => {
+                complain(format!("is none of {argument}"))
+            }
+            "minimum" if value.as_i64() < argument.as_i64() => complain("is too small".to_owned()),
+            "const" | "enum" | "minimum" => Vec::new(),
+            "pattern" => {
+                // The only one: an even number of hexadecimal digits.
+                assert_eq!(argument, "^([0-9a-f]{2})*$");
+                let text = value.as_str().unwrap_or_default();
+                let is_hex =
+                    text.len().is_multiple_of(2) && text.bytes().all(|digit| b"0123456789abcdef".contains(&digit));
+                if is_hex { Vec::new() } else { complain("is not in hexadecimal digits".to_owned()) }
+            }
+            "required" => {
+                let missing = argument
+                    .as_array()
+                    .expect("a list")
+                    .iter()
+                    .filter(|name| value.is_object() && value.get(name.as_str().expect("a name")).is_none());
+                missing.map(|name| format!("{path}: {name} is missing")).collect()
+            }
+            "properties" => {
+                let known = argument.as_object().expect("an object").iter();
+                let there = known.filter_map(|(name, schema)| Some((name, schema, value.get(name)?)));
+                there.flat_map(|(name, schema, value)| wrong(schema, value, root, &format!("{path}/{name}"))).collect()
+            }
+            "additionalProperties" => {
+                let others = value.as_object().into_iter().flatten();
+                let others = others.filter(|(name, _)| schema["properties"].get(name).is_none());
+                let check = |(name, value): (&String, &Value)| match argument {
+                    Value::Bool(false) => vec![format!("{path}: there is no {name}")],
+                    schema => wrong(schema, value, root, &format!("{path}/{name}")),
+                };
+                others.flat_map(check).collect()
+            }
+            "items" => {
+                let items = value.as_array().into_iter().flatten().enumerate();
+                items.flat_map(|(index, item)| wrong(argument, item, root, &format!("{path}/{index}"))).collect()
+            }
+            "oneOf" => {
+                let fits = |schema: &&Value| wrong(schema, value, root, path).is_empty();
+                match argument.as_array().expect("a list").iter().filter(fits).count() {
+                    1 => Vec::new(),
+                    count => complain(format!("fits {count} of the alternatives")),
+                }
+            }
+            other => panic!("the keyword {other} is not known here"),
+        });
+    }
+    found
+}
+
+fn schema() -> Value {
+    let text = std::fs::read_to_string(folder("../docs/trace.schema.json")).expect("the schema is there");
+    serde_json::from_str(&text).expect("a schema is JSON")
+}
+
+#[test]
+fn what_is_written_fits_the_schema() {
+    let (place, schema) = (repository(), schema());
+    let bug = |bug: &str| ["run".to_owned(), bundled("paxos").to_owned(), "--set".to_owned(), format!("bug={bug}")];
+    let runs = [
+        (bug("last-response"), vec!["--algo", "unfold"]),
+        (bug("forget-accepted"), vec!["--resets", "1", "--limit", "fuel=1000000"]),
+    ];
+    for (index, (run, options)) in runs.iter().enumerate() {
+        let out = format!("found{index}");
+        let words: Vec<&str> = run.iter().map(String::as_str).chain(options.iter().copied()).collect();
+        place.host(&[&words[..], &["--out", &out]].concat()).exits(12);
+        let text = std::fs::read_to_string(place.path(&format!("{out}/trace.json"))).expect("the trace is there");
+        let trace: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(wrong(&schema, &trace, &schema, ""), [""; 0]);
+        // Executed again and written again, it is the same to the last byte.
+        let export = ["export", &format!("{out}/trace.json"), "--plugin", bundled("paxos"), "--format", "json"];
+        assert_eq!(place.host(&export).exits(0).out, text);
+        // Through the format of another tool as well.
+        let itf = format!("{out}/trace.itf.json");
+        let there =
+            ["export", &format!("{out}/trace.json"), "--plugin", bundled("paxos"), "--format", "itf", "--out", &itf];
+        place.host(&there).exits(0);
+        let back = ["export", &itf, "--plugin", bundled("paxos"), "--format", "json"];
+        assert_eq!(place.host(&back).exits(0).out, text);
+    }
+    let live = std::fs::read_to_string(folder("paxos/scenarios/live-state.json")).expect("the trace is there");
+    assert_eq!(wrong(&schema, &serde_json::from_str(&live).expect("JSON"), &schema, ""), [""; 0]);
+}
+
+/// The schema refuses what the reader refuses, or it would say nothing.
+#[test]
+fn what_is_damaged_does_not_fit_the_schema() {
+    let (place, schema) = (repository(), schema());
+    let live = std::fs::read_to_string(folder("paxos/scenarios/live-state.json")).expect("the trace is there");
+    let good: Value = serde_json::from_str(&live).expect("JSON");
+    for (pointer, damage) in [
+        ("/trace_version", json!(2)),
+        ("/plugin", json!({})),
+        ("/steps/0/node", json!(-1)),
+        ("/steps/0/event/kind", json!("teleport")),
+        ("/steps/0/event/cause", json!("boredom")),
+        ("/steps/0/sent/0/payload", json!("0g")),
+        ("/steps/0/sent/0", json!({ "to": 1 })),
+        ("/scenario", json!({ "nodes": 3, "colour": "red" })),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).expect("it is there") = damage;
+        assert!(!wrong(&schema, &bad, &schema, "").is_empty(), "{pointer}");
+        place.put("bad.json", bad.to_string());
+        place.host(&["replay", "bad.json", "--plugin", bundled("paxos")]).exits(151);
+    }
+}
