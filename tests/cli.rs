@@ -154,7 +154,7 @@ fn bundled(name: &str) -> &'static str {
             let wasm = built.unwrap_or_else(|error| panic!("cannot build {name}: {error}")).wasm;
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
-        ["fanout", "paxos", "query", "register", "register-text", "tree"].map(build).into()
+        ["fanout", "paxos", "query", "register", "register-text", "tree", "two-phase-commit"].map(build).into()
     });
     &built[name]
 }

@@ -4,19 +4,34 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::machine::NodeId;
-use host_model::scenario::Faults;
+use host_model::scenario::{Faults, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyState, ToyTrigger};
 
-/// A message in flight: sender, destination, content.
-type Message = (NodeId, NodeId, u8);
+/// From which node to which.
+type Channel = (NodeId, NodeId);
 
-/// A local state: what the protocol knows, and what has gone wrong at the node.
+/// Something in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    /// A message with this content, which was sent when so many breaks of the connection were known, and can be delivered
+    /// so many times.
+    Message { content: u8, breaks: u32, times: u32 },
+    /// The news that the connection is broken, for the so manieth time.
+    Notice { breaks: u32 },
+}
+
+/// A local state: what the protocol knows, what has gone wrong at the node, and its ends of the connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Local {
     /// What the toy knows.
     pub state: ToyState,
     /// Resets so far.
     pub resets: u32,
+    /// Breaks so far that this node has begun.
+    pub breaks: u32,
+    /// For each node, how many breaks of the connection to it are known, and whether anything was sent or received over it
+    /// since. Empty where connections cannot break.
+    pub ends: Vec<(u32, bool)>,
 }
 
 /// The toys' states alone.
@@ -24,19 +39,25 @@ pub fn states(locals: &[Local]) -> Vec<ToyState> {
     locals.iter().map(|local| local.state).collect()
 }
 
-/// What there is to explore: a toy and what can go wrong.
+/// What there is to explore: a toy, a network, and what can go wrong.
 #[derive(Clone, Debug)]
 pub struct System {
     /// The protocol.
     pub toy: Toy,
+    /// How messages travel.
+    pub network: Network,
     /// The budgets.
     pub faults: Faults,
 }
 
 impl System {
-    /// A toy to which nothing happens.
+    /// A toy to which nothing happens, on an unordered network.
     pub fn new(toy: Toy) -> Self {
-        Self { toy, faults: Faults::default() }
+        Self { toy, network: Network::Unordered, faults: Faults::default() }
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.network == Network::Ordered
     }
 }
 
@@ -44,18 +65,75 @@ impl System {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Global {
     locals: Vec<Local>,
-    in_flight: BTreeMap<Message, usize>,
+    /// What is in flight on each channel that is not empty: in the order of sending, or sorted where that does not matter.
+    in_flight: BTreeMap<Channel, Vec<Item>>,
     /// Local events so far at each node; all zero without a bound on them.
     local_events: Vec<u32>,
+}
+
+impl Global {
+    /// Sends an item, unless the destination knows already that it is lost.
+    fn send(&mut self, system: &System, channel: Channel, item: Item) {
+        let items = self.in_flight.entry(channel).or_default();
+        items.push(item);
+        if !system.is_ordered() {
+            items.sort_unstable();
+        }
+        self.drop_lost(channel.1);
+    }
+
+    /// A node sends messages.
+    fn send_all(&mut self, system: &System, node: NodeId, sent: Vec<(NodeId, u8)>) {
+        for (to, content) in sent {
+            let breaks = match self.locals[node as usize].ends.get_mut(to as usize) {
+                Some((breaks, is_open)) => {
+                    *is_open = true;
+                    *breaks
+                }
+                None => 0,
+            };
+            let times = 1 + system.faults.duplicates;
+            self.send(system, (node, to), Item::Message { content, breaks, times });
+        }
+    }
+
+    /// Takes what a node can never take out of flight: messages over a connection that it knows to be broken since, and
+    /// old news.
+    fn drop_lost(&mut self, node: NodeId) {
+        let ends = &self.locals[node as usize].ends;
+        for ((from, to), items) in &mut self.in_flight {
+            let Some((known, _)) = ends.get(*from as usize).filter(|_| *to == node) else { continue };
+            items.retain(|item| match item {
+                Item::Message { breaks, .. } => breaks >= known,
+                Item::Notice { breaks } => breaks > known,
+            });
+        }
+        self.in_flight.retain(|_, items| !items.is_empty());
+    }
+
+    /// A node breaks its connection to a peer.
+    fn close(&mut self, system: &System, node: NodeId, peer: NodeId) {
+        let end = &mut self.locals[node as usize].ends[peer as usize];
+        *end = (end.0 + 1, false);
+        let breaks = end.0;
+        self.drop_lost(node);
+        if peer != node {
+            self.send(system, (node, peer), Item::Notice { breaks });
+        }
+    }
 }
 
 /// What happens at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
-    /// A message or a local event.
-    Trigger(ToyTrigger),
+    /// The delivery of an item from this node, which stands at this position in its channel.
+    Take(NodeId, Item, usize),
+    /// A local event.
+    Local(u8),
     /// A reset.
     Reset,
+    /// The node breaks the connection to another one.
+    Break(NodeId),
 }
 
 /// What a full search of a toy finds.
@@ -108,10 +186,12 @@ pub fn search(
 
 fn start(system: &System) -> Global {
     let nodes = system.toy.nodes as usize;
-    let mut start =
-        Global { locals: vec![Local::default(); nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
-    for message in &system.toy.initial {
-        *start.in_flight.entry(*message).or_default() += 1;
+    let has_ends = system.is_ordered() && (system.faults.resets > 0 || system.faults.breaks > 0);
+    let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
+    let mut start = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
+    for node in 0..system.toy.nodes {
+        let sent = system.toy.initial.iter().filter(|(from, ..)| *from == node);
+        start.send_all(system, node, sent.map(|(_, to, content)| (*to, *content)).collect());
     }
     start
 }
@@ -119,16 +199,27 @@ fn start(system: &System) -> Global {
 /// What can happen in a global state.
 fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
     let mut found = Vec::new();
-    for (from, to, content) in global.in_flight.keys() {
-        found.push((*to, Happening::Trigger(ToyTrigger::Message(*from, *content))));
+    for ((from, to), items) in &global.in_flight {
+        let is_notice = |item: &Item| matches!(item, Item::Notice { .. });
+        let next: Vec<usize> = match system.is_ordered() {
+            // Each content once.
+            false => (0..items.len()).filter(|index| *index == 0 || items[*index] != items[*index - 1]).collect(),
+            // The first, and the first notice.
+            true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
+        };
+        found.extend(next.into_iter().map(|index| (*to, Happening::Take(*from, items[index], index))));
     }
     for (node, local) in (0..).zip(&global.locals) {
         if local_events_max.is_none_or(|max| global.local_events[node as usize] < max) {
             let names = system.toy.local_events(node, local.state).into_iter();
-            found.extend(names.map(|name| (node, Happening::Trigger(ToyTrigger::Local(name)))));
+            found.extend(names.map(|name| (node, Happening::Local(name))));
         }
         if local.resets < system.faults.resets {
             found.push((node, Happening::Reset));
+        }
+        if local.breaks < system.faults.breaks {
+            let open = (0..).zip(&local.ends).filter(|(peer, (_, is_open))| *is_open && *peer != node);
+            found.extend(open.map(|(peer, _)| (node, Happening::Break(peer))));
         }
     }
     found
@@ -138,39 +229,71 @@ fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -
 fn moves(system: &System, global: &Global, node: NodeId, happening: Happening, is_counted: bool) -> Vec<Global> {
     let mut before = global.clone();
     let local = before.locals[node as usize].clone();
+    let state = local.state;
+    let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
+    // What comes out if the node does not hear of an error.
+    let mut unheard = None;
     let outcomes = match happening {
-        Happening::Trigger(on) => {
-            match on {
-                ToyTrigger::Message(from, content) => {
-                    let message = (from, node, content);
-                    match before.in_flight.get_mut(&message) {
-                        Some(1) => drop(before.in_flight.remove(&message)),
-                        Some(count) => *count -= 1,
-                        None => unreachable!("it is in flight"),
-                    }
+        Happening::Take(from, item, index) => {
+            let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
+            match item {
+                Item::Notice { breaks } => {
+                    items.drain(..=index);
+                    before.locals[node as usize].ends[from as usize] = (breaks, false);
+                    before.drop_lost(node);
+                    unheard = Some(before.clone());
+                    if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
                 }
-                ToyTrigger::Local(_) => before.local_events[node as usize] += u32::from(is_counted),
+                Item::Message { content, breaks, times } => {
+                    match times {
+                        1 => drop(items.remove(index)),
+                        times => items[index] = Item::Message { content, breaks, times: times - 1 },
+                    }
+                    if !system.is_ordered() {
+                        items.sort_unstable();
+                    }
+                    before.in_flight.retain(|_, items| !items.is_empty());
+                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize) {
+                        *is_open = true;
+                    }
+                    system.toy.outcomes(node, state, ToyTrigger::Message(from, content))
+                }
             }
-            system.toy.outcomes(node, local.state, on)
+        }
+        Happening::Local(name) => {
+            before.local_events[node as usize] += u32::from(is_counted);
+            system.toy.outcomes(node, state, ToyTrigger::Local(name))
         }
         Happening::Reset => {
             before.locals[node as usize].resets += 1;
-            system.toy.reset(node, local.state)
+            for peer in (0..system.toy.nodes).filter(|peer| is_open(*peer)) {
+                before.close(system, node, peer);
+            }
+            system.toy.reset(node, state)
+        }
+        Happening::Break(peer) => {
+            before.locals[node as usize].breaks += 1;
+            before.close(system, node, peer);
+            unheard = Some(before.clone());
+            system.toy.outcomes(node, state, ToyTrigger::Error(peer))
         }
     };
-    let go = |outcome| {
-        let ToyOutcome::Go(state, sent) = outcome else { panic!("the reference does not know traps") };
-        if happening == Happening::Reset && state == local.state && sent.is_empty() {
-            return None;
+    let is_ignored = outcomes.contains(&ToyOutcome::Go(state, Vec::new()));
+    let mut next = Vec::new();
+    for outcome in outcomes {
+        let ToyOutcome::Go(after, sent) = outcome else { panic!("the reference does not know traps") };
+        let breaks_nothing = before.locals[node as usize].ends == local.ends;
+        if happening == Happening::Reset && after == state && sent.is_empty() && breaks_nothing {
+            continue;
         }
-        let mut next = before.clone();
-        next.locals[node as usize].state = state;
-        for (to, content) in sent {
-            *next.in_flight.entry((node, to, content)).or_default() += 1;
-        }
-        Some(next)
-    };
-    outcomes.into_iter().filter_map(go).collect()
+        let mut one = before.clone();
+        one.locals[node as usize].state = after;
+        one.send_all(system, node, sent);
+        next.push(one);
+    }
+    // A handler that ignores the error does what one does that never hears of it.
+    next.extend(unheard.filter(|_| !is_ignored));
+    next
 }
 
 /// The configurations of a toy: executions up to the order of independent events.
@@ -182,8 +305,18 @@ pub struct Configurations {
     pub maximal: u64,
 }
 
-/// What happened at one node so far, with the outcomes.
+/// What happened at one node so far, with the outcomes. Which of several equal messages came does not matter.
 type Sequence = Vec<(Happening, usize)>;
+
+fn label(happening: Happening) -> Happening {
+    match happening {
+        Happening::Take(from, Item::Message { content, breaks, .. }, _) => {
+            Happening::Take(from, Item::Message { content, breaks, times: 0 }, 0)
+        }
+        Happening::Take(from, notice, _) => Happening::Take(from, notice, 0),
+        other => other,
+    }
+}
 
 /// Counts the configurations; `None` if there are more than `all_max`.
 ///
@@ -203,7 +336,7 @@ pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: u
             for (outcome, next) in next.into_iter().enumerate() {
                 is_maximal = false;
                 let mut longer = sequences.clone();
-                longer[node as usize].push((happening, outcome));
+                longer[node as usize].push((label(happening), outcome));
                 if seen.insert(longer.clone()) {
                     queue.push_back((longer, next));
                 }

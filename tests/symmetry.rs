@@ -13,7 +13,10 @@ use crate::agreement::{STATES_MAX, for_random_systems, run, systems, unconstrain
 fn for_symmetric_systems(nodes: u32, resets: u32, limits: Limits, mut check: impl FnMut(u64, &System, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {
-        let system = System { toy: Toy::random_symmetric(seed, nodes), faults: Faults { resets } };
+        let system = System {
+            faults: Faults { resets, ..Faults::default() },
+            ..System::new(Toy::random_symmetric(seed, nodes))
+        };
         if let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX)
             && reached.global_states > 60
         {

@@ -1,6 +1,6 @@
 //! Runs a strategy on a toy, and says by content what it has reached.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::lts::{LocalStateId, Lts};
@@ -8,7 +8,7 @@ use host_model::replay::Replay;
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
-use host_model::trace::Finding;
+use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep};
 use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
 
 use crate::reference::{Local, System};
@@ -24,6 +24,8 @@ pub struct Ran {
     pub system_states: BTreeSet<Vec<Local>>,
     /// What is wrong at the end of the first violation's path, which was executed again without a memo.
     pub confirmed: Option<Vec<Finding>>,
+    /// That path.
+    pub steps: Vec<TraceStep>,
 }
 
 /// Runs a strategy on a system.
@@ -32,33 +34,67 @@ pub struct Ran {
 ///
 /// The strategy has an error, or a path that it reports does not replay.
 pub fn run(system: &System, limits: Limits, strategy: Run, collect_system_states: bool) -> Ran {
+    run_after(system, &[], limits, strategy, collect_system_states)
+}
+
+/// The same after some steps.
+///
+/// # Panics
+///
+/// As for [`run`], or the steps cannot be taken.
+pub fn run_after(
+    system: &System,
+    steps: &[TraceStep],
+    limits: Limits,
+    strategy: Run,
+    collect_system_states: bool,
+) -> Ran {
     let factory = Arc::new(system.toy.clone());
-    let scenario = Scenario { faults: system.faults, ..Scenario::new(system.toy.nodes) };
+    let scenario = Scenario { faults: system.faults, network: system.network, ..Scenario::new(system.toy.nodes) };
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let starts = start::initial(&mut stepper).expect("a toy starts");
+    let prefix = Trace {
+        trace_version: TRACE_VERSION,
+        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+        scenario: lts.scenario().clone(),
+        placements: Vec::new(),
+        limits: BTreeMap::new(),
+        init_choices: Vec::new(),
+        finding: None,
+        steps: steps.to_vec(),
+    };
+    let starts = [start::follow(&mut stepper, &prefix).expect("the steps can be taken")];
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let confirmed = report.violations.first().map(|found| replay(&mut stepper, &factory, found));
+    let replayed = report.violations.first().map(|found| replay(&mut stepper, &factory, found));
+    let (steps, confirmed) = replayed.unzip();
     let states = report.system_states.iter().flatten();
     let system_states = states.map(|locals| locals.iter().map(|id| local(&lts, *id)).collect()).collect();
-    Ran { report, system_states, confirmed }
+    Ran { report, system_states, confirmed, steps: steps.unwrap_or_default() }
 }
 
 /// A local state as the reference knows it.
 fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let state = lts.state(id);
     let words = state.snapshot.as_ref().expect("these toys do not trap").words();
-    Local { state: words[1] as u8, resets: state.standing.resets }
+    let standing = &state.standing;
+    let ends = (0..lts.scenario().nodes).map(|peer| (standing.incarnation(peer), standing.is_open(peer)));
+    let ends = if standing.has_connections() { ends.collect() } else { Vec::new() };
+    Local { state: words[1] as u8, resets: standing.resets, breaks: standing.breaks, ends }
 }
 
 /// Executes a path from the start.
-fn replay(stepper: &mut Stepper<'_>, factory: &Arc<host_model::toy::Toy>, found: &Found) -> Vec<Finding> {
+fn replay(
+    stepper: &mut Stepper<'_>,
+    factory: &Arc<host_model::toy::Toy>,
+    found: &Found,
+) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &[]).expect("a toy starts");
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
-    replay.findings().expect("a toy's property can be evaluated")
+    let findings = replay.findings().expect("a toy's property can be evaluated");
+    (steps, findings)
 }

@@ -65,6 +65,12 @@ pub trait Protocol: Sized + 'static {
         panic!("local event {} is listed but not handled", event.debug());
     }
 
+    /// The connection to a peer is broken, on a network with connections: what was in flight on it may be lost, and what is
+    /// sent from now on goes over a new one. Does nothing by default. A break need not be reported.
+    fn handle_transport_error(&self, ctx: &mut Context<Self::Message>, state: &mut Self::State, peer: NodeId) {
+        let _ = (ctx, state, peer);
+    }
+
     /// What a disk would hold in this state; nothing by default.
     fn persist(&self, state: &Self::State) -> Option<Self::Durable> {
         let _ = state;

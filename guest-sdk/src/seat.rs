@@ -42,6 +42,17 @@ impl<P: Protocol> Seat<P> {
         ctx.into_sent()
     }
 
+    pub(crate) fn handle_transport_error(
+        &self,
+        environment: &mut dyn Environment,
+        state: &mut P::State,
+        peer: NodeId,
+    ) -> Sent<P> {
+        let mut ctx = Context::new(self.me, self.nodes, environment);
+        self.protocol.handle_transport_error(&mut ctx, state, peer);
+        ctx.into_sent()
+    }
+
     pub(crate) fn local_events(&self, state: &P::State) -> Vec<LocalEvent<P::Local>> {
         let mut events = LocalEvents::new(self.me, self.nodes);
         self.protocol.local_events(state, &mut events);

@@ -180,6 +180,15 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
+    /// Tells a node that its connection to a peer is broken. Messages in flight stay in flight: [`lose`](Self::lose) those
+    /// that are to be lost.
+    pub fn transport_error(&mut self, node: NodeId, peer: NodeId) {
+        let seat = &self.seats[node as usize];
+        let sent = seat.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
+        self.states[node as usize] = round_trip(&self.states[node as usize], P::ENCODING);
+        self.post(node, sent);
+    }
+
     /// Has [`explore`](Self::explore) reset each node up to so many times.
     #[must_use]
     pub fn with_resets(mut self, resets: u32) -> Self {

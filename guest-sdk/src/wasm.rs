@@ -18,7 +18,7 @@ pub mod bindings;
 
 pub use bindings::__export_plugin as export_plugin;
 
-use bindings::exports::host::protocol::{defaults, describe, durable, node, specification, symmetry};
+use bindings::exports::host::protocol::{defaults, describe, durable, node, specification, symmetry, transport};
 use bindings::host::protocol::{environment, types};
 
 /// A node after `init`.
@@ -191,6 +191,14 @@ impl<P: Plugin> symmetry::Guest for P {
         let event = Canonical::decode(&payload, P::Protocol::ENCODING)
             .unwrap_or_else(|| panic!("{payload:?} is no event of this protocol"));
         P::Protocol::rename_local(event, &Renaming::new(renaming)).encode(P::Protocol::ENCODING)
+    }
+}
+
+impl<P: Plugin> transport::Guest for P {
+    fn handle_transport_error(peer: NodeId) -> Vec<types::Envelope> {
+        with_node::<P, _>(|Node { seat, state }| {
+            envelopes::<P::Protocol>(seat.handle_transport_error(&mut Host, state, peer))
+        })
     }
 }
 

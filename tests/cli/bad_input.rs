@@ -63,7 +63,7 @@ fn a_path_that_leads_to_no_plugin_is_named() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 22] = [
         (&["run"], "<PLUGIN>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -84,6 +84,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--limit", "magic=1"], "there is no limit `magic`; there are: fuel"),
         (&["replay", "x", "--limit", "stack=1GiB"], "must be between 16KiB and 1MiB"),
         (&["run", "x", "--resets", "many"], "--resets"),
+        (&["run", "x", "--duplicates", "101"], "--duplicates"),
         (&["run", "x", "--any-plugin"], "--prefix"),
     ];
     for (arguments, words) in cases {
@@ -106,6 +107,11 @@ fn options_that_do_not_fit_end_with_151() {
     run(&["--set", "proposers=many"]).says(&["paxos", "proposers"]);
     run(&["--set", "proposers=4"]).says(&["proposers", "3 nodes"]);
     run(&["--set", "bug="]).says(&["bug"]);
+    run(&["--breaks", "1"]).says(&["`--breaks`: the network unordered has no connections", "--network ordered"]);
+    run(&["--duplicates", "1"])
+        .says(&["`--duplicates`: the network unordered never delivers", "unordered-duplicating"]);
+    run(&["--network", "ordered", "--algo", "bdfs", "--reduce"]).says(&["`--reduce`", "in the way", "--algo unfold"]);
+    run(&["--network", "ordered", "--algo", "bdfs", "--checkpoint", "c"]).says(&["`--checkpoint`", "ordered"]);
     run(&["--out", "a file"]).says(&["`--out a file` is a file"]);
     place.host(&["run", "guest.wasm"]).exits(151).says(&["guest does not say how many nodes it wants", "--nodes"]);
     place.host(&["run", "refuses.wasm", "--nodes", "2"]).exits(151).says(&["refuses"]);

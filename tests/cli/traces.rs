@@ -156,6 +156,47 @@ fn a_trace_finds_its_plugin_among_the_bundled_ones() {
     place.host(&["replay", "found/trace.json"]).exits(151).says(&["plugins/guest", "--plugin"]);
 }
 
+/// A text as if it had one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Both ends of a broken connection are in a trace, and whether they hear of it.
+#[test]
+fn a_broken_connection_is_part_of_a_trace() {
+    let place = Place::new();
+    let plugin = bundled("two-phase-commit");
+    let bug = ["--set", "bug=impatient", "--nodes", "2", "--network", "ordered", "--breaks", "1"];
+    for (algo, exit) in [("unfold", 12), ("bdfs", 12), ("lmc", 12), ("dpor", 12)] {
+        let ran = place.host(&[&["run", plugin, "--algo", algo, "--out", algo][..], &bug].concat()).exits(exit);
+        let said = words(&ran.out);
+        for part in ["ordered: messages from one node", "at most 1 broken connection a node; messages of broken"] {
+            assert!(said.contains(part), "no {part:?} in {}", ran.out);
+        }
+        let trace = format!("{algo}/trace.json");
+        let replayed = place.host(&["replay", &trace, "--plugin", plugin]).exits(12);
+        assert!(replayed.out.contains("replayed: atomicity is violated"), "{algo}: {replayed:?}");
+    }
+    // `begin`, Prepare, the vote, and, before or after the vote comes, the participant that loses its connection.
+    let trace = read(&place, "unfold/trace.json");
+    let events: Vec<&Value> = trace["steps"].as_array().into_iter().flatten().map(|step| &step["event"]).collect();
+    assert!(events.len() == 4 && events.contains(&&json!({ "kind": "break", "peer": 0 })), "{events:?}");
+    let right = ["run", plugin, "--nodes", "2", "--network", "ordered", "--breaks", "1", "--algo", "unfold"];
+    place.host(&right).exits(0);
+}
+
+/// A message that is delivered again is sent once.
+#[test]
+fn a_duplicate_is_part_of_a_trace() {
+    let place = Place::new();
+    let bug = ["--set", "bug=last-response", "--network", "unordered-duplicating", "--out", "found"];
+    let found = [&["run", bundled("paxos"), "--algo", "walk", "--walks", "20000"][..], &bug].concat();
+    let ran = place.host(&found).exits(12);
+    assert!(words(&ran.out).contains("at most 1 duplicate a message; lost messages"), "{}", ran.out);
+    let replayed = place.host(&["replay", "found/trace.json", "--plugin", bundled("paxos")]).exits(12);
+    assert!(replayed.out.contains("replayed: agreement"), "{}", replayed.out);
+}
+
 /// A trace names resets, and replays with them; a prefix may be followed by more faults than it has itself.
 #[test]
 fn a_reset_is_part_of_a_trace() {
@@ -179,5 +220,6 @@ fn a_reset_is_part_of_a_trace() {
     let live = folder("paxos").join("scenarios/live-state.json").display().to_string();
     let after_live = ["--algo", "unfold", "--prefix", &live, "--resets", "1", "--depth", "1"];
     let run = place.run_json("paxos", &after_live);
-    assert_eq!((&run["assumed"]["faults"], &run["result"]), (&json!({ "resets": 1 }), &json!("incomplete")));
+    let faults = json!({ "resets": 1, "duplicates": 0, "breaks": 0 });
+    assert_eq!((&run["assumed"]["faults"], &run["result"]), (&faults, &json!("incomplete")));
 }

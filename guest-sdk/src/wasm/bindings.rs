@@ -1072,6 +1072,137 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
+            /// Optional: what a node does when a connection breaks, on a network with connections. Without it no error is reported.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod transport {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type NodeId = super::super::super::super::host::protocol::types::NodeId;
+                pub type Envelope = super::super::super::super::host::protocol::types::Envelope;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_handle_transport_error_cabi<T_: Guest>(
+                    arg0: i32,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result0 = { T_::handle_transport_error(arg0 as u32) };
+                        let ptr1 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec4 = result0;
+                        let len4 = vec4.len();
+                        let layout4 = _rt::alloc::Layout::from_size_align(
+                                vec4.len() * (3 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            )
+                            .unwrap();
+                        let (result4, _cleanup4) = wit_bindgen::rt::Cleanup::new(
+                            layout4,
+                        );
+                        if let Some(cleanup) = _cleanup4 {
+                            cleanup.forget();
+                        }
+                        for (i, e) in vec4.into_iter().enumerate() {
+                            let base = result4
+                                .add(i * (3 * ::core::mem::size_of::<*const u8>()));
+                            {
+                                let super::super::super::super::host::protocol::types::Envelope {
+                                    to: to2,
+                                    message: message2,
+                                } = e;
+                                *base.add(0).cast::<i32>() = _rt::as_i32(to2);
+                                let vec3 = <_ as Into<_rt::Vec<_>>>::into(message2)
+                                    .into_boxed_slice();
+                                let ptr3 = vec3.as_ptr().cast::<u8>();
+                                let len3 = vec3.len();
+                                ::core::mem::forget(vec3);
+                                *base
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len3;
+                                *base
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr3.cast_mut();
+                            }
+                        }
+                        *ptr1.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len4;
+                        *ptr1.add(0).cast::<*mut u8>() = result4;
+                        ptr1
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_handle_transport_error<T_: Guest>(
+                    arg0: *mut u8,
+                ) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        let base5 = l0;
+                        let len5 = l1;
+                        for i in 0..len5 {
+                            let base = base5
+                                .add(i * (3 * ::core::mem::size_of::<*const u8>()));
+                            {
+                                let l2 = *base
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l3 = *base
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base4 = l2;
+                                let len4 = l3;
+                                _rt::cabi_dealloc(base4, len4 * 1, 1);
+                            }
+                        }
+                        _rt::cabi_dealloc(
+                            base5,
+                            len5 * (3 * ::core::mem::size_of::<*const u8>()),
+                            ::core::mem::size_of::<*const u8>(),
+                        );
+                    }
+                }
+                pub trait Guest {
+                    /// The connection to `peer` is broken: what was in flight on it in either direction may be lost, and what is sent from
+                    /// now on goes over a new one. Returns the messages sent in answer, in the order of sending. Called after `init`, for a
+                    /// peer that something was sent to or received from since the connection was new.
+                    ///
+                    /// Nobody promises that a break is reported: the error can be lost, too.
+                    #[allow(async_fn_in_trait)]
+                    fn handle_transport_error(peer: NodeId) -> _rt::Vec<Envelope>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_transport_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/transport@0.1.0#handle-transport-error")] unsafe
+                        extern "C" fn export_handle_transport_error(arg0 : i32,) -> * mut
+                        u8 { unsafe { $($path_to_types)*::
+                        _export_handle_transport_error_cabi::<$ty > (arg0) } } #[unsafe
+                        (export_name =
+                        "cabi_post_host:protocol/transport@0.1.0#handle-transport-error")]
+                        unsafe extern "C" fn _post_return_handle_transport_error(arg0 : *
+                        mut u8,) { unsafe { $($path_to_types)*::
+                        __post_return_handle_transport_error::<$ty > (arg0) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_transport_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 2 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 2
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// The protocol: one instance is one node.
             ///
             /// Life of an instance: `init` once, then `handle-message` and `handle-local` in any order and number.
@@ -2105,6 +2236,9 @@ macro_rules! __export_full_impl {
         exports::host::protocol::symmetry::__export_host_protocol_symmetry_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::symmetry);
         $($path_to_types_root)*::
+        exports::host::protocol::transport::__export_host_protocol_transport_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::transport);
+        $($path_to_types_root)*::
         exports::host::protocol::node::__export_host_protocol_node_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::node);
         $($path_to_types_root)*::
@@ -2114,10 +2248,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1592] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1707] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xbd\x0b\x01A\x02\x01\
-A\x14\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb0\x0c\x01A\x02\x01\
+A\x16\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
 nes\x01\0\x04\0\x03log\x01\x01\x03\0\x1fhost:protocol/environment@0.1.0\x05\0\x01\
 B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
 \x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
@@ -2138,20 +2272,23 @@ e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x03\x01B\x04\x01p}\x01k\0\x0
 \x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07me\
 ssage\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payl\
 oad\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protoc\
-ol/symmetry@0.1.0\x05\x06\x02\x03\0\x01\x08envelope\x02\x03\0\x01\x0blocal-event\
-\x01B\x15\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\
-\x08envelope\x03\0\x02\x02\x03\x02\x01\x08\x04\0\x0blocal-event\x03\0\x04\x01p}\x01\
-k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07\
-durable\x07\0\x09\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\
-\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\
-\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\
-\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x09\x02\x03\0\x01\x08\
-property\x01B\x0d\x02\x03\x02\x01\x0a\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\
-\x02\x04\0\x0aproperties\x01\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\
-\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\
-\0\x09invariant\x01\x09\x04\0!host:protocol/specification@0.1.0\x05\x0b\x04\0\x18\
-host:protocol/full@0.1.0\x04\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\
-\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+ol/symmetry@0.1.0\x05\x06\x02\x03\0\x01\x08envelope\x01B\x07\x02\x03\x02\x01\x05\
+\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01p\x03\
+\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-transport-error\x01\x05\x04\0\x1dhos\
+t:protocol/transport@0.1.0\x05\x08\x02\x03\0\x01\x0blocal-event\x01B\x15\x02\x03\
+\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\
+\x02\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01\
+j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\
+\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-\
+message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05\
+event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\
+\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x0a\x02\x03\0\x01\x08property\x01B\x0d\
+\x02\x03\x02\x01\x0b\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0apr\
+operties\x01\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\
+\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invarian\
+t\x01\x09\x04\0!host:protocol/specification@0.1.0\x05\x0c\x04\0\x18host:protocol\
+/full@0.1.0\x04\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed\
+-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }

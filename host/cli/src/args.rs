@@ -33,6 +33,9 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// More deliveries of one message are no sensible question, and each costs memory.
+const DUPLICATES_MAX: i64 = 100;
+
 const OVERVIEW: &str = "Begin with: host run plugins/paxos";
 
 fn long_overview() -> String {
@@ -186,12 +189,19 @@ pub struct RunArguments {
     /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
     pub set: Vec<(String, String)>,
-    /// How messages travel: unordered, in any order or never [default: the plugin's]
+    /// How messages travel [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
     /// Resets of each node: at any moment it can lose what it has not made durable, and begin anew [default: 0]
     #[arg(long, value_name = "N", help_heading = "Faults")]
     pub resets: Option<u32>,
+    /// How often a message can be delivered again [default: 1 on the network unordered-duplicating, else 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=DUPLICATES_MAX), help_heading = "Faults")]
+    pub duplicates: Option<u32>,
+    /// Breaks of connections that each node begins, on the network ordered: messages in flight are lost, and each end gets a
+    /// transport error, which can be lost, too [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Faults")]
+    pub breaks: Option<u32>,
     /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -247,7 +257,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "duplicates", "breaks", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]
@@ -490,8 +500,16 @@ fn audits() -> impl TypedValueParser<Value = Mode> {
 }
 
 fn networks() -> impl TypedValueParser<Value = Network> {
-    let unordered = PossibleValue::new("unordered").help("any message in flight can come next, or never");
-    PossibleValuesParser::new([unordered]).map(|_| Network::Unordered)
+    let help = |network: Network| match network {
+        Network::Unordered => "any message in flight can come next, or never",
+        Network::UnorderedDuplicating => "as unordered, and a message can be delivered more than once",
+        Network::Ordered => "first in, first out for each sender and destination; connections can break",
+    };
+    let values = Network::ALL.map(|network| PossibleValue::new(network.name()).help(help(network)));
+    PossibleValuesParser::new(values).map(|name| {
+        let network = Network::ALL.into_iter().find(|network| network.name() == name);
+        network.expect("only names of networks are possible values")
+    })
 }
 
 /// `key=value` into its parts.

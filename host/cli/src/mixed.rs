@@ -72,6 +72,11 @@ impl MachineFactory for Mixed {
         let judge = self.0.parts[0].factory.machine()?;
         Ok(Box::new(MixedMachine { cluster: Arc::clone(&self.0), machines, judge, judge_failed: false, active: None }))
     }
+
+    /// A component without a handler ignores the error.
+    fn hears_errors(&self) -> bool {
+        self.0.parts.iter().any(|part| part.factory.hears_errors())
+    }
 }
 
 /// One machine of each component, and one that answers what is asked of the protocol and not of a node.
@@ -154,6 +159,10 @@ impl Machine for MixedMachine {
             Input::Message { src, payload } => {
                 let src = cluster.instances[src as usize].identity;
                 self.machine().handle(Input::Message { src, payload }, script, effects)
+            }
+            Input::TransportError { peer } => {
+                let peer = cluster.instances[peer as usize].identity;
+                self.machine().handle(Input::TransportError { peer }, script, effects)
             }
             local @ Input::Local(_) => self.machine().handle(local, script, effects),
         };
@@ -259,7 +268,7 @@ mod tests {
                     self.config = config.lines().map(str::to_owned).collect();
                 }
                 Input::Message { src, .. } => self.told = src.into(),
-                Input::Local(_) => {}
+                Input::Local(_) | Input::TransportError { .. } => {}
             }
             effects.sent = vec![Envelope { to: 0, payload: vec![1] }];
             Ok(())

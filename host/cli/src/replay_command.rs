@@ -129,7 +129,7 @@ fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outco
     let steps = (1..).zip(&recording.trace.steps).map(|(number, step)| {
         let message = match &step.event {
             TraceEvent::Deliver { payload, .. } => recording.message_json(&payload.0),
-            TraceEvent::Local { .. } | TraceEvent::Reset => None,
+            _ => None,
         };
         let text = recording.event(number);
         let head = json!({ "step": number, "node": step.node, "text": text, "event": step.event, "message": message });

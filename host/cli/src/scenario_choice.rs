@@ -45,14 +45,42 @@ pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace
     parameters.retain(|key, value| {
         default_value(loaded, key) != Some(value) || others.iter().any(|other| default_value(other, key) != Some(value))
     });
-    Ok(Scenario { nodes, parameters, network, faults: faults(arguments, prefix) })
+    let scenario = Scenario { nodes, parameters, network, faults: faults(arguments, network, prefix) };
+    check_faults(arguments, &scenario)?;
+    Ok(scenario)
+}
+
+/// Refuses faults and reductions that the network does not have.
+fn check_faults(arguments: &RunArguments, scenario: &Scenario) -> Result<(), Failure> {
+    scenario.check().map_err(|why| {
+        let (option, network) = match scenario.faults.breaks {
+            0 => ("--duplicates", Network::UnorderedDuplicating),
+            _ => ("--breaks", Network::Ordered),
+        };
+        Failure::configuration(format_args!("`{option}`: {why}")).help(format_args!("give --network {network}, too"))
+    })?;
+    if arguments.reduce && scenario.network == Network::Ordered {
+        let why = "`--reduce` takes it that a message in flight is in the way of no other, which is wrong on the network \
+                   ordered";
+        return Err(Failure::configuration(why).help("leave it out, or use --algo unfold"));
+    }
+    if arguments.checkpoint.is_some() && scenario.network == Network::Ordered {
+        let why = "`--checkpoint`: no strategy keeps checkpoints on the network ordered";
+        return Err(Failure::configuration(why).help("leave it out"));
+    }
+    Ok(())
 }
 
 /// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
 /// so more can be given than it has.
-fn faults(arguments: &RunArguments, prefix: Option<&Trace>) -> Faults {
-    let recorded = prefix.map(|trace| trace.scenario.faults).unwrap_or_default();
-    Faults { resets: arguments.resets.unwrap_or(recorded.resets) }
+fn faults(arguments: &RunArguments, network: Network, prefix: Option<&Trace>) -> Faults {
+    let usual = Faults { duplicates: u32::from(network == Network::UnorderedDuplicating), ..Faults::default() };
+    let recorded = prefix.map_or(usual, |trace| trace.scenario.faults);
+    Faults {
+        resets: arguments.resets.unwrap_or(recorded.resets),
+        duplicates: arguments.duplicates.unwrap_or(recorded.duplicates),
+        breaks: arguments.breaks.unwrap_or(recorded.breaks),
+    }
 }
 
 /// Every parameter with its value: those of the scenario, and the plugin's defaults for the others.
@@ -136,21 +164,16 @@ fn nodes(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> R
 
 fn network(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Network, Failure> {
     let by_default = match loaded.plugin.about().map(|about| about.network) {
-        None | Some(AboutNetwork::Unordered) => Ok(Network::Unordered),
-        Some(AboutNetwork::UnorderedDuplicating) => Err("unordered-duplicating"),
-        Some(AboutNetwork::Ordered) => Err("ordered"),
+        None | Some(AboutNetwork::Unordered) => Network::Unordered,
+        Some(AboutNetwork::UnorderedDuplicating) => Network::UnorderedDuplicating,
+        Some(AboutNetwork::Ordered) => Network::Ordered,
     };
     match (prefix, arguments.network, by_default) {
         (Some(trace), Some(network), _) if network != trace.scenario.network => {
             Err(contradiction(&format!("--network {network}"), &format!("has {}", trace.scenario.network)))
         }
         (Some(trace), _, _) => Ok(trace.scenario.network),
-        (None, Some(network), _) | (None, None, Ok(network)) => Ok(network),
-        (None, None, Err(wanted)) => {
-            let name = &loaded.reference.name;
-            let what = format_args!("{name} is made for the network {wanted}, which this version does not offer");
-            Err(Failure::configuration(what).help("`--network unordered` checks it without order and duplicates"))
-        }
+        (None, Some(network), _) | (None, None, network) => Ok(network),
     }
 }
 

@@ -48,6 +48,8 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("strategy", "seed", Kind::Number),
     ("strategy", "weights", Kind::Text),
     ("faults", "resets", Kind::Number),
+    ("faults", "duplicates", Kind::Number),
+    ("faults", "breaks", Kind::Number),
     ("bounds", "depth", Kind::Number),
     ("bounds", "local-events", Kind::Number),
     ("bounds", "states", Kind::Number),

@@ -84,6 +84,7 @@ fn check(trace: &Trace) -> Result<(), String> {
             return Err(format!("its parameter {key:?} has no name or a line break"));
         }
     }
+    trace.scenario.check()?;
     for (name, value) in &trace.limits {
         limits::check(name, *value)?;
     }

@@ -29,19 +29,13 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
         send(&mut arrows, recording, node, 0, &observed.sent);
     }
     for (number, step) in (1..).zip(&recording.trace.steps) {
-        match &step.event {
-            TraceEvent::Deliver { from, payload } => {
-                let is_it = |arrow: &&mut Arrow| {
-                    arrow.delivered.is_none()
-                        && arrow.from == *from
-                        && arrow.to == step.node
-                        && arrow.payload == payload.0
-                };
-                if let Some(arrow) = arrows.iter_mut().find(is_it) {
-                    arrow.delivered = Some(number);
-                }
+        if let TraceEvent::Deliver { from, payload } = &step.event {
+            let is_it = |arrow: &&mut Arrow| {
+                arrow.delivered.is_none() && arrow.from == *from && arrow.to == step.node && arrow.payload == payload.0
+            };
+            if let Some(arrow) = arrows.iter_mut().find(is_it) {
+                arrow.delivered = Some(number);
             }
-            TraceEvent::Local { .. } | TraceEvent::Reset => {}
         }
         send(&mut arrows, recording, step.node, number, &recording.steps[number - 1].sent);
     }

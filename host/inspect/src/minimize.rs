@@ -268,8 +268,8 @@ impl Trials<'_, '_> {
     /// An action with the choices that were made in the end.
     fn as_taken(&self, action: &Action, step: Step, before: LocalStateId) -> Action {
         let row = self.stepper.known().row(before, step.trigger).expect("it was executed just now");
-        let choices = &self.stepper.outcomes(row)[step.outcome as usize].choices;
-        Action { choices: choices.clone(), ..*action }
+        let outcome = &self.stepper.outcomes(row)[step.outcome as usize];
+        Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..*action }
     }
 
     fn hit(&mut self, world: &World) -> Result<Option<Judgement>, MachineError> {

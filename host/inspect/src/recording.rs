@@ -155,7 +155,7 @@ impl Recording {
         let TraceEvent::Local { name, payload, .. } = &step.event else { return false };
         self.trace.steps.iter().any(|other| match &other.event {
             TraceEvent::Local { name: theirs, payload: argument, .. } => theirs == name && argument != payload,
-            TraceEvent::Deliver { .. } | TraceEvent::Reset => false,
+            _ => false,
         })
     }
 

@@ -19,6 +19,14 @@ pub fn event(step: &TraceStep, with_argument: bool, message: impl FnOnce(&[u8]) 
             format!("node {} <- node {from}: {}", step.node, message(&payload.0))
         }
         TraceEvent::Reset => format!("node {}: reset", step.node),
+        TraceEvent::Break { peer, lost } => {
+            let heard = if *lost { ", and does not notice" } else { "" };
+            format!("node {}: loses its connection to node {peer}{heard}", step.node)
+        }
+        TraceEvent::TransportError { peer, lost } => {
+            let heard = if *lost { "does not notice that" } else { "finds that" };
+            format!("node {}: {heard} the connection to node {peer} is broken", step.node)
+        }
         TraceEvent::Local { name: event, cause, payload } => {
             // Many a protocol puts the name of the event into it, too.
             let said = self::payload(&payload.0);

@@ -3,7 +3,8 @@
 //! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
-use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Step, Trigger};
+use host_model::channels::{self, Route};
+use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
 use host_model::machine::{Choice, LocalEvent, MachineError, NodeId};
 use host_model::property::{ClassId, Judgement};
 use host_model::start::Start;
@@ -43,12 +44,14 @@ pub struct Action {
     pub cause: Cause,
     /// The answers to `choose`.
     pub choices: Box<[Choice]>,
+    /// Whether a connection is broken and the node does not hear of it.
+    pub is_lost: bool,
 }
 
 /// What makes a handler run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A message is delivered.
+    /// A message is delivered, or a notice of a break.
     Deliver(Flying),
     /// A local event happens.
     Local(LocalEventId),
@@ -63,6 +66,7 @@ impl Cause {
             Self::Deliver(flying) => Trigger::deliver(flying.message),
             Self::Local(event) => Trigger::local(event),
             Self::Fault(FaultEvent::Reset) => Trigger::RESET,
+            Self::Fault(FaultEvent::Break(peer)) => Trigger::break_with(peer),
         }
     }
 }
@@ -113,15 +117,25 @@ impl World {
         &self.in_flight
     }
 
+    /// The messages and notices in flight that can be taken next.
+    fn next(&self, stepper: &Stepper<'_>) -> Vec<Flying> {
+        if !stepper.known().is_ordered() {
+            return self.in_flight.clone();
+        }
+        let mut next = Vec::new();
+        channels::for_each_next(&self.in_flight, route(stepper), |flying| next.push(*flying));
+        next
+    }
+
     /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then the local
     /// events node by node.
     pub fn enabled(&self, stepper: &Stepper<'_>) -> Vec<Action> {
-        let action = |node, cause| Action { node, cause, choices: Box::default() };
+        let action = |node, cause| Action { node, cause, choices: Box::default(), is_lost: false };
         let mut enabled = Vec::new();
-        for flying in &self.in_flight {
+        for flying in self.next(stepper) {
             let node = stepper.message(flying.message).to;
             if self.is_alive(stepper, node) {
-                enabled.push(action(node, Cause::Deliver(*flying)));
+                enabled.push(action(node, Cause::Deliver(flying)));
             }
         }
         for (node, local) in (0..).zip(&self.locals) {
@@ -150,12 +164,31 @@ impl World {
             TraceEvent::Deliver { from, payload } => {
                 let is_it = |flying: &&Flying| {
                     let content = stepper.message(flying.message);
-                    content.from == *from && content.to == node && content.payload == payload.0
+                    let is_message = content.from == *from && content.to == node && !content.is_notice;
+                    is_message && content.payload == payload.0
                 };
-                let found = self.in_flight.iter().find(is_it).copied();
+                let found = self.next(stepper).iter().find(is_it).copied();
+                let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
                 Cause::Deliver(
-                    found.ok_or_else(|| format!("no such message from node {from} to node {node} is in flight"))?,
+                    found.ok_or_else(|| format!("no such message from node {from} to node {node} is {next}"))?,
                 )
+            }
+            TraceEvent::TransportError { peer, .. } => {
+                let is_it = |flying: &&Flying| {
+                    let content = stepper.message(flying.message);
+                    content.from == *peer && content.to == node && content.is_notice
+                };
+                let found = self.next(stepper).iter().find(is_it).copied();
+                Cause::Deliver(
+                    found.ok_or_else(|| format!("node {peer} has not broken its connection to node {node}"))?,
+                )
+            }
+            TraceEvent::Break { peer, .. } => {
+                let fault = Trigger::break_with(*peer);
+                if !stepper.state(self.locals[node as usize]).faults.contains(&fault) {
+                    return Err(format!("node {node} cannot break with node {peer}"));
+                }
+                Cause::Fault(FaultEvent::Break(*peer))
             }
             TraceEvent::Reset => {
                 if !stepper.state(self.locals[node as usize]).faults.contains(&Trigger::RESET) {
@@ -173,7 +206,9 @@ impl World {
                 )
             }
         };
-        Ok(Action { node, cause, choices: step.choices.clone().into() })
+        let is_lost =
+            matches!(step.event, TraceEvent::Break { lost: true, .. } | TraceEvent::TransportError { lost: true, .. });
+        Ok(Action { node, cause, choices: step.choices.clone().into(), is_lost })
     }
 
     /// The action of this state that is most like one of another state; none if there is nothing like it.
@@ -183,20 +218,23 @@ impl World {
         }
         let cause = match action.cause {
             Cause::Deliver(wanted) => {
-                let by_content = || self.in_flight.iter().find(|flying| flying.message == wanted.message);
+                let is_notice = stepper.message(wanted.message).is_notice;
+                let mut next = self.next(stepper);
+                next.retain(|flying| stepper.message(flying.message).is_notice == is_notice);
+                let by_content = || next.iter().find(|flying| flying.message == wanted.message);
                 let by_origin = || {
-                    let mut same = self.in_flight.iter().filter(|flying| flying.origin == wanted.origin);
+                    let mut same = next.iter().filter(|flying| flying.origin == wanted.origin);
                     same.find(|flying| stepper.message(flying.message).to == action.node)
                 };
                 let found = match likeness {
                     // Of several equal messages the one that was meant, so that the others keep their origin.
                     Likeness::Content => {
-                        self.in_flight.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin)
+                        next.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin)
                     }
                     Likeness::Origin => by_origin().or_else(by_content),
                     Likeness::Sender => by_origin().or_else(by_content).or_else(|| {
                         let sender = stepper.message(wanted.message).from;
-                        self.in_flight.iter().rev().find(|flying| {
+                        next.iter().rev().find(|flying| {
                             let content = stepper.message(flying.message);
                             content.from == sender && content.to == action.node
                         })
@@ -222,7 +260,7 @@ impl World {
                 }
             }
         };
-        Some(Action { node: action.node, cause, choices: action.choices.clone() })
+        Some(Action { cause, ..action.clone() })
     }
 
     /// Takes an action that is enabled here; `tag` is the origin of what it sends. Returns it as a step. If no outcome has
@@ -237,18 +275,37 @@ impl World {
         let trigger = action.cause.trigger();
         let row = stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = stepper.outcomes(row);
-        let index = outcomes.iter().position(|outcome| outcome.choices == action.choices).unwrap_or(0);
+        let is_it = |outcome: &Outcome| outcome.choices == action.choices && outcome.is_lost == action.is_lost;
+        let index = outcomes.iter().position(is_it).unwrap_or(0);
         let Some(outcome) = outcomes.get(index) else { return Ok(None) };
+        let is_ordered = stepper.known().is_ordered();
         if let Cause::Deliver(flying) = action.cause {
-            let position = self.in_flight.iter().position(|other| *other == flying);
-            self.in_flight.remove(position.expect("a message that is delivered is in flight"));
-        }
-        let first = self.in_flight.len();
-        for message in &outcome.sent {
-            let nth = nth(stepper, &self.in_flight[first..], tag, stepper.message(*message).to);
-            self.in_flight.push(Flying { message: *message, origin: Origin { tag, nth } });
+            if is_ordered {
+                channels::take(&mut self.in_flight, &flying, route(stepper));
+            } else {
+                let position = self.in_flight.iter().position(|other| *other == flying);
+                self.in_flight.remove(position.expect("a message that is delivered is in flight"));
+            }
         }
         self.locals[node as usize] = outcome.next;
+        if is_ordered {
+            let standing = &stepper.state(outcome.next).standing;
+            channels::drop_lost(&mut self.in_flight, node, standing, route(stepper));
+        }
+        let mut sent = Vec::with_capacity(outcome.sent.len());
+        for message in &outcome.sent {
+            let nth = nth(stepper, &sent, tag, stepper.message(*message).to);
+            sent.push(Flying { message: *message, origin: Origin { tag, nth } });
+        }
+        for flying in sent {
+            let route_of = route(stepper)(&flying);
+            let destination = stepper.state(self.locals[route_of.to as usize]);
+            if !is_ordered {
+                self.in_flight.push(flying);
+            } else if !route_of.is_lost(&destination.standing) {
+                channels::insert(&mut self.in_flight, flying, route(stepper));
+            }
+        }
         let outcome = u32::try_from(index).expect("outcomes are bounded");
         Ok(Some(Step { node, trigger, outcome }))
     }
@@ -269,6 +326,11 @@ impl World {
     fn is_alive(&self, stepper: &Stepper<'_>, node: NodeId) -> bool {
         stepper.state(self.locals[node as usize]).snapshot.is_some()
     }
+}
+
+/// Where a message in flight travels.
+fn route<'s>(stepper: &'s Stepper<'_>) -> impl Fn(&Flying) -> Route + Copy + 's {
+    |flying| stepper.message(flying.message).route()
 }
 
 /// How many messages of this event to this node there are already.

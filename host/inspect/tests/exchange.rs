@@ -71,6 +71,8 @@ fn a_trace_comes_back_from_itf_as_it_was() {
             TraceEvent::Deliver { .. } => "deliver",
             TraceEvent::Local { name, .. } => name,
             TraceEvent::Reset => "reset",
+            TraceEvent::Break { .. } => "break",
+            TraceEvent::TransportError { .. } => "transport-error",
         });
         assert_eq!(actions, std::iter::once("init").chain(expected).collect::<Vec<_>>());
         assert!(read.states.iter().all(|state| state.value.in_flight.iter().all(|flying| flying.message.len() == 2)));

@@ -186,7 +186,7 @@ impl Audit {
         let cause = match input {
             Input::Message { src, payload } => Some(Cause::Message(src, payload.to_vec())),
             Input::Local(event) => Some(Cause::Local(event.clone())),
-            Input::Init { .. } => None,
+            Input::Init { .. } | Input::TransportError { .. } => None,
         };
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = Kept(snapshot);

@@ -30,6 +30,19 @@ pub fn of_message(from: NodeId, to: NodeId, payload: &[u8]) -> Fingerprint {
     hash(b"message", &[&from.to_le_bytes(), &to.to_le_bytes(), payload])
 }
 
+/// Fingerprint of a message or notice of a connection that was broken before.
+pub fn of_tagged(message: Fingerprint, incarnation: u32, is_notice: bool) -> Fingerprint {
+    hash(b"tagged", &[&message.to_le_bytes(), &incarnation.to_le_bytes(), &[u8::from(is_notice)]])
+}
+
+/// By how much an item of a channel counts more than the one before it, see [`of_channel`].
+const RANK: Fingerprint = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+
+/// Fingerprint of the items of a channel, given from the last to the first: their order matters.
+pub fn of_channel(last_to_first: impl Iterator<Item = Fingerprint>) -> Fingerprint {
+    last_to_first.fold(0, |sum: Fingerprint, item| sum.wrapping_mul(RANK).wrapping_add(item))
+}
+
 /// Fingerprint of a resource that is used up, such as the local events of a node under a bound.
 pub fn of_counter(name: &[u8], node: NodeId) -> Fingerprint {
     hash(b"counter", &[&node.to_le_bytes(), name])

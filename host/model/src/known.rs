@@ -39,6 +39,7 @@ pub struct Brief {
 /// The part of the local transition system that a [`Stepper`](crate::stepper::Stepper) has asked for.
 #[derive(Default)]
 pub struct Known {
+    is_ordered: bool,
     rows: FxHashMap<(LocalStateId, Trigger), OutcomesRef>,
     outcomes: Vec<Arc<[Outcome]>>,
     states: Vec<Arc<LocalState>>,
@@ -54,6 +55,16 @@ pub struct Known {
 }
 
 impl Known {
+    pub(crate) fn new(is_ordered: bool) -> Self {
+        Self { is_ordered, ..Self::default() }
+    }
+
+    /// Whether messages in flight have an order, see [`channels`](crate::channels).
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        self.is_ordered
+    }
+
     /// A local state by id.
     #[inline]
     pub fn state(&self, id: LocalStateId) -> &Arc<LocalState> {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod channels;
 pub mod fingerprint;
 pub mod known;
 pub mod lts;

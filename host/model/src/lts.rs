@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::audit::{Audit, Audited, Mode};
+use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
 use crate::machine::{Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Snapshot};
 use crate::property::{ClassId, Judgement, ViewId};
@@ -36,6 +37,8 @@ pub struct LocalEventId(pub u32);
 pub enum FaultEvent {
     /// The node begins anew with what it has made durable.
     Reset,
+    /// The connection to a peer breaks.
+    Break(NodeId),
 }
 
 /// What makes a handler run, as one integer: a message, a local event or a fault.
@@ -72,9 +75,18 @@ impl Trigger {
         (self.0 & 0b11 == 0b01).then_some(LocalEventId(self.0 >> 2))
     }
 
+    /// The connection to a peer breaks.
+    pub fn break_with(peer: NodeId) -> Self {
+        Self((peer + 1) << 2 | 0b11)
+    }
+
     /// The fault, if this is one.
     pub fn fault(self) -> Option<FaultEvent> {
-        (self == Self::RESET).then_some(FaultEvent::Reset)
+        match (self.0 & 0b11, self.0 >> 2) {
+            (0b11, 0) => Some(FaultEvent::Reset),
+            (0b11, peer) => Some(FaultEvent::Break(peer - 1)),
+            _ => None,
+        }
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.
@@ -130,10 +142,23 @@ pub struct Message {
     pub from: NodeId,
     /// The destination.
     pub to: NodeId,
-    /// The content.
+    /// The content; empty for a notice.
     pub payload: Vec<u8>,
-    /// Made of the three.
+    /// How often the connection was broken before, see [`Route`].
+    pub incarnation: u32,
+    /// Whether it tells the destination that the connection is broken.
+    pub is_notice: bool,
+    /// Made of all that.
     pub fingerprint: Fingerprint,
+    /// The first message with this sender, destination and content.
+    pub(crate) content: MessageId,
+}
+
+impl Message {
+    /// Where it travels.
+    pub fn route(&self) -> Route {
+        Route { from: self.from, to: self.to, incarnation: self.incarnation, is_notice: self.is_notice }
+    }
 }
 
 /// One way that a handler can end: each resolution of its calls of `choose` is one.
@@ -145,8 +170,10 @@ pub struct Outcome {
     pub sent: Box<[MessageId]>,
     /// The answers to `choose`, in order.
     pub choices: Box<[Choice]>,
-    /// What the step adds to the fingerprint of a global state, delivery included.
+    /// What the step adds to the fingerprint of a global state, delivery included. Of no use on an ordered network.
     pub delta: Fingerprint,
+    /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
+    pub is_lost: bool,
 }
 
 /// One event of a path: which trigger, where, and which outcome.
@@ -200,6 +227,8 @@ pub(crate) struct Tables {
     pub(crate) bare: FxHashMap<BareKey, Arc<[Bare]>>,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
+    /// The first message with each content.
+    content_messages: FxHashMap<Fingerprint, MessageId>,
     pub(crate) local_events: Vec<Arc<LocalEvent>>,
     local_event_ids: FxHashMap<LocalEvent, LocalEventId>,
     pub(crate) views: Vec<Arc<[u8]>>,
@@ -224,7 +253,7 @@ impl<'f> Lts<'f> {
             machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
         let lts = Self {
-            rules: Rules::new(&scenario),
+            rules: Rules::new(&scenario, factory.hears_errors()),
             scenario,
             config,
             properties,
@@ -373,15 +402,23 @@ impl Tables {
     ) -> Outcome {
         let sum = |sum: Fingerprint, id: &MessageId| sum.wrapping_add(self.messages[id.0 as usize].fingerprint);
         let after = self.states[next.0 as usize].fingerprint.wrapping_add(sent.iter().fold(0, sum));
-        Outcome { next, sent, choices, delta: after.wrapping_sub(before) }
+        Outcome { next, sent, choices, delta: after.wrapping_sub(before), is_lost: false }
     }
 
-    pub(crate) fn intern_message(&mut self, from: NodeId, to: NodeId, payload: &[u8]) -> MessageId {
-        let fingerprint = fingerprint::of_message(from, to, payload);
+    pub(crate) fn intern_message(&mut self, route: Route, payload: &[u8]) -> MessageId {
+        let Route { from, to, incarnation, is_notice } = route;
+        let of_content = fingerprint::of_message(from, to, payload);
+        let fingerprint = match (incarnation, is_notice) {
+            (0, false) => of_content,
+            _ => fingerprint::of_tagged(of_content, incarnation, is_notice),
+        };
         let next = MessageId(next_id(self.messages.len()));
         let id = *self.message_ids.entry(fingerprint).or_insert(next);
         if id == next {
-            self.messages.push(Arc::new(Message { from, to, payload: payload.to_vec(), fingerprint }));
+            let content = if is_notice { next } else { *self.content_messages.entry(of_content).or_insert(next) };
+            let payload = payload.to_vec();
+            let message = Message { from, to, payload, incarnation, is_notice, fingerprint, content };
+            self.messages.push(Arc::new(message));
         }
         id
     }
@@ -416,11 +453,6 @@ impl Tables {
         self.classes.push(Arc::clone(&views));
         self.class_ids.insert(views, id);
         id
-    }
-
-    /// Looks a message up without making one.
-    pub(crate) fn find_message(&self, from: NodeId, to: NodeId, payload: &[u8]) -> Option<MessageId> {
-        self.message_ids.get(&fingerprint::of_message(from, to, payload)).copied()
     }
 
     /// Looks a local event up without making one.

@@ -138,6 +138,11 @@ pub enum Input<'a> {
     },
     /// A local event that `local_events` listed in this state.
     Local(&'a LocalEvent),
+    /// A connection is broken; only for a protocol that [hears of it](MachineFactory::hears_errors).
+    TransportError {
+        /// The node at the other end.
+        peer: NodeId,
+    },
 }
 
 /// What a handler did besides changing its state.
@@ -323,4 +328,9 @@ pub trait MachineFactory: Send + Sync {
     ///
     /// The host cannot provide an instance.
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError>;
+
+    /// Whether the protocol has a handler for transport errors.
+    fn hears_errors(&self) -> bool {
+        false
+    }
 }

@@ -2,12 +2,15 @@
 //!
 //! This is how a finding is confirmed before it is reported, and how a saved trace is shown.
 
+use crate::channels::{self, Route};
+use crate::lts::Trigger;
 use crate::machine::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
     PropertyScope,
 };
 use crate::property::Judgement;
 use crate::scenario::Scenario;
+use crate::standing::{Rules, Standing};
 use crate::stepper::evaluate;
 use crate::trace::{Finding, Hex, Sent, TraceEvent, TraceStep};
 
@@ -64,8 +67,16 @@ pub struct StepReport {
     pub description: Option<String>,
 }
 
-/// A message in flight, by content.
-type InFlight = (NodeId, NodeId, Vec<u8>);
+/// A message in flight, or a notice of a break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct InFlight {
+    route: Route,
+    payload: Vec<u8>,
+}
+
+fn route(item: &InFlight) -> Route {
+    item.route
+}
 
 /// A cluster that runs event by event.
 pub struct Replay {
@@ -78,9 +89,9 @@ pub struct Replay {
     steps: usize,
     nodes: u32,
     config: String,
-    resets_max: u32,
-    /// Resets of each node so far.
-    resets: Vec<u32>,
+    rules: Rules,
+    /// What has gone wrong at each node so far.
+    standings: Vec<Standing>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     faults: Vec<(NodeId, Fault)>,
 }
@@ -96,6 +107,8 @@ impl Replay {
         scenario: &Scenario,
         init_choices: &[Vec<Choice>],
     ) -> Result<(Self, Vec<StepReport>), ReplayError> {
+        let rules = Rules::new(scenario, factory.hears_errors());
+        let standings = vec![rules.fresh(); scenario.nodes as usize];
         let mut judge = factory.machine()?;
         let properties =
             judge.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
@@ -109,8 +122,8 @@ impl Replay {
             steps: 0,
             nodes: scenario.nodes,
             config: scenario.config(),
-            resets_max: scenario.faults.resets,
-            resets: vec![0; scenario.nodes as usize],
+            rules,
+            standings,
             faults: Vec::new(),
         };
         let config = scenario.config();
@@ -133,7 +146,8 @@ impl Replay {
     /// The step cannot happen, or differs from what was recorded. The replay cannot go on after an error.
     pub fn step(&mut self, step: &TraceStep) -> Result<StepReport, ReplayError> {
         self.steps += 1;
-        let not_enabled = |why: String| ReplayError::NotEnabled { step: self.steps, why };
+        let number = self.steps;
+        let not_enabled = |why: String| ReplayError::NotEnabled { step: number, why };
         if let Some((node, fault)) = self.faults.first() {
             return Err(not_enabled(format!("node {node} is stuck in a fault: {fault}")));
         }
@@ -143,19 +157,16 @@ impl Replay {
         }
         let report = match &step.event {
             TraceEvent::Deliver { from, payload } => {
-                let message = (*from, node, payload.0.clone());
-                let Some(position) = self.in_flight.iter().position(|other| *other == message) else {
-                    return Err(not_enabled(format!("no such message from node {from} to node {node} is in flight")));
+                let is_wanted = |item: &InFlight| {
+                    let Route { from: sender, to, is_notice, .. } = item.route;
+                    (sender, to, is_notice) == (*from, node, false) && item.payload == payload.0
                 };
-                self.in_flight.remove(position);
-                self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?
-            }
-            TraceEvent::Reset => {
-                if self.resets[node as usize] >= self.resets_max {
-                    return Err(not_enabled(format!("no reset of node {node} is left")));
+                if self.take(is_wanted).is_none() {
+                    let next = if self.rules.is_ordered { "next" } else { "in flight" };
+                    return Err(not_enabled(format!("no such message from node {from} to node {node} is {next}")));
                 }
-                self.resets[node as usize] += 1;
-                self.reset(node, &step.choices)?
+                self.standings[node as usize].open(*from);
+                self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?
             }
             TraceEvent::Local { name, cause, payload } => {
                 let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
@@ -165,8 +176,107 @@ impl Replay {
                 }
                 self.run(node, Input::Local(&event), &step.choices)?
             }
+            TraceEvent::Reset => {
+                if !self.can_meet(node, Trigger::RESET) {
+                    return Err(not_enabled(format!("no reset of node {node} is left")));
+                }
+                let closed = self.standings[node as usize].reset(node);
+                self.announce(node, &closed);
+                self.reset(node, &step.choices)?
+            }
+            TraceEvent::Break { peer, lost } => {
+                if !self.can_meet(node, Trigger::break_with(*peer)) {
+                    return Err(not_enabled(format!("node {node} cannot break with node {peer}")));
+                }
+                let standing = &mut self.standings[node as usize];
+                standing.breaks += 1;
+                let incarnation = standing.close(*peer);
+                self.announce(node, &[(*peer, incarnation)]);
+                self.error(node, *peer, *lost, &step.choices)?
+            }
+            TraceEvent::TransportError { peer, lost } => {
+                let is_wanted = |item: &InFlight| {
+                    let Route { from, to, is_notice, .. } = item.route;
+                    (from, to, is_notice) == (*peer, node, true)
+                };
+                let Some(notice) = self.take(is_wanted) else {
+                    let why = format!("node {peer} has not broken its connection to node {node}");
+                    return Err(not_enabled(why));
+                };
+                let is_open = self.standings[node as usize].is_open(*peer);
+                self.standings[node as usize].learn(*peer, notice.route.incarnation);
+                channels::drop_lost(&mut self.in_flight, node, &self.standings[node as usize], route);
+                if !is_open && !lost {
+                    return Err(not_enabled(format!("node {node} has no connection to node {peer} to lose")));
+                }
+                self.error(node, *peer, *lost, &step.choices)?
+            }
         };
         self.compare(step, &report)?;
+        Ok(report)
+    }
+
+    /// Whether a fault is possible at a node.
+    fn can_meet(&self, node: NodeId, fault: Trigger) -> bool {
+        self.rules.faults(node, &self.standings[node as usize]).contains(&fault)
+    }
+
+    /// Takes the first item that is wanted and can be taken next.
+    fn take(&mut self, is_wanted: impl Fn(&InFlight) -> bool) -> Option<InFlight> {
+        let mut found = None;
+        if self.rules.is_ordered {
+            channels::for_each_next(&self.in_flight, route, |item| {
+                if found.is_none() && is_wanted(item) {
+                    found = Some(item.clone());
+                }
+            });
+            channels::take(&mut self.in_flight, found.as_ref()?, route);
+            return found;
+        }
+        let position = self.in_flight.iter().position(is_wanted)?;
+        Some(self.in_flight.remove(position))
+    }
+
+    /// Tells peers that connections are broken, after what is lost by that at the node itself is gone.
+    fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
+        channels::drop_lost(&mut self.in_flight, node, &self.standings[node as usize], route);
+        for (to, incarnation) in closed {
+            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true };
+            self.post(InFlight { route, payload: Vec::new() });
+        }
+    }
+
+    /// Takes an item into flight, unless it is lost already.
+    fn post(&mut self, item: InFlight) {
+        if !self.rules.is_ordered {
+            self.in_flight.push(item);
+        } else if !item.route.is_lost(&self.standings[item.route.to as usize]) {
+            channels::insert(&mut self.in_flight, item, route);
+        }
+    }
+
+    /// A connection is broken; the node hears of it unless the error is lost.
+    fn error(
+        &mut self,
+        node: NodeId,
+        peer: NodeId,
+        is_lost: bool,
+        choices: &[Choice],
+    ) -> Result<StepReport, ReplayError> {
+        if !is_lost {
+            return self.run(node, Input::TransportError { peer }, choices);
+        }
+        let machine = &mut self.machines[node as usize];
+        let mut report = StepReport::default();
+        match machine.serialize() {
+            Ok(state) => report.state = Some(state),
+            Err(fault) => {
+                self.stick(node, &fault);
+                report.fault = Some(fault);
+                return Ok(report);
+            }
+        }
+        report.description = describe_state(&mut **machine)?;
         Ok(report)
     }
 
@@ -218,8 +328,13 @@ impl Replay {
             let what = format!("it asked for the choices {:?}", report.effects.choices);
             return Err(ReplayError::Differs { step: self.steps, what });
         }
-        let sent = report.effects.sent.iter().map(|Envelope { to, payload }| (node, *to, payload.clone()));
-        self.in_flight.extend(sent);
+        for Envelope { to, payload } in &report.effects.sent {
+            let incarnation = self.standings[node as usize].open(*to);
+            let route = Route { from: node, to: *to, incarnation, is_notice: false };
+            for _ in 0..self.rules.copies() {
+                self.post(InFlight { route, payload: payload.clone() });
+            }
+        }
         Ok(report)
     }
 
@@ -295,9 +410,10 @@ impl Replay {
         &self.views[node as usize]
     }
 
-    /// The messages in flight: sender, destination and content, in the order of sending.
+    /// The messages in flight: sender, destination and content, in the order of sending, or channel by channel.
     pub fn in_flight(&self) -> impl Iterator<Item = (NodeId, NodeId, &[u8])> {
-        self.in_flight.iter().map(|(from, to, payload)| (*from, *to, payload.as_slice()))
+        let messages = self.in_flight.iter().filter(|item| !item.route.is_notice);
+        messages.map(|item| (item.route.from, item.route.to, item.payload.as_slice()))
     }
 }
 

@@ -11,13 +11,29 @@ pub enum Network {
     /// A multiset of messages in flight, delivered in any order. A message that is never delivered is a lost one.
     #[default]
     Unordered,
+    /// As unordered, and a message can be delivered more than once.
+    UnorderedDuplicating,
+    /// First in, first out for each sender and destination. Connections can break, as far as the budget goes.
+    Ordered,
+}
+
+impl Network {
+    /// All networks.
+    pub const ALL: [Self; 3] = [Self::Unordered, Self::UnorderedDuplicating, Self::Ordered];
+
+    /// The name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unordered => "unordered",
+            Self::UnorderedDuplicating => "unordered-duplicating",
+            Self::Ordered => "ordered",
+        }
+    }
 }
 
 impl std::fmt::Display for Network {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unordered => f.write_str("unordered"),
-        }
+        f.write_str(self.name())
     }
 }
 
@@ -28,6 +44,12 @@ pub struct Faults {
     /// Resets of each node: it begins anew with what it has made durable.
     #[serde(skip_serializing_if = "is_zero")]
     pub resets: u32,
+    /// How often a message is delivered again at most.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub duplicates: u32,
+    /// Breaks of connections that each node begins.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub breaks: u32,
 }
 
 impl Faults {
@@ -63,6 +85,26 @@ impl Scenario {
     /// A cluster on an unordered network, without parameters and faults.
     pub fn new(nodes: u32) -> Self {
         Self { nodes, parameters: BTreeMap::new(), network: Network::Unordered, faults: Faults::default() }
+    }
+
+    /// Refuses faults that the network does not have.
+    ///
+    /// # Errors
+    ///
+    /// A phrase that says which and why.
+    pub fn check(&self) -> Result<(), String> {
+        let Faults { duplicates, breaks, .. } = self.faults;
+        let network = self.network;
+        if duplicates > 0 && network != Network::UnorderedDuplicating {
+            return Err(format!("the network {network} never delivers a message twice, so it has no duplicates"));
+        }
+        if breaks > 0 && network != Network::Ordered {
+            return Err(format!(
+                "the network {network} has no connections that could break: a message that is lost there is one that is \
+                 never delivered"
+            ));
+        }
+        Ok(())
     }
 
     /// The parameters as the contract wants them: one `key=value` a line, sorted by key.

@@ -1,4 +1,4 @@
-//! What is known about a node besides the state that its protocol keeps: how much has gone wrong there.
+//! What is known about a node besides the state that its protocol keeps: what has gone wrong there, and its connections.
 //!
 //! A local state is what the protocol knows, its *content*, together with this. Handlers see the content alone, so they
 //! are executed once for each content, and what follows for the local states is derived here, without a machine.
@@ -7,49 +7,159 @@
 
 use std::sync::Arc;
 
+use crate::channels::Route;
 use crate::lts::{FaultEvent, LocalState, LocalStateId, MessageId, Outcome, Tables, Trigger};
 use crate::machine::{Choice, Envelope, NodeId};
-use crate::scenario::Scenario;
+use crate::scenario::{Network, Scenario};
 
-/// What has gone wrong at a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// What has gone wrong at a node, and how its connections are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Standing {
     /// Resets so far.
     pub resets: u32,
+    /// Breaks so far that this node has begun.
+    pub breaks: u32,
+    /// Its ends of the connections to all nodes; none where connections cannot break.
+    ends: Box<[End]>,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct End {
+    /// How often the connection was broken, as far as this end knows.
+    incarnation: u32,
+    /// Whether anything was sent or received since.
+    is_open: bool,
 }
 
 impl Standing {
-    /// Whether nothing has gone wrong: the local state is as good as its content.
-    pub fn is_fresh(&self) -> bool {
-        *self == Self::default()
+    /// At the start, with ends of the connections to so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { ends: vec![End::default(); nodes].into(), ..Self::default() }
+    }
+
+    /// Whether the local state is as good as its content.
+    fn is_fresh(&self) -> bool {
+        self.resets == 0 && self.breaks == 0 && self.ends.iter().all(|end| *end == End::default())
+    }
+
+    /// Whether connections can break.
+    pub fn has_connections(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// How often the connection to a peer was broken, as far as this node knows.
+    pub fn incarnation(&self, peer: NodeId) -> u32 {
+        self.ends.get(peer as usize).map_or(0, |end| end.incarnation)
+    }
+
+    /// Whether anything was sent or received over the connection to a peer since it was broken last.
+    pub fn is_open(&self, peer: NodeId) -> bool {
+        self.ends.get(peer as usize).is_some_and(|end| end.is_open)
+    }
+
+    /// Something is sent or received; returns the incarnation.
+    pub fn open(&mut self, peer: NodeId) -> u32 {
+        let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
+        end.is_open = true;
+        end.incarnation
+    }
+
+    /// The connection breaks at this end; returns the new incarnation.
+    pub fn close(&mut self, peer: NodeId) -> u32 {
+        let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
+        *end = End { incarnation: end.incarnation + 1, is_open: false };
+        end.incarnation
+    }
+
+    /// The peer has broken the connection.
+    pub fn learn(&mut self, peer: NodeId, incarnation: u32) {
+        if let Some(end) = self.ends.get_mut(peer as usize) {
+            *end = End { incarnation, is_open: false };
+        }
+    }
+
+    /// The connections that a reset breaks, each with its new incarnation. Nobody else has to be told of the one of the node
+    /// to itself, `me`.
+    pub fn reset(&mut self, me: NodeId) -> Vec<(NodeId, u32)> {
+        self.resets += 1;
+        let open: Vec<NodeId> = (0..self.ends.len() as NodeId).filter(|peer| self.is_open(*peer)).collect();
+        let closed: Vec<(NodeId, u32)> = open.into_iter().map(|peer| (peer, self.close(peer))).collect();
+        closed.into_iter().filter(|(peer, _)| *peer != me).collect()
+    }
+
+    /// Whether a node of this standing can take a message, if the order of those in flight does not forbid it.
+    pub fn can_take(&self, route: &Route) -> bool {
+        let known = self.incarnation(route.from);
+        if route.is_notice { route.incarnation > known } else { route.incarnation == known }
     }
 
     /// What a fingerprint is made of.
-    pub(crate) fn words(&self) -> Vec<u32> {
-        vec![self.resets]
+    fn words(&self) -> Vec<u32> {
+        let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
+        [self.resets, self.breaks].into_iter().chain(ends).collect()
     }
 }
 
-/// What can go wrong, for the derivation of steps.
+/// What the network does and what can go wrong, for the derivation of steps.
 #[derive(Clone, Debug)]
 pub struct Rules {
     resets_max: u32,
+    breaks_max: u32,
+    /// How often each message that is sent can be delivered.
+    copies: usize,
+    nodes: u32,
+    /// Whether messages overtake each other.
+    pub(crate) is_ordered: bool,
+    /// Whether the protocol wants to know of connections that break.
+    hears_errors: bool,
 }
 
 impl Rules {
-    /// The rules of a scenario.
-    pub fn new(scenario: &Scenario) -> Self {
-        Self { resets_max: scenario.faults.resets }
+    /// The rules of a scenario for a protocol that hears of transport errors, or does not.
+    pub fn new(scenario: &Scenario, hears_errors: bool) -> Self {
+        let is_ordered = scenario.network == Network::Ordered;
+        let copies = match scenario.network {
+            Network::UnorderedDuplicating => 1 + scenario.faults.duplicates as usize,
+            Network::Unordered | Network::Ordered => 1,
+        };
+        Self {
+            resets_max: scenario.faults.resets,
+            breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
+            copies,
+            nodes: scenario.nodes,
+            is_ordered,
+            hears_errors,
+        }
     }
 
     /// Whether a local state can be more than its content.
-    pub fn has_standings(&self) -> bool {
-        self.resets_max > 0
+    pub(crate) fn has_standings(&self) -> bool {
+        self.resets_max > 0 || self.breaks_max > 0
+    }
+
+    /// How often each message that is sent can be delivered.
+    pub(crate) fn copies(&self) -> usize {
+        self.copies
+    }
+
+    /// The standing of a node before its first event.
+    pub(crate) fn fresh(&self) -> Standing {
+        let has_connections = self.is_ordered && self.has_standings();
+        Standing::new(if has_connections { self.nodes as usize } else { 0 })
     }
 
     /// The faults that a node of this standing can still meet.
-    pub(crate) fn faults(&self, standing: &Standing) -> Vec<Trigger> {
-        if standing.resets < self.resets_max { vec![Trigger::RESET] } else { Vec::new() }
+    pub(crate) fn faults(&self, me: NodeId, standing: &Standing) -> Vec<Trigger> {
+        let mut faults = Vec::new();
+        if standing.resets < self.resets_max {
+            faults.push(Trigger::RESET);
+        }
+        if standing.breaks < self.breaks_max {
+            let peers = (0..self.nodes).filter(|peer| *peer != me && standing.is_open(*peer));
+            faults.extend(peers.map(Trigger::break_with));
+        }
+        faults
     }
 }
 
@@ -65,10 +175,14 @@ pub(crate) struct BareKey {
 /// What makes a handler run, as the protocol knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum BareCause {
-    /// A message or a local event.
-    Trigger(Trigger),
+    /// A message: the first one with its content.
+    Message(MessageId),
+    /// A local event.
+    Local(Trigger),
     /// `init`, with what the content makes durable.
     Reset,
+    /// A transport error.
+    Error(NodeId),
 }
 
 /// How such an execution ended.
@@ -80,38 +194,82 @@ pub(crate) struct Bare {
     pub(crate) choices: Vec<Choice>,
 }
 
+/// An outcome to be.
+struct Draft<'d> {
+    before: &'d LocalState,
+    consumed: Option<MessageId>,
+    standing: Standing,
+    /// Peers to be told of a break.
+    notices: Vec<(NodeId, u32)>,
+}
+
 impl Tables {
-    /// The handler that has to be executed for a step.
-    pub(crate) fn bare_key(&self, state: LocalStateId, trigger: Trigger) -> BareKey {
-        let content = self.states[state.0 as usize].content;
-        let cause = match trigger.fault() {
-            Some(FaultEvent::Reset) => BareCause::Reset,
-            None => BareCause::Trigger(trigger),
+    /// The handler that has to be executed for a step; none for a transport error that nobody hears of.
+    pub(crate) fn bare_key(&self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Option<BareKey> {
+        let state = &self.states[state.0 as usize];
+        let error =
+            |peer: NodeId| (rules.hears_errors && state.standing.is_open(peer)).then_some(BareCause::Error(peer));
+        let cause = match (trigger.message(), trigger.fault()) {
+            (Some(message), _) => {
+                let message = &self.messages[message.0 as usize];
+                match message.is_notice {
+                    true => error(message.from)?,
+                    false => BareCause::Message(message.content),
+                }
+            }
+            (None, Some(FaultEvent::Reset)) => BareCause::Reset,
+            (None, Some(FaultEvent::Break(peer))) => error(peer)?,
+            (None, None) => BareCause::Local(trigger),
         };
-        BareKey { content, cause }
+        Some(BareKey { content: state.content, cause })
     }
 
     /// The outcomes of a step whose handler was executed. A reset may have none: one that changes nothing does not
     /// happen.
     pub(crate) fn derive(&mut self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Vec<Outcome> {
-        let key = self.bare_key(state, trigger);
+        let key = self.bare_key(rules, state, trigger);
         let state = Arc::clone(&self.states[state.0 as usize]);
         let mut standing = state.standing.clone();
-        if trigger == Trigger::RESET {
-            standing.resets += 1;
+        let mut notices = Vec::new();
+        let mut is_error = false;
+        match (trigger.message(), trigger.fault()) {
+            (Some(message), _) => {
+                let route = self.messages[message.0 as usize].route();
+                debug_assert!(standing.can_take(&route), "nobody asks for a delivery that is not possible");
+                if route.is_notice {
+                    standing.learn(route.from, route.incarnation);
+                    is_error = true;
+                } else {
+                    standing.open(route.from);
+                }
+            }
+            (None, Some(FaultEvent::Reset)) => notices = standing.reset(state.node),
+            (None, Some(FaultEvent::Break(peer))) => {
+                standing.breaks += 1;
+                notices.push((peer, standing.close(peer)));
+                is_error = true;
+            }
+            (None, None) => {}
         }
-        let bares = Arc::clone(&self.bare[&key]);
-        let mut outcomes = Vec::with_capacity(bares.len());
-        for bare in bares.iter() {
-            let is_idle = bare.content == state.content && bare.sent.is_empty();
-            if trigger.fault().is_some() && is_idle {
+        let draft = Draft { before: &state, consumed: trigger.message(), standing, notices };
+        let bares = key.map(|key| Arc::clone(&self.bare[&key]));
+        let mut outcomes = Vec::new();
+        for bare in bares.iter().flat_map(|bares| bares.iter()) {
+            // All connections of a node of no end are the same; one that was open has changed.
+            let is_idle =
+                bare.content == state.content && bare.sent.is_empty() && draft.standing.ends == state.standing.ends;
+            if trigger == Trigger::RESET && is_idle {
                 continue;
             }
-            let sent = self.send(state.node, &bare.sent);
-            let next = self.intern_standing(rules, bare.content, standing.clone());
-            let consumed = trigger.message().map_or(0, |message| self.messages[message.0 as usize].fingerprint);
-            let before = state.fingerprint.wrapping_add(consumed);
-            outcomes.push(self.outcome(before, next, sent, bare.choices.as_slice().into()));
+            outcomes.push(self.finish(rules, &draft, bare, false));
+        }
+        if is_error {
+            let unheard = Bare { content: state.content, sent: Vec::new(), choices: Vec::new() };
+            let lost = self.finish(rules, &draft, &unheard, true);
+            // A handler that ignores the error does what one does that never hears of it.
+            if !outcomes.iter().any(|heard: &Outcome| heard.delta == lost.delta) {
+                outcomes.push(lost);
+            }
         }
         outcomes
     }
@@ -120,20 +278,51 @@ impl Tables {
     pub(crate) fn derive_init(&mut self, rules: &Rules, node: NodeId, bares: &[Bare]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(bares.len());
         for bare in bares {
-            let sent = self.send(node, &bare.sent);
-            let next = self.intern_standing(rules, bare.content, Standing::default());
+            let mut standing = rules.fresh();
+            let sent = self.send(rules, node, &mut standing, &bare.sent);
+            let next = self.intern_standing(rules, bare.content, standing);
             outcomes.push(self.outcome(0, next, sent, bare.choices.as_slice().into()));
         }
         outcomes
     }
 
+    /// The outcome of an execution.
+    fn finish(&mut self, rules: &Rules, draft: &Draft<'_>, bare: &Bare, is_lost: bool) -> Outcome {
+        let mut standing = draft.standing.clone();
+        let node = draft.before.node;
+        let notices = draft.notices.iter().map(|(to, incarnation)| Route {
+            from: node,
+            to: *to,
+            incarnation: *incarnation,
+            is_notice: true,
+        });
+        let mut sent: Vec<MessageId> = notices.map(|route| self.intern_message(route, &[])).collect();
+        sent.extend(self.send(rules, node, &mut standing, &bare.sent));
+        let next = self.intern_standing(rules, bare.content, standing);
+        let consumed = draft.consumed.map_or(0, |message| self.messages[message.0 as usize].fingerprint);
+        let before = draft.before.fingerprint.wrapping_add(consumed);
+        Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.choices.as_slice().into()) }
+    }
+
     /// Messages on their way.
-    pub(crate) fn send(&mut self, from: NodeId, sent: &[Envelope]) -> Box<[MessageId]> {
-        sent.iter().map(|envelope| self.intern_message(from, envelope.to, &envelope.payload)).collect()
+    pub(crate) fn send(
+        &mut self,
+        rules: &Rules,
+        from: NodeId,
+        standing: &mut Standing,
+        sent: &[Envelope],
+    ) -> Box<[MessageId]> {
+        let mut messages = Vec::with_capacity(sent.len() * rules.copies);
+        for Envelope { to, payload } in sent {
+            let route = Route { from, to: *to, incarnation: standing.open(*to), is_notice: false };
+            let message = self.intern_message(route, payload);
+            messages.extend(std::iter::repeat_n(message, rules.copies));
+        }
+        messages.into()
     }
 
     /// The local state with this content and standing.
-    pub(crate) fn intern_standing(&mut self, rules: &Rules, content: u32, standing: Standing) -> LocalStateId {
+    fn intern_standing(&mut self, rules: &Rules, content: u32, standing: Standing) -> LocalStateId {
         let bare = &self.contents[content as usize];
         let fingerprint = match standing.is_fresh() {
             true => bare.fingerprint,
@@ -143,7 +332,8 @@ impl Tables {
             return *id;
         }
         // Nothing happens any more at a node that is stuck in a fault of the guest.
-        let faults = if bare.snapshot.is_some() { rules.faults(&standing).into() } else { Box::default() };
+        let is_stuck = bare.snapshot.is_none();
+        let faults = if is_stuck { Box::default() } else { rules.faults(bare.node, &standing).into() };
         let state = LocalState {
             node: bare.node,
             fingerprint,

@@ -1,6 +1,10 @@
 //! The global states where a search begins: after `init`, or after a given trace.
 
-use crate::lts::{LocalStateId, MessageId, Step, Trigger};
+use std::sync::Arc;
+
+use crate::channels;
+use crate::known::Known;
+use crate::lts::{FaultEvent, LocalStateId, Message, MessageId, Outcome, Step, Trigger};
 use crate::machine::{Choice, FaultKind, LocalEvent, MachineError};
 use crate::property::Judgement;
 use crate::stepper::Stepper;
@@ -17,7 +21,8 @@ pub struct Start {
     pub path: Vec<Step>,
     /// The local states, one a node.
     pub locals: Vec<LocalStateId>,
-    /// The messages in flight, sorted; a message in flight twice stands twice.
+    /// The messages in flight, sorted; a message in flight twice stands twice. On an ordered network they stand channel by
+    /// channel, see [`channels`].
     pub in_flight: Vec<MessageId>,
 }
 
@@ -86,7 +91,8 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
         starts = extended;
     }
     for start in &mut starts {
-        start.in_flight.sort_unstable();
+        let sent = std::mem::take(&mut start.in_flight);
+        post(stepper.known(), start, &sent);
     }
     Ok(starts)
 }
@@ -133,7 +139,10 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
     };
     let row = stepper.step(state, trigger)?;
     let outcomes = stepper.outcomes(row);
-    let Some(index) = outcomes.iter().position(|outcome| *outcome.choices == *step.choices) else {
+    let is_lost =
+        matches!(step.event, TraceEvent::Break { lost: true, .. } | TraceEvent::TransportError { lost: true, .. });
+    let is_taken = |outcome: &Outcome| outcome.is_lost == is_lost && *outcome.choices == *step.choices;
+    let Some(index) = outcomes.iter().position(is_taken) else {
         return Ok(Err(format!("no outcome of the handler has the choices {:?}", step.choices)));
     };
     let outcome = outcomes[index].clone();
@@ -145,16 +154,57 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
     if let Some(fault) = stepper.state(outcome.next).judgements.iter().find(|judgement| judgement.is_bad()) {
         return Ok(Err(format!("it ends in a finding of its own: {}", describe(fault))));
     }
+    let known = stepper.known();
     if let Some(message) = trigger.message() {
-        let position = start.in_flight.binary_search(&message).expect("the message was found in flight");
-        start.in_flight.remove(position);
+        if known.is_ordered() {
+            channels::take(&mut start.in_flight, &message, |id| known.message(*id).route());
+        } else {
+            let position = start.in_flight.binary_search(&message).expect("the message was found in flight");
+            start.in_flight.remove(position);
+        }
     }
     start.locals[node as usize] = outcome.next;
-    start.in_flight.extend(&outcome.sent);
-    start.in_flight.sort_unstable();
+    if known.is_ordered() {
+        let standing = &known.state(outcome.next).standing;
+        channels::drop_lost(&mut start.in_flight, node, standing, |id| known.message(*id).route());
+    }
+    post(known, start, &outcome.sent);
     let outcome = u32::try_from(index).expect("outcomes are bounded");
     start.path.push(Step { node, trigger, outcome });
     Ok(Ok(()))
+}
+
+/// Takes messages into flight.
+fn post(known: &Known, start: &mut Start, sent: &[MessageId]) {
+    if !known.is_ordered() {
+        start.in_flight.extend(sent);
+        start.in_flight.sort_unstable();
+        return;
+    }
+    for id in sent {
+        let route = known.message(*id).route();
+        // At the start, not all nodes may have a state yet; but then nothing is broken.
+        let destination = start.locals.get(route.to as usize);
+        if !destination.is_some_and(|local| route.is_lost(&known.state(*local).standing)) {
+            channels::insert(&mut start.in_flight, *id, |id| known.message(*id).route());
+        }
+    }
+}
+
+/// The item in flight that can be taken next and is wanted.
+fn find_in_flight(known: &Known, start: &Start, is_wanted: impl Fn(&Message) -> bool) -> Option<MessageId> {
+    let mut found = None;
+    let mut look = |id: &MessageId| {
+        if is_wanted(known.message(*id)) {
+            found.get_or_insert(*id);
+        }
+    };
+    if known.is_ordered() {
+        channels::for_each_next(&start.in_flight, |id| known.message(*id).route(), look);
+    } else {
+        start.in_flight.iter().for_each(&mut look);
+    }
+    found
 }
 
 /// The recorded event as a trigger, if it is enabled.
@@ -167,11 +217,24 @@ fn find_trigger(
     let lts = stepper.lts();
     match &step.event {
         TraceEvent::Deliver { from, payload } => {
-            let message = lts.read().find_message(*from, step.node, &payload.0);
-            match message {
-                Some(message) if start.in_flight.binary_search(&message).is_ok() => Ok(Trigger::deliver(message)),
-                _ => Err(format!("no such message from node {from} to node {} is in flight", step.node)),
-            }
+            let is_wanted = |message: &Message| {
+                (message.from, message.to) == (*from, step.node) && !message.is_notice && message.payload == payload.0
+            };
+            let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
+            find_in_flight(stepper.known(), start, is_wanted)
+                .map(Trigger::deliver)
+                .ok_or_else(|| format!("no such message from node {from} to node {} is {next}", step.node))
+        }
+        TraceEvent::TransportError { peer, .. } => {
+            let is_wanted = |message: &Message| message.is_notice && (message.from, message.to) == (*peer, step.node);
+            find_in_flight(stepper.known(), start, is_wanted)
+                .map(Trigger::deliver)
+                .ok_or_else(|| format!("node {peer} has not broken its connection to node {}", step.node))
+        }
+        TraceEvent::Break { peer, .. } => {
+            let fault = Trigger::break_with(*peer);
+            let is_possible = stepper.state(state).faults.contains(&fault);
+            is_possible.then_some(fault).ok_or_else(|| format!("node {} cannot break with node {peer}", step.node))
         }
         TraceEvent::Reset => match stepper.state(state).faults.contains(&Trigger::RESET) {
             true => Ok(Trigger::RESET),
@@ -216,10 +279,16 @@ pub fn record(
         let event = match (step.trigger.message(), step.trigger.local_event()) {
             (Some(message), _) => {
                 let message = stepper.message(message);
-                TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) }
+                match message.is_notice {
+                    true => TraceEvent::TransportError { peer: message.from, lost: outcome.is_lost },
+                    false => TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) },
+                }
             }
             (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
-            _ => TraceEvent::Reset,
+            _ => match step.trigger.fault() {
+                Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: outcome.is_lost },
+                _ => TraceEvent::Reset,
+            },
         };
         let sent = contents(stepper, &outcome.sent);
         steps.push(TraceStep {
@@ -233,11 +302,10 @@ pub fn record(
     Ok(steps)
 }
 
-/// Messages by content.
+/// Messages by content, each once however often it can be delivered.
 fn contents(stepper: &mut Stepper<'_>, messages: &[MessageId]) -> Vec<Sent> {
-    let content = |id: &MessageId| {
-        let message = stepper.message(*id);
-        Sent { to: message.to, payload: Hex(message.payload.clone()) }
-    };
-    messages.iter().map(content).collect()
+    let copies = stepper.lts().rules.copies();
+    let messages = messages.iter().map(|id| stepper.message(*id)).filter(|message| !message.is_notice);
+    let content = |message: &Arc<Message>| Sent { to: message.to, payload: Hex(message.payload.clone()) };
+    messages.step_by(copies).map(content).collect()
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
 use crate::known::Known;
 use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, Tables, Trigger};
@@ -14,7 +15,7 @@ use crate::machine::{
     Snapshot,
 };
 use crate::property::{ClassId, Judgement};
-use crate::standing::{Bare, BareKey, Standing};
+use crate::standing::{Bare, BareCause, BareKey, Standing};
 
 /// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;
@@ -62,6 +63,8 @@ enum Cause {
     Message(Arc<Message>),
     Local(Arc<LocalEvent>),
     Reset,
+    /// A transport error.
+    Error(NodeId),
 }
 
 /// One execution of a handler, before it is interned.
@@ -96,7 +99,8 @@ impl<'l> Stepper<'l> {
     ///
     /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
-        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known: Known::default() };
+        let known = Known::new(lts.rules.is_ordered);
+        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known };
         stepper.known.catch_up(&lts.read());
         Ok(stepper)
     }
@@ -216,9 +220,13 @@ impl<'l> Stepper<'l> {
             let tables = self.lts.read();
             let mut asked: FxHashSet<BareKey> = FxHashSet::default();
             for (state, trigger) in missing {
-                let key = tables.bare_key(*state, *trigger);
+                let Some(key) = tables.bare_key(&self.lts.rules, *state, *trigger) else { continue };
                 if !tables.bare.contains_key(&key) && asked.insert(key) {
-                    wanted.push((key, self.job(*state, *trigger)));
+                    let mut job = self.job(*state, *trigger);
+                    if let BareCause::Error(peer) = key.cause {
+                        job.cause = Cause::Error(peer);
+                    }
+                    wanted.push((key, job));
                 }
             }
         }
@@ -345,7 +353,7 @@ impl<'l> Stepper<'l> {
                 Ok(id) => LocalStateId(id),
                 Err(state) => tables.intern_state(*state),
             };
-            let sent = tables.send(node, &effects.sent);
+            let sent = tables.send(&self.lts.rules, node, &mut Standing::default(), &effects.sent);
             outcomes.push(tables.outcome(before, next, sent, effects.choices.into()));
         }
         outcomes
@@ -382,7 +390,7 @@ impl<'l> Stepper<'l> {
             Err(fault) => return Ok(Err(fault)),
         };
         let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
-        let id = self.lts.write().intern_message(from, to, &payload);
+        let id = self.lts.write().intern_message(Route { from, to, ..message.route() }, &payload);
         self.known.catch_up(&self.lts.read());
         Ok(Ok(id))
     }
@@ -499,6 +507,7 @@ fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execut
             explore(lts, machine, job.node, from, input)
         }
         Cause::Local(event) => explore(lts, machine, job.node, from, Input::Local(event)),
+        Cause::Error(peer) => explore(lts, machine, job.node, from, Input::TransportError { peer: *peer }),
         Cause::Reset => {
             machine.restore(from)?;
             let durable = match machine.persist() {

@@ -21,6 +21,8 @@ pub enum ToyTrigger {
     Message(NodeId, u8),
     /// A local event with this name.
     Local(u8),
+    /// The connection to this node is broken.
+    Error(NodeId),
 }
 
 /// How a toy node moves.
@@ -32,7 +34,7 @@ pub enum ToyOutcome {
     Trap,
 }
 
-/// A protocol given by a table. A message without a rule is consumed and changes nothing; a local event is
+/// A protocol given by a table. A message or an error without a rule changes nothing; a local event is
 /// possible exactly in the states that have a rule for it. Several outcomes of one rule are a call of `choose`.
 #[derive(Clone, Debug, Default)]
 pub struct Toy {
@@ -131,6 +133,24 @@ impl Toy {
                 if dice.below(3) == 0 {
                     let outcomes = self.random_outcomes(&mut dice, 0..states, 2);
                     self.restarts.insert((node, state), outcomes);
+                }
+            }
+        }
+        self
+    }
+
+    /// The same system where nodes have rules for connections that break.
+    #[must_use]
+    pub fn with_random_errors(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0xe440);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        for node in 0..self.nodes {
+            for state in 0..states {
+                for peer in (0..self.nodes).filter(|peer| *peer != node) {
+                    if dice.below(3) > 0 {
+                        let outcomes = self.random_outcomes(&mut dice, 0..states, 2);
+                        self.rules.insert((node, state, ToyTrigger::Error(peer)), outcomes);
+                    }
                 }
             }
         }
@@ -331,6 +351,10 @@ impl MachineFactory for Arc<Toy> {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
         Ok(Box::new(ToyMachine { toy: Self::clone(self), node: 0, state: 0 }))
     }
+
+    fn hears_errors(&self) -> bool {
+        true
+    }
 }
 
 struct ToyMachine {
@@ -365,6 +389,7 @@ impl Machine for ToyMachine {
                 self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))
             }
             Input::Local(event) => self.toy.outcomes(self.node, self.state, ToyTrigger::Local(event.payload[0])),
+            Input::TransportError { peer } => self.toy.outcomes(self.node, self.state, ToyTrigger::Error(peer)),
         };
         let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
         let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };

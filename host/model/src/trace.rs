@@ -92,6 +92,22 @@ pub enum TraceEvent {
     },
     /// The node begins anew with what it has made durable.
     Reset,
+    /// The connection to a peer breaks at this node.
+    Break {
+        /// The node at the other end.
+        peer: NodeId,
+        /// Whether the node does not hear of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lost: bool,
+    },
+    /// The node finds a connection broken that its peer has broken, or lost by a reset.
+    TransportError {
+        /// The node at the other end.
+        peer: NodeId,
+        /// Whether the node does not hear of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lost: bool,
+    },
 }
 
 impl TraceEvent {

@@ -15,13 +15,14 @@ use crate::error::LoadError;
 use crate::limits::Limits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 6] = [
+const INTERFACES: [(&str, bool, &[&str]); 7] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
     ("describe", false, &["state", "message"]),
     ("durable", false, &["persist"]),
     ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
+    ("transport", false, &["handle-transport-error"]),
 ];
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
@@ -167,6 +168,7 @@ pub(crate) struct Interfaces {
     pub describe: Option<String>,
     pub durable: Option<String>,
     pub symmetry: Option<String>,
+    pub transport: Option<String>,
 }
 
 /// The names that a component imports and exports.
@@ -222,9 +224,9 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, durable, symmetry] = found;
+    let [node, specification, defaults, describe, durable, symmetry, transport] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    Ok((Interfaces { node, specification, defaults, describe, durable, symmetry }, names))
+    Ok((Interfaces { node, specification, defaults, describe, durable, symmetry, transport }, names))
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.

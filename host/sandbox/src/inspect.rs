@@ -83,6 +83,7 @@ impl Inspection {
             ("describe", &interfaces.describe),
             ("durable", &interfaces.durable),
             ("symmetry", &interfaces.symmetry),
+            ("transport", &interfaces.transport),
         ];
         Self {
             imports: names.imports,

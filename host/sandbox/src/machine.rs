@@ -131,6 +131,19 @@ impl GuestMachine {
                 };
                 Ok(self.live().call("handle-local", |f| &f.handle_local, (event,))?.0)
             }
+            Input::TransportError { peer } => {
+                if self.plugin.interfaces.transport.is_none() {
+                    return Ok(Vec::new());
+                }
+                let live = self.live();
+                let function = "handle-transport-error";
+                let (sent,) = live.call(
+                    function,
+                    |f| f.handle_transport_error.as_ref().expect("the interface is there"),
+                    (peer,),
+                )?;
+                Ok(sent)
+            }
         }
     }
 

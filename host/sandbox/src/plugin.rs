@@ -179,4 +179,8 @@ impl MachineFactory for Plugin {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
         Ok(Box::new(GuestMachine::new(&self.parts)?))
     }
+
+    fn hears_errors(&self) -> bool {
+        self.parts.interfaces.transport.is_some()
+    }
 }

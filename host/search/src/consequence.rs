@@ -24,8 +24,23 @@ use crate::visited::Seen;
 /// distributed systems", NSDI 2009, figure 3.2 in Yabandeh's thesis; differs in: a state is marked when it is found
 /// and not when it is taken up, so none is taken up twice.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    explore(search, true)
+}
+
+/// The search of all global states, breadth-first, without leaving anything out: what
+/// [`bdfs`](crate::bdfs) does on an ordered network.
+pub(crate) fn explore_all(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut report = explore(search, false)?;
+    for found in &mut report.violations {
+        found.shortest = search.starts.len() == 1;
+    }
+    Ok(report)
+}
+
+fn explore(search: &Search<'_>, is_pruned: bool) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut run = Run {
+        is_pruned,
         ledger: Ledger::new(search, search.limits.states),
         explored_locals: FxHashSet::default(),
         found: Vec::new(),
@@ -51,6 +66,8 @@ struct Found {
 }
 
 struct Run<'s> {
+    /// Whether local events and faults are taken only from fresh local states.
+    is_pruned: bool,
     ledger: Ledger<'s>,
     /// Local states whose local events were taken.
     explored_locals: FxHashSet<LocalStateId>,
@@ -84,7 +101,7 @@ impl Run<'_> {
             }
             for &(node, trigger) in &enabled {
                 let local = cursor.locals()[node as usize];
-                if trigger.message().is_none() && self.explored_locals.contains(&local) {
+                if self.is_pruned && trigger.message().is_none() && self.explored_locals.contains(&local) {
                     end = end.max(End::Pruned);
                     continue;
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::{MachineError, NodeId};
 use host_model::property::Judgement;
 use host_model::start::Start;
@@ -20,6 +20,8 @@ struct Frame {
     row: OutcomesRef,
     before: LocalStateId,
     fingerprint: Fingerprint,
+    /// The messages in flight, on an ordered network: a step can lose some.
+    in_flight: Option<Vec<MessageId>>,
 }
 
 /// The current global state and the path to it.
@@ -109,9 +111,10 @@ impl Cursor {
     /// Moves to a child.
     pub fn descend(&mut self, stepper: &Stepper<'_>, step: Step, row: OutcomesRef) {
         let (before, fingerprint) = (self.state.locals[step.node as usize], self.state.fingerprint);
+        let in_flight = stepper.known().is_ordered().then(|| self.state.in_flight.clone());
         self.state.take(stepper.known(), &self.budgets, step, row);
         self.path.push(step);
-        self.frames.push(Frame { row, before, fingerprint });
+        self.frames.push(Frame { row, before, fingerprint, in_flight });
     }
 
     /// Moves back to the parent; false at the start state.
@@ -119,7 +122,10 @@ impl Cursor {
         let (Some(frame), Some(step)) = (self.frames.pop(), self.path.pop()) else {
             return false;
         };
-        self.state.take_back(stepper.known(), step, frame.row, frame.before, frame.fingerprint);
+        match frame.in_flight {
+            Some(in_flight) => self.state.put_back(step, frame.before, frame.fingerprint, in_flight),
+            None => self.state.take_back(stepper.known(), step, frame.row, frame.before, frame.fingerprint),
+        }
         true
     }
 

@@ -6,6 +6,9 @@
 //! was sent as the `k`-th one. So executions have the same happens-before exactly if each node goes through the same
 //! sequence of triggers and outcomes in both.
 //!
+//! On an ordered network the same holds of all items from one node to another: they are delivered in the order of sending,
+//! those left out that are lost. Which of them a node can take next depends on its own events and on what was sent.
+//!
 //! *Bounds.* A bound on local events counts on one node, so it cannot tell executions with the same happens-before
 //! apart. A bound on the length of executions can: it would cut off some orders of independent events and leave others.
 //! [`Limits::depth`] is therefore applied to each event with all that happens before it, which contains every execution
@@ -14,8 +17,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::{MachineError, NodeId};
+use host_model::standing::Standing;
 use host_model::start::Start;
 use host_model::stepper::{OutcomesRef, Stepper};
 
@@ -37,6 +42,8 @@ pub struct Event {
     pub next: LocalStateId,
     /// How many events of its node there are up to this one.
     pub position: u32,
+    /// How many items of the channel of its message were gone before.
+    delivered: u32,
 }
 
 /// An event and a trigger that could come instead of it.
@@ -50,13 +57,31 @@ pub struct Race {
     sender: Option<u32>,
 }
 
-/// All copies of one message.
+/// What was sent and is delivered in this order: all copies of one message, or on an ordered network all items from one
+/// node to another.
 #[derive(Clone, Debug, Default)]
 struct Channel {
-    /// The event that sent each copy, in order.
-    senders: Vec<u32>,
-    /// How many copies were delivered.
+    /// Each with the event that sent it.
+    items: Vec<(MessageId, u32)>,
+    /// Items before this one were delivered, or are lost.
     delivered: usize,
+}
+
+impl Channel {
+    /// The items that a node of this standing can take next if those before `delivered` are gone, as indices: the first
+    /// one that is not lost, and the first notice, which overtakes messages.
+    fn next(&self, known: &Known, delivered: usize, standing: &Standing) -> impl Iterator<Item = usize> + use<> {
+        let (mut first, mut notice) = ((delivered < self.items.len()).then_some(delivered), None);
+        if known.is_ordered() {
+            let route = |index: usize| known.message(self.items[index].0).route();
+            let mut left = (delivered..self.items.len()).filter(|index| !route(*index).is_lost(standing));
+            first = left.next();
+            if first.is_some_and(|first| !route(first).is_notice) {
+                notice = left.find(|index| route(*index).is_notice);
+            }
+        }
+        first.into_iter().chain(notice)
+    }
 }
 
 /// Why something else could not happen in an execution.
@@ -78,10 +103,10 @@ pub struct Execution {
     clocks: Vec<u32>,
     /// The events of each node, as indices.
     chains: Vec<Vec<u32>>,
-    /// By message id.
+    /// By message id, or by sender and destination.
     channels: Vec<Channel>,
-    /// For each node, the messages ever sent to it.
-    inboxes: Vec<Vec<MessageId>>,
+    /// For each node, the channels to it that were ever used.
+    inboxes: Vec<Vec<u32>>,
 }
 
 impl Execution {
@@ -178,11 +203,17 @@ impl Execution {
         let node = step.node as usize;
         let before = self.locals[node];
         let row = stepper.step(before, step.trigger)?;
+        let mut delivered = 0;
         let sender = match step.trigger.message() {
             Some(message) => {
-                let channel = &mut self.channels[message.0 as usize];
-                channel.delivered += 1;
-                channel.senders[channel.delivered - 1]
+                let index = self.channel_of(stepper, message);
+                let (known, channel) = (stepper.known(), &mut self.channels[index]);
+                let next = channel.next(known, channel.delivered, &known.state(before).standing);
+                let item = next.into_iter().find(|item| channel.items[*item].0 == message);
+                let item = item.expect("what is delivered is next");
+                delivered = channel.delivered as u32;
+                channel.delivered = item + 1;
+                channel.items[item].1
             }
             None => {
                 self.local_events[node] += u32::from(step.trigger.local_event().is_some());
@@ -203,7 +234,7 @@ impl Execution {
             self.send(stepper, message, index);
         }
         self.locals[node] = next;
-        self.events.push(Event { step, row, before, next, position });
+        self.events.push(Event { step, row, before, next, position, delivered });
         Ok(())
     }
 
@@ -213,15 +244,19 @@ impl Execution {
         let node = event.step.node as usize;
         for number in (0..stepper.outcomes(event.row)[event.step.outcome as usize].sent.len()).rev() {
             let message = stepper.outcomes(event.row)[event.step.outcome as usize].sent[number];
-            let channel = &mut self.channels[message.0 as usize];
-            channel.senders.pop();
-            if channel.senders.is_empty() {
+            let index = self.channel_of(stepper, message);
+            let channel = &mut self.channels[index];
+            channel.items.pop();
+            if channel.items.is_empty() {
                 let to = stepper.message(message).to;
                 self.inboxes[to as usize].pop();
             }
         }
         match event.step.trigger.message() {
-            Some(message) => self.channels[message.0 as usize].delivered -= 1,
+            Some(message) => {
+                let index = self.channel_of(stepper, message);
+                self.channels[index].delivered = event.delivered as usize;
+            }
             None => self.local_events[node] -= u32::from(event.step.trigger.local_event().is_some()),
         }
         self.chains[node].pop();
@@ -230,16 +265,25 @@ impl Execution {
         Some(event)
     }
 
+    /// The index of the channel of a message.
+    fn channel_of(&self, stepper: &Stepper<'_>, message: MessageId) -> usize {
+        if !stepper.known().is_ordered() {
+            return message.0 as usize;
+        }
+        let message = stepper.message(message);
+        message.from as usize * self.locals.len() + message.to as usize
+    }
+
     fn send(&mut self, stepper: &mut Stepper<'_>, message: MessageId, sender: u32) {
-        let index = message.0 as usize;
+        let index = self.channel_of(stepper, message);
         if self.channels.len() <= index {
             self.channels.resize_with(index + 1, Channel::default);
         }
-        if self.channels[index].senders.is_empty() {
+        if self.channels[index].items.is_empty() {
             let to = stepper.message(message).to;
-            self.inboxes[to as usize].push(message);
+            self.inboxes[to as usize].push(index as u32);
         }
-        self.channels[index].senders.push(sender);
+        self.channels[index].items.push((message, sender));
     }
 
     /// Appends the clock of what happens after both events, not counted itself.
@@ -286,12 +330,15 @@ impl Execution {
                 continue;
             }
             let last = self.chains[node as usize].last().copied().unwrap_or(START);
-            for message in &self.inboxes[node as usize] {
-                let channel = &self.channels[message.0 as usize];
-                match channel.senders.get(channel.delivered) {
-                    Some(sender) if self.fits(last, *sender) => enabled.push((node, Trigger::deliver(*message))),
-                    Some(_) => cut.depth = true,
-                    None => {}
+            for channel in &self.inboxes[node as usize] {
+                let channel = &self.channels[*channel as usize];
+                for item in channel.next(stepper.known(), channel.delivered, &state.standing) {
+                    let (message, sender) = channel.items[item];
+                    if self.fits(last, sender) {
+                        enabled.push((node, Trigger::deliver(message)));
+                    } else {
+                        cut.depth = true;
+                    }
                 }
             }
             if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
@@ -334,7 +381,8 @@ impl Execution {
     ) -> Result<(), MachineError> {
         let inbox = &self.inboxes[node as usize];
         let mut delivered: Vec<usize> =
-            inbox.iter().map(|message| self.channels[message.0 as usize].delivered).collect();
+            inbox.iter().map(|channel| self.channels[*channel as usize].delivered).collect();
+        let mut delivered_after = delivered.clone();
         let mut local_events = self.local_events[node as usize];
         let chain = &self.chains[node as usize];
         let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
@@ -343,27 +391,35 @@ impl Execution {
             let last = if position == 0 { START } else { chain[position - 1] };
             let (own, event) = (*index, &self.events[*index as usize]);
             let local_events_after = local_events;
+            delivered_after.clone_from(&delivered);
             match event.step.trigger.message() {
                 Some(message) => {
-                    let position = inbox.iter().position(|other| *other == message).expect("it was delivered");
-                    delivered[position] -= 1;
+                    let channel = self.channel_of(stepper, message) as u32;
+                    let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
+                    delivered[position] = event.delivered as usize;
                 }
                 None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
             }
             let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
             let is_stuck = stepper.state(event.next).snapshot.is_none();
-            for (message, delivered) in inbox.iter().zip(&delivered) {
-                let channel = &self.channels[message.0 as usize];
-                let Some(sender) = channel.senders.get(*delivered).copied() else { continue };
-                let is_independent =
-                    sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
-                let trigger = Trigger::deliver(*message);
-                if is_independent
-                    && self.fits(last, sender)
-                    && (is_looked_at(trigger) || is_stuck || !self.fits(own, sender))
-                {
-                    let sender = (sender != START).then_some(sender);
-                    found(Race { event: own as usize, trigger, sender });
+            let known = stepper.known();
+            let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
+            for (channel, (delivered, delivered_after)) in inbox.iter().zip(delivered.iter().zip(&delivered_after)) {
+                let channel = &self.channels[*channel as usize];
+                for item in channel.next(known, *delivered, before) {
+                    let (message, sender) = channel.items[item];
+                    let is_independent =
+                        sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
+                    let trigger = Trigger::deliver(message);
+                    // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
+                    let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
+                    if is_independent
+                        && self.fits(last, sender)
+                        && (is_looked_at(trigger) || is_stuck || is_gone || !self.fits(own, sender))
+                    {
+                        let sender = (sender != START).then_some(sender);
+                        found(Race { event: own as usize, trigger, sender });
+                    }
                 }
             }
             if may_happen(local_events) && self.fits(last, START) {

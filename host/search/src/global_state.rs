@@ -1,5 +1,6 @@
 //! A global state: local states and messages in flight, and what can happen there.
 
+use host_model::channels;
 use host_model::fingerprint::{self, Fingerprint};
 use host_model::known::{Edge, Known};
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -33,6 +34,12 @@ impl Budgets {
         self.counters.len()
     }
 
+    /// What budgets that are used up add to a fingerprint: so many local events of each node.
+    pub fn of_used(&self, local_events: &[u32]) -> Fingerprint {
+        let each = self.counters.iter().zip(local_events);
+        each.fold(0, |sum: Fingerprint, (counter, used)| sum.wrapping_add(counter.wrapping_mul((*used).into())))
+    }
+
     /// What a step adds to the fingerprint besides its outcome.
     #[inline]
     pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
@@ -56,7 +63,8 @@ pub struct Child {
 pub struct GlobalState {
     /// One a node.
     pub locals: Vec<LocalStateId>,
-    /// Sorted; a message in flight twice stands twice.
+    /// Sorted; a message in flight twice stands twice. On an ordered network channel by channel, without what is lost, see
+    /// [`channels`].
     pub in_flight: Vec<MessageId>,
     /// Local events of each node on the path.
     pub local_events: Vec<u32>,
@@ -67,14 +75,26 @@ pub struct GlobalState {
 impl GlobalState {
     /// A start state.
     pub fn new(known: &Known, start: &Start) -> Self {
-        let locals = start.locals.iter().map(|id| known.brief(*id).fingerprint);
-        let messages = start.in_flight.iter().map(|id| known.message(*id).fingerprint);
-        Self {
+        let mut state = Self {
             locals: start.locals.clone(),
             in_flight: start.in_flight.clone(),
             local_events: vec![0; start.locals.len()],
-            fingerprint: locals.chain(messages).fold(0, Fingerprint::wrapping_add),
+            fingerprint: 0,
+        };
+        state.fingerprint = state.locals_fingerprint(known).wrapping_add(state.in_flight_fingerprint(known));
+        state
+    }
+
+    /// The fingerprint of the messages in flight alone.
+    fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
+        let fingerprint = |id: &MessageId| known.message(*id).fingerprint;
+        if !known.is_ordered() {
+            return self.in_flight.iter().map(fingerprint).fold(0, Fingerprint::wrapping_add);
         }
+        let channel = |id: &MessageId| (known.message(*id).from, known.message(*id).to);
+        let channels = self.in_flight.chunk_by(|one, other| channel(one) == channel(other));
+        let each = channels.map(|items| fingerprint::of_channel(items.iter().rev().map(fingerprint)));
+        each.fold(0, Fingerprint::wrapping_add)
     }
 
     /// The fingerprint of the local states alone.
@@ -82,12 +102,26 @@ impl GlobalState {
         self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
     }
 
-    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, then the
+    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
+    /// come next on each channel, then the
     /// local events and faults node by node. Returns whether the bound on local events left something out.
     pub fn enabled(&self, known: &Known, budgets: &Budgets, enabled: &mut Vec<(NodeId, Trigger)>) -> bool {
         enabled.clear();
         let mut last = None;
-        for message in &self.in_flight {
+        let unordered: &[MessageId] = if known.is_ordered() { &[] } else { &self.in_flight };
+        if known.is_ordered() {
+            channels::for_each_next(
+                &self.in_flight,
+                |id| known.message(*id).route(),
+                |message| {
+                    let node = known.destination(*message);
+                    if !known.brief(self.locals[node as usize]).is_stuck {
+                        enabled.push((node, Trigger::deliver(*message)));
+                    }
+                },
+            );
+        }
+        for message in unordered {
             if last.replace(*message) == Some(*message) {
                 continue;
             }
@@ -131,12 +165,20 @@ impl GlobalState {
     #[inline]
     pub fn fingerprint_of(&self, known: &Known, budgets: &Budgets, child: &Child) -> Fingerprint {
         let Step { node, trigger, outcome } = child.step;
+        if known.is_ordered() {
+            let mut next = self.clone();
+            next.take(known, budgets, child.step, child.row);
+            return next.fingerprint;
+        }
         let delta = known.edges(child.row)[outcome as usize].delta;
         self.fingerprint.wrapping_add(budgets.of_step(node, trigger)).wrapping_add(delta)
     }
 
     /// Moves to a child.
     pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+        if known.is_ordered() {
+            return self.take_in_order(known, budgets, step, row);
+        }
         let edge = &known.edges(row)[step.outcome as usize];
         match step.trigger.message() {
             Some(message) => remove(&mut self.in_flight, message),
@@ -148,6 +190,28 @@ impl GlobalState {
         self.locals[step.node as usize] = edge.next;
         let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
         self.fingerprint = self.fingerprint.wrapping_add(added);
+    }
+
+    /// The same on an ordered network. What the step loses is taken out of flight.
+    fn take_in_order(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+        let route = |id: &MessageId| known.message(*id).route();
+        let edge = &known.edges(row)[step.outcome as usize];
+        match step.trigger.message() {
+            Some(message) => channels::take(&mut self.in_flight, &message, route),
+            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
+        }
+        self.locals[step.node as usize] = edge.next;
+        channels::drop_lost(&mut self.in_flight, step.node, &known.state(edge.next).standing, route);
+        for message in known.sent(edge) {
+            let destination = known.state(self.locals[known.destination(*message) as usize]);
+            if !route(message).is_lost(&destination.standing) {
+                channels::insert(&mut self.in_flight, *message, route);
+            }
+        }
+        self.fingerprint = self
+            .locals_fingerprint(known)
+            .wrapping_add(self.in_flight_fingerprint(known))
+            .wrapping_add(budgets.of_used(&self.local_events));
     }
 
     /// Takes a step back that led here from a state with these local state and fingerprint.
@@ -166,6 +230,14 @@ impl GlobalState {
             Some(message) => insert(&mut self.in_flight, message),
             None => self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some()),
         }
+        self.locals[step.node as usize] = before;
+        self.fingerprint = fingerprint;
+    }
+
+    /// The same on an ordered network, where the messages that were in flight have to be known.
+    pub fn put_back(&mut self, step: Step, before: LocalStateId, fingerprint: Fingerprint, in_flight: Vec<MessageId>) {
+        self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some());
+        self.in_flight = in_flight;
         self.locals[step.node as usize] = before;
         self.fingerprint = fingerprint;
     }

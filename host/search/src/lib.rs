@@ -31,6 +31,7 @@ pub mod runs;
 pub mod symmetry;
 pub mod table;
 pub mod targets;
+pub(crate) mod trees;
 pub mod tuples;
 pub mod unfold;
 pub mod unfolding;

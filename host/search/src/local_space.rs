@@ -5,8 +5,11 @@
 
 use std::ops::Range;
 
-use host_model::lts::{LocalStateId, Lts, MessageId, Trigger};
+use host_model::channels::Route;
+use host_model::lts::{FaultEvent, LocalStateId, Lts, MessageId, Trigger};
 use host_model::machine::MachineError;
+use host_model::scenario::Faults;
+use host_model::standing::Standing;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -217,8 +220,10 @@ impl<'l> LocalSpace<'l> {
             }
             for (slot, known) in self.inboxes[reached.node as usize].iter().enumerate() {
                 let is_spent = reached.consumed.contains(slot) && self.single[reached.node as usize].contains(slot);
-                if !reached.executed.contains(slot) && !is_spent {
-                    pairs.push((reached.state, Trigger::deliver(self.known[*known].message)));
+                let message = self.known[*known].message;
+                let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
+                if !reached.executed.contains(slot) && !is_spent && can_take {
+                    pairs.push((reached.state, Trigger::deliver(message)));
                 }
             }
             if !reached.local_events_done && reached.local_events < self.local_events_max {
@@ -232,6 +237,17 @@ impl<'l> LocalSpace<'l> {
         stepper.prepare(&pairs)
     }
 
+    /// Whether a node of this standing can take a message, as far as the node knows: what is lost for good is known here,
+    /// the order of messages is left to the verification.
+    ///
+    /// Every break of a connection is one of its two nodes' breaks and resets. So a node that is told of more of them than
+    /// it has begun itself and the peer has the budget for is told of something that never happens; without this, local
+    /// states that do not fit together would tell each other of ever more breaks.
+    fn can_take(&self, standing: &Standing, route: &Route) -> bool {
+        let Faults { resets, breaks, .. } = self.lts.scenario().faults;
+        standing.can_take(route) && route.incarnation <= standing.resets + standing.breaks + resets + breaks
+    }
+
     fn expand(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
         let at = index.0 as usize;
         let Reached { state, node, .. } = self.states[at];
@@ -243,9 +259,10 @@ impl<'l> LocalSpace<'l> {
         for slot in 0..self.inboxes[node as usize].len() {
             let reached = &self.states[at];
             let is_spent = reached.consumed.contains(slot) && self.single[node as usize].contains(slot);
-            if !reached.executed.contains(slot) && !is_spent {
+            let message = self.known[self.inboxes[node as usize][slot]].message;
+            let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
+            if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
-                let message = self.known[self.inboxes[node as usize][slot]].message;
                 self.execute(stepper, index, Trigger::deliver(message), Some(slot))?;
             }
         }
@@ -406,7 +423,10 @@ impl<'l> LocalSpace<'l> {
         let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
             (Some(message), _) => is_single[self.known_of[&message]],
             (_, Some(event)) => !repeatable.contains(&(event.0 as usize)),
-            _ => self.lts.scenario().faults.resets <= 1,
+            _ => match trigger.fault() {
+                Some(FaultEvent::Break(_)) => self.lts.scenario().faults.breaks <= 1,
+                _ => self.lts.scenario().faults.resets <= 1,
+            },
         };
         max <= 1 && triggers.iter().all(happens_once)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use host_model::lts::LocalStateId;
 use host_model::property::Judgement;
+use host_model::scenario::Network;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 
@@ -65,10 +66,11 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
 ///
 /// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
 /// go through all of them costs as much as a global search. The search of [`reduce`] goes through few global states and
-/// yet misses no system state, so it does the counting. Only under a bound on depth, which it cannot keep, the
+/// yet misses no system state, so it does the counting. Only under a bound on depth and on an ordered network, which it
+/// cannot keep, the
 /// configurations were walked, with `walked` system states at their ends.
 fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Result<Option<u64>, SearchError> {
-    if search.limits.depth.is_some() {
+    if is_counted_by_walking(search) {
         return Ok((*end != End::Violation).then_some(walked));
     }
     if !matches!(end, End::SpaceExhausted | End::LocalEventBound) {
@@ -78,6 +80,11 @@ fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Resul
     let counting = reduce::explore(&Search { limits, collect_system_states: false, ..*search })?;
     *end = counting.end.max(*end);
     Ok(counting.counts.system_states)
+}
+
+/// Whether the system states are counted by walking all configurations.
+fn is_counted_by_walking(search: &Search<'_>) -> bool {
+    search.limits.depth.is_some() || search.lts.scenario().network == Network::Ordered
 }
 
 /// The unfolding from one start state, for a report.
@@ -136,7 +143,7 @@ impl Run<'_, '_> {
             }
         };
         self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
-        let is_counted = limits.count_system_states && limits.depth.is_some() && end != End::Violation;
+        let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
         if end != End::Pruned && (targets.overflown || self.search.collect_system_states || is_counted) {
             self.walk(&mut unfolding, &mut best, depth_max, states)?;
         }

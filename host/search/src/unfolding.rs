@@ -20,7 +20,6 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 
 use host_model::fingerprint::Fingerprint;
-use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::MachineError;
 use host_model::property::ClassId;
@@ -33,16 +32,10 @@ pub use crate::chains::EventId;
 pub use crate::order::Order;
 
 use crate::chains::Chains;
-use crate::global_state::Budgets;
+use crate::global_state::{Budgets, GlobalState};
 use crate::kernel::Limits;
-use crate::order::Words;
+use crate::trees::{Ends, Extension, Instance, InstanceId, NONE, Offer, Staged, Trees};
 use crate::visited::Visited;
-
-/// A message that a certain event sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct InstanceId(u32);
-
-const NONE: u32 = u32::MAX;
 
 /// What an event is, besides its past.
 #[derive(Clone, Debug)]
@@ -60,52 +53,15 @@ pub struct Event {
     /// The trigger and the outcome; meaningless for a root.
     pub(crate) step: Step,
     /// The instance consumed; `NONE` for a local event or a fault.
-    consumed: u32,
-    first_child: u32,
-    next_sibling: u32,
+    pub(crate) consumed: u32,
+    pub(crate) first_child: u32,
+    pub(crate) next_sibling: u32,
     /// Local events on the chain.
-    local_events: u32,
+    pub(crate) local_events: u32,
     /// The instances sent: from the first up to, not including, the second.
-    sent: (u32, u32),
+    pub(crate) sent: (u32, u32),
     /// What the chain adds to the fingerprint of a global state.
-    chain: Fingerprint,
-}
-
-struct Instance {
-    message: MessageId,
-    sender: EventId,
-    /// The identical message of the same sender that must be consumed first; `NONE` if there is none.
-    older: u32,
-}
-
-/// A possible event: `prev` is followed by a local event, a fault or the consumption of an instance.
-#[derive(Clone, Copy)]
-struct Extension {
-    prev: EventId,
-    trigger: Trigger,
-    consumed: u32,
-}
-
-/// An event that competes with others of its size.
-#[derive(Clone, Copy)]
-struct Staged {
-    extension: Extension,
-    outcome: u32,
-    next: LocalStateId,
-    fingerprint: Fingerprint,
-}
-
-impl Staged {
-    fn words<'p>(&self, past: &'p [EventId]) -> Words<'p> {
-        Words { prev: self.extension.prev, trigger: self.extension.trigger, outcome: self.outcome, past }
-    }
-}
-
-/// An instance that can be consumed after an event; `size` is that of the event that would consume it.
-struct Offer {
-    instance: InstanceId,
-    to: EventId,
-    size: u32,
+    pub(crate) chain: Fingerprint,
 }
 
 /// What [`Unfolding::grow`] did.
@@ -124,102 +80,6 @@ const PART: usize = 16_384;
 
 /// How many extensions a worker takes at a time.
 const GRAIN: usize = 256;
-
-/// The unfolding as workers read it.
-#[derive(Clone, Copy)]
-struct Trees<'t> {
-    nodes: usize,
-    known: &'t Known,
-    chains: &'t Chains,
-    events: &'t [Event],
-    pasts: &'t [EventId],
-    instances: &'t [Instance],
-    candidates: &'t [Vec<InstanceId>],
-}
-
-impl<'t> Trees<'t> {
-    fn event(&self, id: EventId) -> &'t Event {
-        &self.events[id.0 as usize]
-    }
-
-    fn past(&self, id: EventId) -> &'t [EventId] {
-        &self.pasts[id.0 as usize * self.nodes..][..self.nodes]
-    }
-
-    /// The past of the event that an extension makes; on its own node the event before.
-    fn past_of(&self, extension: Extension) -> Box<[EventId]> {
-        let past = self.past(extension.prev);
-        match self.instances.get(extension.consumed as usize) {
-            Some(instance) => self.chains.join(past, self.past(instance.sender)),
-            None => past.into(),
-        }
-    }
-
-    /// Number of events in the join of two compatible pasts.
-    fn size_of_join(&self, one: EventId, other: EventId) -> u32 {
-        let entries = self.past(one).iter().zip(self.past(other));
-        entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum()
-    }
-
-    /// The events that an extension can make, one for each outcome that changes something; returns the number of
-    /// outcomes.
-    fn execute(&self, one: Extension, base: Fingerprint, budgets: &Budgets, staged: &mut Vec<Staged>) -> usize {
-        let prev = self.event(one.prev);
-        let row = self.known.row(prev.state, one.trigger).expect("the step was prepared");
-        let past = self.past(one.prev);
-        let chain = |last: EventId| self.event(last).chain;
-        let sum = match self.instances.get(one.consumed as usize) {
-            Some(instance) => past
-                .iter()
-                .zip(self.past(instance.sender))
-                .fold(base, |sum, (one, other)| sum.wrapping_add(chain(self.chains.later(*one, *other)))),
-            None => past.iter().fold(base, |sum, last| sum.wrapping_add(chain(*last))),
-        };
-        let sum = sum.wrapping_add(budgets.of_step(prev.node, one.trigger));
-        let outcomes = self.known.outcomes(row);
-        for (outcome, executed) in (0_u32..).zip(outcomes) {
-            // Without an event that changes nothing, there is one message or budget more for what follows.
-            if executed.next != prev.state || !executed.sent.is_empty() {
-                let fingerprint = sum.wrapping_add(executed.delta);
-                staged.push(Staged { extension: one, outcome, next: executed.next, fingerprint });
-            }
-        }
-        outcomes.len()
-    }
-
-    /// The candidates of the event before a new one that do not exclude it.
-    fn inherited(&self, id: EventId) -> Vec<InstanceId> {
-        let (prev, consumed, past) = (self.chains.prev(id), self.event(id).consumed, self.past(id));
-        let is_left = |instance: &&InstanceId| {
-            let sender = self.instances[instance.0 as usize].sender;
-            instance.0 != consumed && self.chains.are_compatible(self.past(sender), past)
-        };
-        self.candidates[prev.0 as usize].iter().filter(is_left).copied().collect()
-    }
-
-    /// The messages of a new event, offered to all events that they can follow: those at or below the last event of the
-    /// destination in the sender's past that do not exclude the sender.
-    fn offers(&self, sender: EventId) -> Vec<Offer> {
-        let mut offers = Vec::new();
-        let mut stack = Vec::new();
-        let (first, last) = self.event(sender).sent;
-        for instance in first..last {
-            let to = self.known.message(self.instances[instance as usize].message).to;
-            stack.push(self.past(sender)[to as usize]);
-            while let Some(at) = stack.pop() {
-                if !self.chains.are_compatible(self.past(sender), self.past(at)) {
-                    continue;
-                }
-                let size = self.size_of_join(at, sender) + 1;
-                offers.push(Offer { instance: InstanceId(instance), to: at, size });
-                let some = |id: u32| (id != NONE).then_some(EventId(id));
-                let first = some(self.event(at).first_child);
-                stack.extend(std::iter::successors(first, |id| some(self.event(*id).next_sibling)));
-            }
-        }
-        offers
-    }
-}
 
 /// Which local states an unfolding may enter; a restriction by a caller that knows which ones can matter.
 pub trait Relevance {
@@ -250,6 +110,8 @@ pub struct Unfolding<'u, 'l> {
     /// The pasts, a vector of `nodes` entries for each event; its own entry is the event itself.
     pasts: Vec<EventId>,
     instances: Vec<Instance>,
+    /// On an ordered network, what each event knows of the channels of its node: `nodes` entries; else none.
+    ends: Vec<Ends>,
     /// For each event the instances that can be consumed right after it, or once an older one is.
     candidates: Vec<Vec<InstanceId>>,
     /// The extensions by the size of the event that they make.
@@ -290,6 +152,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             events: Vec::new(),
             pasts: Vec::new(),
             instances: Vec::new(),
+            ends: Vec::new(),
             candidates: Vec::new(),
             queue: Vec::new(),
             queued: 0,
@@ -329,6 +192,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             self.pasts.extend(&roots);
             self.candidates.push(Vec::new());
         }
+        if self.stepper.known().is_ordered() {
+            self.plant_in_order(start, &roots);
+            return;
+        }
         let mut older: Option<(MessageId, u32)> = None;
         for message in &start.in_flight {
             let (from, to, fingerprint) = {
@@ -339,13 +206,37 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             let instance = self.instances.len() as u32;
             // Equal messages stand side by side, since messages in flight are sorted.
             let before = older.filter(|(other, _)| other == message).map_or(NONE, |(_, instance)| instance);
-            self.instances.push(Instance { message: *message, sender: EventId(from), older: before });
+            let sender = EventId(from);
+            self.instances.push(Instance { message: *message, sender, older: before, before: NONE, position: 0 });
             self.candidates[to as usize].push(InstanceId(instance));
             older = Some((*message, instance));
         }
         self.seen.insert(self.base, 0);
         for root in roots {
             self.schedule(root);
+        }
+    }
+
+    /// The rest on an ordered network.
+    fn plant_in_order(&mut self, start: &Start, roots: &[EventId]) {
+        for root in roots {
+            let mut ends = vec![Ends { last_sent: NONE, taken: 0 }; self.nodes];
+            let from = root.0;
+            let sent = start.in_flight.iter().filter(|id| self.stepper.message(**id).from == from);
+            let sent: Vec<MessageId> = sent.copied().collect();
+            let first = self.instances.len() as u32;
+            self.post_in_order(*root, &mut ends, &sent);
+            self.events[root.0 as usize].sent = (first, self.instances.len() as u32);
+            self.ends.extend(ends);
+        }
+        for index in 0..self.instances.len() {
+            let to = self.stepper.message(self.instances[index].message).to;
+            self.candidates[to as usize].push(InstanceId(index as u32));
+        }
+        self.base = GlobalState::new(self.stepper.known(), start).fingerprint;
+        self.seen.insert(self.base, 0);
+        for root in roots {
+            self.schedule(*root);
         }
     }
 
@@ -491,6 +382,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             pasts: &self.pasts,
             instances: &self.instances,
             candidates: &self.candidates,
+            ends: &self.ends,
         }
     }
 
@@ -578,11 +470,50 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         if class != prev.class {
             self.note_class(id, class);
         }
+        if self.stepper.known().is_ordered() {
+            self.send_in_order(id, extension.prev, extension.consumed, &executed.sent);
+            self.candidates.push(Vec::new());
+            return;
+        }
         for message in &executed.sent {
             let older = self.find_older(id, *message);
-            self.instances.push(Instance { message: *message, sender: id, older });
+            self.instances.push(Instance { message: *message, sender: id, older, before: NONE, position: 0 });
         }
         self.candidates.push(Vec::new());
+    }
+
+    /// Notes at the end of an event's chain what the event takes, and sends messages after what the chain has sent.
+    fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: u32, sent: &[MessageId]) {
+        let first = prev.0 as usize * self.nodes;
+        let mut ends: Vec<Ends> = self.ends[first..first + self.nodes].to_vec();
+        if let Some(instance) = self.instances.get(consumed as usize) {
+            let from = self.stepper.message(instance.message).from as usize;
+            ends[from].taken = instance.position + 1;
+        }
+        self.post_in_order(id, &mut ends, sent);
+        self.ends.extend(ends);
+    }
+
+    /// Sends messages, each after the one sent last to its destination.
+    fn post_in_order(&mut self, sender: EventId, ends: &mut [Ends], sent: &[MessageId]) {
+        for message in sent {
+            let (to, is_notice) = {
+                let message = self.stepper.message(*message);
+                (message.to as usize, message.is_notice)
+            };
+            let before = ends[to].last_sent;
+            let position = self.instances.get(before as usize).map_or(0, |instance| instance.position + 1);
+            let mut older = before;
+            while is_notice && older != NONE {
+                let Instance { message, before, .. } = self.instances[older as usize];
+                if self.stepper.message(message).is_notice {
+                    break;
+                }
+                older = before;
+            }
+            ends[to].last_sent = self.instances.len() as u32;
+            self.instances.push(Instance { message: *message, sender, older, before, position });
+        }
     }
 
     /// Marks an event and all before it as leading to a class.

@@ -20,6 +20,8 @@ enum Bug {
     None,
     /// The coordinator commits as soon as it has every vote and a majority of them is yes.
     Majority,
+    /// A participant that has voted yes aborts when its connection to the coordinator breaks.
+    Impatient,
 }
 
 /// What coordinator and participants tell each other.
@@ -94,7 +96,7 @@ impl Protocol for TwoPhaseCommit {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let bugs = &[("none", Bug::None), ("majority", Bug::Majority)];
+        let bugs = &[("none", Bug::None), ("majority", Bug::Majority), ("impatient", Bug::Impatient)];
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
         match parameters.nodes() {
             0 | 1 => Err(parameters.reject_nodes("there is a coordinator, and at least one participant")),
@@ -115,6 +117,15 @@ impl Protocol for TwoPhaseCommit {
             (Message::Decide(decision), State::Participant(participant)) => participant.learn(decision),
             (Message::Vote(vote), State::Coordinator(coordinator)) => coordinator.count(ctx, from, vote, self.bug),
             (message, state) => unreachable!("{message:?} is never sent to {state:?}"),
+        }
+    }
+
+    /// Who waits for a vote decides without it. Who has voted yes must not decide.
+    fn handle_transport_error(&self, ctx: &mut Context<Message>, state: &mut State, peer: NodeId) {
+        match state {
+            State::Coordinator(coordinator) => coordinator.give_up(ctx, peer),
+            State::Participant(participant) if self.bug == Bug::Impatient => participant.learn(Decision::Abort),
+            State::Participant(_) => {}
         }
     }
 
@@ -145,18 +156,29 @@ const COORDINATOR: NodeId = 0;
 
 impl Coordinator {
     fn count(&mut self, ctx: &mut Context<Message>, from: NodeId, vote: Vote, bug: Bug) {
-        let Self::Collecting(votes) = self else { unreachable!("a vote is one of those that it waits for") };
+        // Votes that come after a broken connection has decided are late.
+        let Self::Collecting(votes) = self else { return };
         votes.insert(from, vote);
         let participants = ctx.nodes() as usize - 1;
         if votes.len() == participants {
             let yes = votes.values().filter(|vote| **vote == Vote::Yes).count();
             let needed = match bug {
-                Bug::None => participants,
+                Bug::None | Bug::Impatient => participants,
                 Bug::Majority => participants / 2 + 1,
             };
             let decision = if yes >= needed { Decision::Commit } else { Decision::Abort };
             *self = Self::Decided(decision);
             to_participants(ctx, Message::Decide(decision));
+        }
+    }
+
+    /// The vote of a participant may never come.
+    fn give_up(&mut self, ctx: &mut Context<Message>, participant: NodeId) {
+        if let Self::Collecting(votes) = self
+            && !votes.contains_key(&participant)
+        {
+            *self = Self::Decided(Decision::Abort);
+            to_participants(ctx, Message::Decide(Decision::Abort));
         }
     }
 }
@@ -269,6 +291,32 @@ mod tests {
         // With one or two participants a majority is all of them.
         assert_eq!(with(2, &[("bug", "majority")]).explore(1_000).broken, None);
         assert!(with(3, &[("bug", "majority")]).explore(1_000).broken.is_some());
+    }
+
+    /// The connection to the last participant breaks: before its vote is there, the coordinator aborts, and after it
+    /// nothing is to be done.
+    #[test]
+    fn a_vote_that_may_never_come_is_not_waited_for() {
+        let mut cluster = with(2, &[]);
+        cluster.happen(COORDINATOR, "begin");
+        cluster.transport_error(COORDINATOR, 2);
+        assert_eq!(*cluster.state(COORDINATOR), State::Coordinator(Coordinator::Decided(Decision::Abort)));
+        cluster.settle();
+        assert_eq!(cluster.check(), Ok(()));
+        let mut cluster = ended_with(&[0, 0], &[]);
+        cluster.transport_error(COORDINATOR, 2);
+        assert_eq!(*cluster.state(COORDINATOR), State::Coordinator(Coordinator::Decided(Decision::Commit)));
+    }
+
+    #[test]
+    fn who_has_voted_yes_must_not_decide() {
+        for (bug, expected) in [("none", Participant::Prepared), ("impatient", Participant::Ended(Decision::Abort))] {
+            let mut cluster = with(1, &[("bug", bug)]);
+            cluster.happen(COORDINATOR, "begin");
+            cluster.deliver(0);
+            cluster.transport_error(1, COORDINATOR);
+            assert_eq!(*cluster.state(1), State::Participant(expected), "{bug}");
+        }
     }
 
     #[test]

@@ -43,18 +43,31 @@ pub struct Assumed {
 pub struct FaultBudgets {
     /// Resets of each node.
     pub resets: u32,
+    /// How often a message is delivered again.
+    pub duplicates: u32,
+    /// Breaks of connections that each node begins.
+    pub breaks: u32,
 }
 
 impl FaultBudgets {
     /// For people.
-    pub fn text(&self) -> String {
+    pub fn text(&self, network: Network) -> String {
         let mut parts = Vec::new();
         if self.resets > 0 {
             parts.push(format!("{} a node", count(self.resets.into(), "reset")));
         }
-        match parts.is_empty() {
-            true => "none but lost messages".to_owned(),
-            false => format!("at most {}; lost messages", parts.join(", ")),
+        if self.breaks > 0 {
+            parts.push(format!("{} a node", count(self.breaks.into(), "broken connection")));
+        }
+        if self.duplicates > 0 {
+            parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));
+        }
+        // On an ordered network a message is lost only with its connection.
+        let lost = if network == Network::Ordered { "messages of broken connections" } else { "lost messages" };
+        match (parts.is_empty(), network) {
+            (true, Network::Ordered) => "none".to_owned(),
+            (true, _) => format!("none but {lost}"),
+            (false, _) => format!("at most {}; {lost}", parts.join(", ")),
         }
     }
 }
@@ -100,7 +113,11 @@ impl Assumed {
             placements: run.loaded.placements().to_vec(),
             parameters: effective_parameters(run.loaded, scenario),
             network: scenario.network,
-            faults: FaultBudgets { resets: scenario.faults.resets },
+            faults: FaultBudgets {
+                resets: scenario.faults.resets,
+                duplicates: scenario.faults.duplicates,
+                breaks: scenario.faults.breaks,
+            },
             identity: "serialized",
             collision_odds: run.report.fingerprints.map(visited::collision_odds),
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),

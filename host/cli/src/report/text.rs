@@ -1,6 +1,7 @@
 //! The result of a run for people.
 
 use host_inspect::words;
+use host_model::scenario::Network;
 use host_search::visited::FINGERPRINT_BITS;
 
 use crate::placement;
@@ -93,8 +94,8 @@ impl RunReport {
             ),
             ("nodes", grouped(assumed.nodes.into())),
             ("parameters", parameters),
-            ("network", format!("{}: any message in flight can come next, or never", assumed.network)),
-            ("faults", assumed.faults.text()),
+            ("network", format!("{}: {}", assumed.network, travel(assumed.network))),
+            ("faults", assumed.faults.text(assumed.network)),
             ("start", start),
             ("bounds", self.bounds()),
         ];
@@ -159,6 +160,14 @@ fn symmetry(symmetry: &SymmetryReport) -> String {
             let renamings = count(renamings.unwrap_or(1), "renaming");
             format!("states are told apart up to {renamings} of nodes, checked step by step")
         }
+    }
+}
+
+fn travel(network: Network) -> &'static str {
+    match network {
+        Network::Unordered => "any message in flight can come next, or never",
+        Network::UnorderedDuplicating => "any message in flight can come next, also again, or never",
+        Network::Ordered => "messages from one node to another arrive in order",
     }
 }
 

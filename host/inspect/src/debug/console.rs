@@ -342,10 +342,19 @@ impl<'l> Console<'l> {
         match action.cause {
             Cause::Deliver(flying) => {
                 let message = self.cursor.stepper().message(flying.message).clone();
+                if message.is_notice {
+                    return format!(
+                        "node {}: finds that the connection to node {} is broken",
+                        message.to, message.from
+                    );
+                }
                 let said = self.cursor.message(&message.payload);
                 format!("node {} <- node {}: {said}", message.to, message.from)
             }
             Cause::Fault(FaultEvent::Reset) => format!("node {}: reset", action.node),
+            Cause::Fault(FaultEvent::Break(peer)) => {
+                format!("node {}: loses its connection to node {peer}", action.node)
+            }
             Cause::Local(event) => {
                 let event = self.cursor.stepper().lts().local_event(event);
                 format!("node {}: {} ({})", action.node, words::on_one_line(&event.name), words::name(event.kind))

@@ -231,8 +231,9 @@ impl<'l> Cursor<'l> {
         let here = self.here();
         let local = self.world(here).locals()[action.node as usize];
         let row = self.stepper.step(local, action.cause.trigger())?;
-        let choices = self.stepper.outcomes(row)[outcome].choices.clone();
-        let Some(next) = self.child(here, &Action { choices, ..action.clone() })? else { return Ok(()) };
+        let outcome = &self.stepper.outcomes(row)[outcome];
+        let taken = Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action.clone() };
+        let Some(next) = self.child(here, &taken)? else { return Ok(()) };
         let mut line = self.now.line.clone();
         if line.get(self.now.at + 1) != Some(&next) {
             line.truncate(self.now.at + 1);
@@ -399,6 +400,6 @@ pub(super) fn delivers(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8
         TraceEvent::Deliver { from: sender, payload: content } => {
             *sender == from && step.node == to && content.0 == payload
         }
-        TraceEvent::Local { .. } | TraceEvent::Reset => false,
+        _ => false,
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
                 let sent = arrows.iter().find(|arrow| arrow.delivered == Some(number)).map_or(0, |arrow| arrow.sent);
                 let _ = writeln!(text, "  n{from}->>n{node}: {number}. {label} (sent in {sent})");
             }
-            TraceEvent::Local { .. } | TraceEvent::Reset => {
+            _ => {
                 let _ = writeln!(text, "  Note over n{node}: {number}. {label}");
             }
         }

@@ -109,6 +109,8 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
         TraceEvent::Deliver { payload, .. } => ("deliver".to_owned(), Some(message(recording, &payload.0))),
         TraceEvent::Local { name, .. } => (name.clone(), None),
         TraceEvent::Reset => ("reset".to_owned(), None),
+        TraceEvent::Break { .. } => ("break".to_owned(), None),
+        TraceEvent::TransportError { .. } => ("transport-error".to_owned(), None),
     };
     let mut picks = Map::new();
     for (name, value) in [
