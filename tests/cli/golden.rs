@@ -95,6 +95,20 @@ const SEEDED: &[Seeded] = &[
         options: &["plugins/raft/scenarios/commit-older-term.toml"],
         length: 21,
     },
+    // As its scenario derives it.
+    Seeded {
+        name: "multi-paxos-last-response-live",
+        plugin: "multi-paxos",
+        options: &["plugins/multi-paxos/scenarios/last-response-live.toml"],
+        length: 18,
+    },
+    // As its scenario derives it.
+    Seeded {
+        name: "multi-paxos-forget-accepted-live",
+        plugin: "multi-paxos",
+        options: &["plugins/multi-paxos/scenarios/forget-accepted-live.toml"],
+        length: 19,
+    },
 ];
 
 fn golden(name: &str) -> PathBuf {
