@@ -1,0 +1,114 @@
+//! Single executions, and the number of global states by an enumeration that shares no code with the host.
+
+use guest_sdk::NodeId;
+use guest_sdk::test::{Cluster, Explored};
+use regular_storage::{Read, Reader, RegularStorage, State};
+
+/// A writer, a reader and three objects.
+fn cluster(parameters: &[(&str, &str)]) -> Cluster<RegularStorage> {
+    Cluster::new(5, parameters).expect("the parameters are known")
+}
+
+fn explore(parameters: &[(&str, &str)]) -> Explored {
+    cluster(parameters).explore(100_000)
+}
+
+/// The oldest message of a node to another, and the answer.
+fn ask(cluster: &mut Cluster<RegularStorage>, from: NodeId, to: NodeId) {
+    cluster.deliver_where(|flight| (flight.from, flight.to) == (from, to));
+    cluster.deliver_where(|flight| (flight.from, flight.to) == (to, from));
+}
+
+fn returned(cluster: &Cluster<RegularStorage>) -> Option<(u32, u32)> {
+    match cluster.state(1) {
+        State::Reader(Reader { read: Some(Read::Returned { floor, value }), .. }) => Some((*floor, *value)),
+        _ => None,
+    }
+}
+
+/// A write to objects 2 and 3, which the reader is told of; then a read from objects 3 and 4.
+fn read_after_write(
+    parameters: &[(&str, &str)],
+    before_the_read: impl Fn(&mut Cluster<RegularStorage>),
+) -> Cluster<RegularStorage> {
+    let mut cluster = cluster(parameters);
+    cluster.happen(0, "write");
+    ask(&mut cluster, 0, 2);
+    ask(&mut cluster, 0, 3);
+    cluster.deliver_where(|flight| (flight.from, flight.to) == (0, 1));
+    before_the_read(&mut cluster);
+    cluster.happen(1, "read");
+    ask(&mut cluster, 1, 3);
+    ask(&mut cluster, 1, 4);
+    cluster
+}
+
+#[test]
+fn majorities_meet() {
+    let cluster = read_after_write(&[], |_| {});
+    assert_eq!(returned(&cluster), Some((1, 1)));
+    assert_eq!(cluster.check(), Ok(()));
+    assert_eq!((cluster.holds("write-is-read"), cluster.holds("read-knows-of-write")), (Ok(()), Ok(())));
+}
+
+#[test]
+fn the_last_reply_may_be_old() {
+    let cluster = read_after_write(&[("bug", "last-reply")], |_| {});
+    assert_eq!(cluster.check(), Err("regular: node 1: write 1 was complete before a read that returns 0".to_owned()));
+}
+
+#[test]
+fn what_an_object_keeps_survives_a_reset() {
+    for (bug, value) in [("none", 1), ("forget-value", 0)] {
+        let cluster = read_after_write(&[("bug", bug)], |cluster| cluster.reset(3));
+        assert_eq!(returned(&cluster), Some((1, value)), "{bug}");
+        assert_eq!(cluster.check().is_ok(), value == 1, "{bug}");
+    }
+}
+
+#[test]
+fn one_object_is_no_majority() {
+    let mut cluster = cluster(&[("bug", "one-ack")]);
+    cluster.happen(0, "write");
+    ask(&mut cluster, 0, 2);
+    let told = "stored-by-majority: write 1 is complete, and 1 of 3 objects have it";
+    assert_eq!(cluster.check(), Err(told.to_owned()));
+}
+
+/// A reader that is reset reads again, and replies to its first read do not count.
+#[test]
+fn replies_to_another_read_do_not_count() {
+    let mut cluster = cluster(&[]);
+    cluster.happen(1, "read");
+    ask(&mut cluster, 1, 2);
+    cluster.reset(1);
+    cluster.happen(1, "read");
+    ask(&mut cluster, 1, 3);
+    ask(&mut cluster, 1, 4);
+    assert_eq!(returned(&cluster), None);
+}
+
+#[test]
+fn there_is_an_object() {
+    assert!(Cluster::<RegularStorage>::new(2, &[]).is_err());
+    assert!(Cluster::<RegularStorage>::new(5, &[("readers", "4294967295")]).is_err());
+}
+
+/// One write and one read. The counts are those of an enumeration of the same model in another language, written from the
+/// table in the README.
+#[test]
+fn one_read_without_notices() {
+    let found = explore(&[("notices", "off")]);
+    assert_eq!((found.global_states, found.transitions, found.broken), (1_988, 7_652, None));
+    // `write` and `read`, and each of three objects gets two messages and answers both.
+    assert_eq!(found.depth, 2 + 3 * 2 * 2);
+}
+
+/// The same, and a message to the reader when the write is complete. The scenario `one-read.toml` compares the counts with
+/// those of the host.
+#[test]
+fn one_read() {
+    let found = explore(&[]);
+    assert_eq!((found.global_states, found.transitions, found.broken), (2_873, 10_782, None));
+    assert_eq!(found.depth, 2 + 3 * 2 * 2 + 1);
+}
