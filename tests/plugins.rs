@@ -132,6 +132,9 @@ fn interchangeable_nodes_change_no_result() {
         // All nodes, 3!; the commands in their messages name nodes.
         ("raft", scenario(3, &[("terms", "1")]), used(6)),
         ("raft", scenario(3, &[("bug", "no-log-check")]), used(6)),
+        // Three objects; three correct receivers, which commits name.
+        ("regular-storage", scenario(5, &[]), used(6)),
+        ("echo-multicast", scenario(5, &[]), used(6)),
         // All nodes: 4!, and of ten nodes five, with 5! = 120 renamings.
         ("fanout", scenario(4, &[]), used(24)),
         ("fanout", scenario(10, &[]), used(120)),

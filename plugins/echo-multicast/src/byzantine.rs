@@ -1,0 +1,26 @@
+//! What Byzantine nodes do. They cannot make up the signature of another node, so of all that they can say to correct nodes
+//! only this has an effect, with two values in play.
+
+use std::collections::BTreeSet;
+
+use guest_sdk::Context;
+
+use crate::{INITIATOR, Message, Value, to_receivers};
+
+/// The initiator sends each of these to everybody. Messages can be lost, so this includes one value for some and the other
+/// for the rest.
+pub(crate) const VALUES: [Value; 2] = [0, 1];
+
+/// A receiver signs whatever it gets.
+pub(crate) fn receive(ctx: &mut Context<Message>, message: &Message) {
+    if let Message::Init(value) = message {
+        ctx.send(INITIATOR, Message::Echo(*value));
+    }
+}
+
+/// What correct receivers refuse, and so is worth trying only where they are wrong.
+pub(crate) fn commit_without_signatures(ctx: &mut Context<Message>) {
+    for value in VALUES {
+        to_receivers(ctx, &Message::Commit { value, signatures: BTreeSet::new() });
+    }
+}
