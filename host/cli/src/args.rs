@@ -58,8 +58,9 @@ pub enum Command {
     New(NewArguments),
     /// Build the plugin in a folder and print where it is
     ///
-    /// Finds a Rust toolchain for WebAssembly or installs one, and says what it does. Does next to nothing if nothing
-    /// changed. The last line on standard output is the path of the component.
+    /// Finds a toolchain or installs one, and says what it does. Does next to nothing if nothing changed. The last line on
+    /// standard output is the path of the component. Then the component is examined for a moment, as `host doctor` does at
+    /// length; ends with 14 if it is unfit for a search.
     Build(BuildArguments),
     /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
     Inspect(InspectArguments),
@@ -107,6 +108,11 @@ pub enum Command {
     /// nothing is violated. A trace passes if it replays and shows what it recorded. The exit code is 0 or 1.
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArguments),
+    /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
+    ///
+    /// Builds each plugin again, examines it and explores its states. Ends with 0 if verdicts and counts are equal and every
+    /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out, which is said.
+    Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
 }
@@ -316,6 +322,9 @@ pub struct BuildArguments {
     /// The folder of a plugin
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
+    /// Only build: do not examine the component as `host doctor` does
+    #[arg(long)]
+    pub no_examine: bool,
     /// How it is built.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -471,6 +480,26 @@ pub struct TestArguments {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// How plugins are loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host languages`.
+#[derive(Debug, Args)]
+pub struct LanguagesArguments {
+    /// Folders of plugins with the same protocol [default: plugins/register*]
+    #[arg(value_name = "PLUGIN")]
+    pub plugins: Vec<PathBuf>,
+    /// A parameter of the protocol; can be repeated [default: the plugin's]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// The strategy
+    #[arg(long, value_name = "NAME", default_value = "bdfs", value_parser = strategies())]
+    pub algo: &'static Strategy,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// How plugins are built.
     #[command(flatten)]
     pub source: SourceArguments,
 }

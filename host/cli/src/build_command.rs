@@ -1,14 +1,39 @@
 //! `host build`.
 
+use host_model::machine::MachineError;
+
 use crate::args::BuildArguments;
+use crate::doctor_command::{self, NODES};
 use crate::environment::Environment;
+use crate::examination::{Finding, examine};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits::{self, Given};
 use crate::plugin_source;
 
-/// Builds the plugin in a folder; the path of the component is the result.
+/// Handlers that are executed at most: enough to see that state is captured and restored.
+const STEPS: u64 = 100;
+
+/// Builds the plugin in a folder; the path of the component is the result. Then has a look at it.
 pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let wasm = plugin_source::build(&arguments.folder, arguments.source, environment)?;
+    let (folder, source) = (&arguments.folder, arguments.source);
+    let wasm = plugin_source::build(folder, source, environment)?;
     environment.print(&format!("{}\n", wasm.display()))?;
-    Ok(Exit::Ok)
+    if arguments.no_examine {
+        return Ok(Exit::Ok);
+    }
+    let loaded = plugin_source::load(&wasm, source, limits::effective(&Given::new()), environment)?;
+    let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
+    let seen = examine(&loaded.plugin, nodes, STEPS, false).map_err(|MachineError(error)| Failure::system(error))?;
+    let verdict = match seen.findings.first() {
+        None => "fit for a search".to_owned(),
+        // Whoever builds it knows which parameters it needs.
+        Some(Finding::Refused(why)) => format!("not examined: {why}"),
+        Some(found) => format!("{}: {}", doctor_command::verdict(&seen), doctor_command::finding(found)),
+    };
+    if !source.quiet {
+        environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
+    }
+    let is_unfit = seen.findings.iter().any(|found| !matches!(found, Finding::Refused(_)));
+    Ok(if is_unfit { Exit::GuestFault } else { Exit::Ok })
 }

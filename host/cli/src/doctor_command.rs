@@ -16,7 +16,7 @@ use crate::report::rounded;
 use crate::text::{bytes, count, grouped, on_one_line, table};
 
 /// Nodes where the plugin does not tell how many it wants.
-const NODES: u32 = 3;
+pub(crate) const NODES: u32 = 3;
 
 /// Linear memory at the start from which on a snapshot costs noticeably more than the handler.
 const LARGE_BYTES: u64 = 4 << 20;
@@ -26,7 +26,8 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     let limits = limits::effective(&arguments.limits.over(Given::new()));
     let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
     let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
-    let seen = examine(&loaded.plugin, nodes, arguments.steps).map_err(|MachineError(error)| Failure::system(error))?;
+    let seen =
+        examine(&loaded.plugin, nodes, arguments.steps, true).map_err(|MachineError(error)| Failure::system(error))?;
     let hazards = hazards(&loaded, &seen);
     environment.print(&match arguments.json {
         true => as_json(&loaded, nodes, &seen, &hazards),
@@ -35,9 +36,9 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     Ok(if seen.findings.is_empty() { Exit::Ok } else { Exit::GuestFault })
 }
 
-fn finding(finding: &Finding) -> String {
+pub(crate) fn finding(finding: &Finding) -> String {
     on_one_line(match finding {
-        Finding::Fault(what) | Finding::Differs(what) => what,
+        Finding::Fault(what) | Finding::Refused(what) | Finding::Differs(what) => what,
     })
 }
 
@@ -70,20 +71,21 @@ fn memory_bytes(inspection: &Inspection) -> u64 {
     memories.filter(|memory| !memory.imported).map(|memory| memory.pages_min * 65_536).sum()
 }
 
-fn captured_globals(inspection: &Inspection) -> u64 {
+pub(crate) fn captured_globals(inspection: &Inspection) -> u64 {
     let globals = inspection.modules.iter().flat_map(|module| &module.globals);
     globals.filter(|global| global.captured).count() as u64
 }
 
 /// Microseconds of one, if there were any.
-fn each(total: std::time::Duration, times: u64) -> Option<f64> {
+pub(crate) fn each(total: std::time::Duration, times: u64) -> Option<f64> {
     (times > 0).then(|| total.as_secs_f64() * 1e6 / times as f64)
 }
 
-fn verdict(seen: &Observations) -> &'static str {
+pub(crate) fn verdict(seen: &Observations) -> &'static str {
     match seen.findings.first() {
         None => "fit: nothing was found that a search could stumble over",
         Some(Finding::Fault(_)) => "unfit: it ends in a fault",
+        Some(Finding::Refused(_)) => "unfit: it refuses to begin without parameters, or with so many nodes",
         Some(Finding::Differs(_)) => "unfit: the same events lead to different states",
     }
 }
@@ -125,8 +127,8 @@ fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
         ("from start to end", agree(seen)),
     ]);
     let cost = rows(&[
-        ("step", format!("{}, with restore and capture", micros(each(seen.stepping, seen.steps)))),
-        ("calls alone", micros(each(seen.straight, seen.straight_steps))),
+        ("step", format!("{}, with restore and capture", micros(each(seen.stepping, seen.measured)))),
+        ("calls alone", micros(each(seen.calling, seen.measured))),
         ("snapshot", format!("{} bytes on average, {} at most", grouped(mean), grouped(seen.snapshot_bytes_max))),
         ("state", format!("{} bytes encoded at most", grouped(seen.state_bytes_max))),
         ("load", format!("{:.3} s", loaded.seconds)),
@@ -174,8 +176,8 @@ fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
         "shared_globals": inspection.shared_globals,
         "nodes": nodes,
         "steps": seen.steps,
-        "step_microseconds": micros(each(seen.stepping, seen.steps)),
-        "calls_microseconds": micros(each(seen.straight, seen.straight_steps)),
+        "step_microseconds": micros(each(seen.stepping, seen.measured)),
+        "calls_microseconds": micros(each(seen.calling, seen.measured)),
         "snapshot_bytes": { "total": seen.snapshot_bytes_total, "max": seen.snapshot_bytes_max },
         "state_bytes_max": seen.state_bytes_max,
         "seconds": { "load": rounded(loaded.seconds) },

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use host_model::machine::{
-    Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Snapshot,
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Snapshot,
 };
 
 /// What is wrong with a plugin, as a phrase; with the steps that were taken before.
@@ -12,6 +12,8 @@ use host_model::machine::{
 pub enum Finding {
     /// A handler or a question ended in a fault.
     Fault(String),
+    /// `init` refuses the configuration without parameters, so nothing else was tried.
+    Refused(String),
     /// Two ways to the same state lead to different ones.
     Differs(String),
 }
@@ -27,12 +29,12 @@ pub struct Observations {
     pub snapshot_bytes_total: u64,
     /// The longest encoding of a state, in bytes.
     pub state_bytes_max: u64,
-    /// Time for restore, handler, encoding, local events and capture, of all steps together.
+    /// How often steps were repeated to measure them.
+    pub measured: u64,
+    /// Time for restore, handler, encoding, local events and capture, of all these together.
     pub stepping: Duration,
-    /// Time for handler, encoding and local events alone, without going back.
-    pub straight: Duration,
-    /// Handlers in that time.
-    pub straight_steps: u64,
+    /// The part of it for handler, encoding and local events.
+    pub calling: Duration,
     /// What is wrong; empty if nothing is.
     pub findings: Vec<Finding>,
 }
@@ -69,15 +71,20 @@ struct Node {
 }
 
 /// Runs a cluster until nothing can happen, or for `steps_max` steps. The first local event of a node and the oldest message
-/// come next in turn; `choose` is answered with 0.
+/// come next in turn; `choose` is answered with 0. With `measures`, steps are repeated for a moment to see what they cost.
 ///
 /// # Errors
 ///
 /// The host cannot provide an instance.
-pub fn examine(plugin: &dyn MachineFactory, nodes: u32, steps_max: u64) -> Result<Observations, MachineError> {
+pub fn examine(
+    plugin: &dyn MachineFactory,
+    nodes: u32,
+    steps_max: u64,
+    measures: bool,
+) -> Result<Observations, MachineError> {
     let mut seen = Observations::default();
     let mut machines = [plugin.machine()?, plugin.machine()?];
-    if let Err(finding) = walk(&mut machines, nodes, steps_max, &mut seen)? {
+    if let Err(finding) = walk(&mut machines, nodes, (steps_max, measures), &mut seen)? {
         seen.findings.push(finding);
     }
     Ok(seen)
@@ -85,8 +92,14 @@ pub fn examine(plugin: &dyn MachineFactory, nodes: u32, steps_max: u64) -> Resul
 
 type Found<T> = Result<Result<T, Finding>, MachineError>;
 
-fn walk(machines: &mut [Box<dyn Machine>; 2], nodes: u32, steps_max: u64, seen: &mut Observations) -> Found<()> {
+fn walk(
+    machines: &mut [Box<dyn Machine>; 2],
+    nodes: u32,
+    (steps_max, measures): (u64, bool),
+    seen: &mut Observations,
+) -> Found<()> {
     let mut cluster = Vec::new();
+    let mut samples = Vec::new();
     let mut in_flight = VecDeque::new();
     for node in 0..nodes {
         let init = Input::Init { node, nodes, config: "", durable: None };
@@ -108,16 +121,59 @@ fn walk(machines: &mut [Box<dyn Machine>; 2], nodes: u32, steps_max: u64, seen: 
             Err(finding) => return Ok(Err(finding)),
         };
         send(&mut in_flight, at, &shown.sent);
+        if samples.len() < SAMPLES_MAX {
+            samples.push((node.snapshot.clone(), event.clone()));
+        }
         node.snapshot = snapshot;
         node.shown = shown;
         node.history.push(event);
     }
     for (at, node) in (0..nodes).zip(&cluster) {
-        if let Err(finding) = straight(machines[1].as_mut(), at, nodes, node, seen)? {
+        if let Err(finding) = straight(machines[1].as_mut(), at, nodes, node)? {
             return Ok(Err(finding));
         }
     }
+    if measures {
+        measure(machines[0].as_mut(), &samples, seen)?;
+    }
     Ok(Ok(()))
+}
+
+/// Different steps that are measured, at most.
+const SAMPLES_MAX: usize = 32;
+
+/// Time for measuring, and rounds at most; the first round is for warming up.
+const MEASURING: Duration = Duration::from_millis(200);
+const ROUNDS_MAX: usize = 100;
+
+/// Repeats steps that were found to be in order, each from its own state, as a search does.
+fn measure(
+    machine: &mut dyn Machine,
+    samples: &[(Snapshot, Event)],
+    seen: &mut Observations,
+) -> Result<(), MachineError> {
+    let began = Instant::now();
+    for round in 0..ROUNDS_MAX {
+        for (snapshot, event) in samples {
+            let restoring = Instant::now();
+            machine.restore(Some(snapshot))?;
+            let calling = Instant::now();
+            // It ended without a fault before.
+            let shown = show(machine, event.input());
+            let called = calling.elapsed();
+            drop(shown);
+            machine.capture();
+            if round > 0 {
+                seen.measured += 1;
+                seen.stepping += restoring.elapsed();
+                seen.calling += called;
+            }
+        }
+        if round > 0 && began.elapsed() > MEASURING {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn send(in_flight: &mut VecDeque<(NodeId, Envelope)>, from: NodeId, sent: &[Envelope]) {
@@ -149,15 +205,16 @@ fn step(
     what: &str,
     seen: &mut Observations,
 ) -> Found<(Snapshot, Shown)> {
-    let faulty = |fault: Fault| Finding::Fault(format!("{what}: {fault}"));
-    let began = Instant::now();
+    let faulty = |fault: Fault| match fault.kind {
+        FaultKind::Refused => Finding::Refused(format!("{what}: {fault}")),
+        _ => Finding::Fault(format!("{what}: {fault}")),
+    };
     machines[0].restore(from)?;
     let first = match show(machines[0].as_mut(), *input) {
         Ok(shown) => shown,
         Err(fault) => return Ok(Err(faulty(fault))),
     };
     let snapshot = machines[0].capture();
-    seen.stepping += began.elapsed();
     seen.steps += 1;
     seen.snapshot_bytes_max = seen.snapshot_bytes_max.max(snapshot.bytes() as u64);
     seen.snapshot_bytes_total += snapshot.bytes() as u64;
@@ -178,22 +235,19 @@ fn step(
 }
 
 /// Executes all events of a node without going back, and compares the end with what restoring led to.
-fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node, seen: &mut Observations) -> Found<()> {
+fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Found<()> {
     machine.restore(None)?;
     let faulty = |fault: Fault| Finding::Fault(format!("node {at} from start to end: {fault}"));
     let mut last = match show(machine, Input::Init { node: at, nodes, config: "", durable: None }) {
         Ok(shown) => shown,
         Err(fault) => return Ok(Err(faulty(fault))),
     };
-    let began = Instant::now();
     for event in &node.history {
         last = match show(machine, event.input()) {
             Ok(shown) => shown,
             Err(fault) => return Ok(Err(faulty(fault))),
         };
     }
-    seen.straight += began.elapsed();
-    seen.straight_steps += node.history.len() as u64;
     if last == node.shown {
         return Ok(Ok(()));
     }
@@ -284,14 +338,15 @@ mod tests {
     /// Two nodes with `init` and four ticks each.
     #[test]
     fn what_is_captured_agrees() {
-        let seen = examine(&Counters { captures: true }, 2, 100).expect("machines of our own");
-        assert_eq!((seen.steps, seen.straight_steps, seen.findings), (10, 8, Vec::new()));
+        let seen = examine(&Counters { captures: true }, 2, 100, true).expect("machines of our own");
+        assert_eq!((seen.steps, seen.findings), (10, Vec::new()));
+        assert!(seen.measured > 0 && seen.measured.is_multiple_of(8), "{}", seen.measured);
         assert_eq!((seen.snapshot_bytes_max, seen.state_bytes_max), (8, 8));
     }
 
     #[test]
     fn what_is_not_captured_is_noticed() {
-        let seen = examine(&Counters { captures: false }, 2, 100).expect("machines of our own");
+        let seen = examine(&Counters { captures: false }, 2, 100, true).expect("machines of our own");
         let what = "init of node 0, again in the same instance, after a restore: the state has another encoding";
         assert_eq!(seen.findings, [Finding::Differs(what.to_owned())]);
     }

@@ -36,6 +36,7 @@ mod failure;
 mod finding;
 mod inspect_command;
 mod junit;
+mod languages_command;
 mod limits;
 mod line_editor;
 mod list_command;
@@ -106,6 +107,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         Command::Replay(arguments) => arguments.json,
         Command::Minimize(arguments) => arguments.json,
         Command::List(arguments) => arguments.json,
+        Command::Languages(arguments) => arguments.json,
         Command::Build(_)
         | Command::New(_)
         | Command::Draw(_)
@@ -121,6 +123,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
             })
         }
         Command::Run(arguments) => run_command::run(arguments, &program, environment),
+        Command::Languages(arguments) => languages_command::run(arguments, &program, environment),
         Command::New(arguments) => new_command::run(arguments, environment),
         Command::Build(arguments) => build_command::run(arguments, environment),
         Command::Inspect(arguments) => inspect_command::run(arguments, environment),

@@ -129,7 +129,7 @@ fn is_source(path: &Path) -> bool {
 ///
 /// See [`BuildError`].
 pub fn build(given: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<PathBuf, Failure> {
-    let options = Options { install: !source.no_install, toolchain: None, cache: environment.cache.clone() };
+    let options = Options { install: !source.no_install, cache: environment.cache.clone(), ..Options::default() };
     let folder = environment.path(given);
     let mut report = |step: &str| {
         if !source.quiet {
