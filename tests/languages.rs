@@ -5,18 +5,23 @@
 
 use std::io::Write;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+use std::sync::{LazyLock, Mutex};
 
 use host_build::{BuildError, Options};
 use host_model::fingerprint::Fingerprint;
 use host_model::lts::Lts;
+use host_model::machine::{Effects, Input, LocalEvent, MachineFactory, Snapshot};
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
-use host_search::kernel::{Counts, End, Limits, Report, Search, Unmonitored};
+use host_search::kernel::{Counts, End, Limits, Monitor, Report, Search, Unmonitored};
 use host_search::table;
+
+use crate::workers::Stopping;
 
 /// The folders with the register, the yardstick first.
 const LANGUAGES: [&str; 9] = [
@@ -64,6 +69,9 @@ fn component(name: &str) -> Option<Vec<u8>> {
 fn load(component: &[u8], config: SandboxConfig) -> Plugin {
     // Machine code of an interpreter takes long to make, and several tests load it.
     static CACHE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+    // One after the other, so that the second test finds in the cache what the first one compiles.
+    static LOADING: Mutex<()> = Mutex::new(());
+    let _loading = LOADING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let sandbox = Sandbox::new(config, Some(CACHE.path().to_owned())).expect("the engine starts");
     Plugin::load(&sandbox, component).expect("the plugin loads")
 }
@@ -83,11 +91,20 @@ struct Outcome {
 }
 
 fn run(plugin: &Plugin, scenario: &Scenario, algo: &str) -> Result<Outcome, String> {
+    run_watched(plugin, scenario, algo, &Unmonitored)
+}
+
+fn run_watched(
+    plugin: &Plugin,
+    scenario: &Scenario,
+    algo: &str,
+    monitor: &(dyn Monitor + Sync),
+) -> Result<Outcome, String> {
     let lts = Lts::new(plugin, scenario.clone()).map_err(|error| error.to_string())?;
     let mut stepper = Stepper::new(&lts).map_err(|error| error.to_string())?;
     let starts = start::initial(&mut stepper).map_err(|error| error.to_string())?;
     let limits = Limits { states: Some(200_000), ..Limits::default() };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: true };
+    let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: true };
     let strategy = table::find(algo).expect("a strategy");
     let report: Report = (strategy.run)(&search).map_err(|error| error.to_string())?;
     let states = report.system_states.iter().flatten().flatten();
@@ -134,6 +151,95 @@ fn snapshots_without_globals_are_noticed() {
     let unsound = run(&load(&component, sabotage), &parameters, "bdfs");
     assert!(sound.is_ok());
     assert_ne!(sound, unsound);
+}
+
+/// State in globals alone, memory that grows while the protocol runs: the same with one worker, with two, and in a search that is
+/// stopped after every wave and goes on from its checkpoint in fresh instances. `snapshots_without_globals_are_noticed` shows
+/// that this would fail.
+#[test]
+fn globals_and_growing_memory_survive_workers_and_checkpoints() {
+    let parameters = scenario(&[("reads", "1")]);
+    for name in ["register-assemblyscript", "register-text", "register-typescript", "register-zig", "register-go"] {
+        let Some(component) = component(name) else { continue };
+        let plugin = load(&component, SandboxConfig::default());
+        let with = |workers: usize, monitor: &(dyn Monitor + Sync)| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
+            pool.install(|| run_watched(&plugin, &parameters, "bdfs", monitor)).expect("the plugin runs")
+        };
+        let one = with(1, &Unmonitored);
+        assert_eq!(one.end, End::SpaceExhausted, "{name}");
+        assert_eq!(with(2, &Unmonitored), one, "{name}");
+        let keeper = Stopping::default();
+        let mut pieces = 0;
+        let last = loop {
+            pieces += 1;
+            keeper.checks_left.store(1, Ordering::Relaxed);
+            let outcome = with(2, &keeper);
+            if outcome.end != End::Interrupted {
+                break outcome;
+            }
+        };
+        assert!(pieces > 3, "{name}: {pieces} pieces say little");
+        assert_eq!((last.end, last.counts), (one.end, one.counts), "{name} in {pieces} pieces");
+    }
+}
+
+/// Languages that collect garbage: a long run of a cluster, twice, takes the same course to the last byte, and what a snapshot
+/// takes stays bounded. `HOST_SOAK_STEPS=1000000` makes it long.
+#[test]
+fn garbage_does_not_add_up() {
+    let steps = std::env::var("HOST_SOAK_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(3_000);
+    for name in ["register-typescript", "register-python", "register-assemblyscript", "register-go"] {
+        let Some(component) = component(name) else { continue };
+        let plugin = load(&component, SandboxConfig::default());
+        let (digest, [first, second]) = long_run(&plugin, steps);
+        assert_eq!(long_run(&plugin, steps).0, digest, "{name}");
+        assert!(second < 2 * first, "{name}: snapshots of up to {first} bytes became {second}");
+    }
+}
+
+/// Writes and reads one after the other, for so many steps, each from a snapshot; begins anew when nothing is left to do. Returns a
+/// digest of all that was sent and of all states, and the largest snapshots of both halves, in bytes.
+fn long_run(plugin: &Plugin, steps: u64) -> (u64, [usize; 2]) {
+    const NODES: u32 = 3;
+    const CONFIG: &str = "reads=60\nwrites=60\n";
+    let mut machine = plugin.machine().expect("an instance");
+    let mut hasher = DefaultHasher::new();
+    let mut largest = [0; 2];
+    let mut effects = Effects::default();
+    let mut nodes: Vec<(Snapshot, Vec<LocalEvent>)> = Vec::new();
+    let mut in_flight = std::collections::VecDeque::new();
+    for step in 0..steps {
+        let due = nodes.iter().position(|(_, local_events)| !local_events.is_empty());
+        let delivery: Option<(u32, u32, Vec<u8>)> = in_flight.pop_front();
+        let (at, from) = match (&delivery, due) {
+            _ if nodes.len() < NODES as usize => (nodes.len() as u32, None),
+            (Some((_, to, _)), _) => (*to, Some(nodes[*to as usize].clone())),
+            (None, Some(at)) => (at as u32, Some(nodes[at].clone())),
+            (None, None) => {
+                nodes.clear();
+                (0, None)
+            }
+        };
+        machine.restore(from.as_ref().map(|(snapshot, _)| snapshot)).expect("an instance");
+        let input = match (&from, &delivery) {
+            (None, _) => Input::Init { node: at, nodes: NODES, config: CONFIG, durable: None },
+            (Some(_), Some((src, _, payload))) => Input::Message { src: *src, payload },
+            (Some((_, local_events)), None) => Input::Local(&local_events[0]),
+        };
+        machine.handle(input, &[], &mut effects).expect("no fault");
+        let local_events = machine.local_events().expect("no fault");
+        (at, machine.serialize().expect("no fault"), &effects.sent).hash(&mut hasher);
+        in_flight.extend(effects.sent.drain(..).map(|envelope| (at, envelope.to, envelope.payload)));
+        let snapshot = machine.capture();
+        let half = &mut largest[usize::from(step >= steps / 2)];
+        *half = (*half).max(snapshot.bytes());
+        match nodes.get_mut(at as usize) {
+            Some(node) => *node = (snapshot, local_events),
+            None => nodes.push((snapshot, local_events)),
+        }
+    }
+    (hasher.finish(), largest)
 }
 
 /// The whole memory is compared with what was tracked, at every capture.

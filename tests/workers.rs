@@ -16,8 +16,8 @@ use crate::agreement::for_random_systems;
 
 /// Stops a search after some checks, and keeps what it saves.
 #[derive(Default)]
-struct Stopping {
-    checks_left: AtomicU64,
+pub struct Stopping {
+    pub checks_left: AtomicU64,
     saved: Mutex<Vec<u8>>,
     resumes: Mutex<bool>,
 }

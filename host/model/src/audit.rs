@@ -40,6 +40,9 @@ const SAMPLE: usize = 128;
 const QUESTIONS_MAX: usize = 64;
 /// How often a handler that changes nothing is repeated.
 const REPETITIONS: usize = 64;
+/// How often at most, while it takes more memory each time the number doubles: languages that collect garbage let some of it
+/// lie for a while.
+const REPETITIONS_MAX: usize = 8192;
 /// Bytes that such a handler may take in all without a word.
 const GROWTH_MAX: usize = 2048;
 
@@ -460,7 +463,10 @@ fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, M
             }
         }
         let grows = sizes.len() == 5 && sizes.windows(2).skip(1).all(|pair| pair[0] < pair[1]);
-        if grows && sizes[4] > sizes[0] + GROWTH_MAX {
+        if !grows || sizes[4] <= sizes[0] + GROWTH_MAX {
+            continue;
+        }
+        if let Some((repetitions, last)) = keeps_growing(machine, way, sizes[0], sizes[4]) {
             return Ok(Some(Broken {
                 promise: "memory does not grow without end",
                 function: way.cause.function().to_owned(),
@@ -471,12 +477,33 @@ fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, M
                     hex(&state.encoding)
                 ),
                 one: format!("a snapshot of {} bytes", sizes[0]),
-                other: format!("after {REPETITIONS} times, in a state with the same bytes, one of {} bytes", sizes[4]),
+                other: format!("after {repetitions} times, in a state with the same bytes, one of {last} bytes"),
                 cause: "it allocates and never frees, or collects what nobody reads",
             }));
         }
     }
     Ok(None)
+}
+
+/// Repeats a handler that has taken more and more memory so far. Returns how often it was executed and the size of the last
+/// snapshot if that goes on; none if it comes to an end.
+fn keeps_growing(machine: &mut dyn Machine, way: &Way, first: usize, size: usize) -> Option<(usize, usize)> {
+    let mut effects = Effects::default();
+    let (mut repetitions, mut last) = (REPETITIONS, size);
+    while repetitions < REPETITIONS_MAX {
+        // A fault, here, is that of a guest without memory.
+        if (0..repetitions).any(|_| machine.handle(way.cause.input(), &way.script, &mut effects).is_err()) {
+            break;
+        }
+        repetitions *= 2;
+        let size = machine.capture().bytes();
+        // What is lost in each call doubles what was lost so far. Less than half of that is a heap that settles.
+        if size.saturating_sub(last) < last.saturating_sub(first) / 2 {
+            return None;
+        }
+        last = size;
+    }
+    Some((repetitions, last))
 }
 
 /// The first bytes.
