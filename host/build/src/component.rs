@@ -193,6 +193,7 @@ mod tests {
     #[test]
     fn a_module_without_bindings_becomes_what_its_exports_say() {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
-        assert_eq!(exports_of("full").len(), 6);
+        // These two, and defaults, describe, durable, symmetry and transport.
+        assert_eq!(exports_of("full").len(), 7);
     }
 }
