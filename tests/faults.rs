@@ -17,7 +17,7 @@ const CONFIGURATIONS_MAX: usize = 1_500;
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more. Each is explored by every strategy, three times
 /// under different bounds, and has many more events than one without faults.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(20)
 }
 
 fn unconstrained(system: &System) -> System {
