@@ -83,7 +83,9 @@ fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let free = unconstrained(system);
             let honours = |row: &&Strategy| limits.depth.is_none() || row.honours.contains(&Bound::Depth);
             let complete = STRATEGIES.iter().filter(|row| row.is_complete && !row.name.starts_with("dpor"));
-            let complete = complete.filter(honours);
+            // It builds every tuple of local states, and other networks have many more of these.
+            let is_tractable = |row: &&Strategy| row.name != "lmc-gen" || system.network == Network::Unordered;
+            let complete = complete.filter(honours).filter(is_tractable);
             let complete =
                 complete.map(|row| (row.name, row.run)).chain(reductions.iter().map(|run| ("reduced", *run)));
             for (name, strategy) in complete {
@@ -188,7 +190,7 @@ fn executions_with_resets_are_explored_once() {
 
 #[test]
 fn duplicates_are_explored_exactly() {
-    check_states(with_duplicates, &[reduce::explore], STATES_MAX);
+    check_states(with_duplicates, &[reduce::explore], STATES_MAX / 6);
 }
 
 #[test]
@@ -198,7 +200,7 @@ fn executions_with_duplicates_are_explored_once() {
 
 #[test]
 fn ordered_networks_are_explored_exactly() {
-    check_states(in_order, &[], STATES_MAX);
+    check_states(in_order, &[], STATES_MAX / 15);
 }
 
 #[test]
