@@ -200,7 +200,7 @@ fn executions_with_duplicates_are_explored_once() {
 
 #[test]
 fn ordered_networks_are_explored_exactly() {
-    check_states(in_order, &[], STATES_MAX / 15);
+    check_states(in_order, &[], STATES_MAX / 6);
 }
 
 #[test]
