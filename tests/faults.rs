@@ -17,7 +17,7 @@ const CONFIGURATIONS_MAX: usize = 1_500;
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more. Each is explored by every strategy, three times
 /// under different bounds, and has many more events than one without faults.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(20)
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
 }
 
 fn unconstrained(system: &System) -> System {
@@ -129,7 +129,9 @@ fn check_states(family: Family, reductions: &[Run], states_max: usize) {
 fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
     let states = |strategy| toys::run_after(system, steps, Limits::default(), strategy, true);
     let expected = states(bdfs::run).system_states;
-    for row in STRATEGIES.iter().filter(|row| row.is_complete && row.name != "dpor-ds" && row.name != "bdfs") {
+    // DPOR-DS may explore an execution many times, so it has no bound that would be enough.
+    let is_tractable = |row: &&Strategy| row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
+    for row in STRATEGIES.iter().filter(|row| row.is_complete).filter(is_tractable) {
         let budget = Limits { states: (row.name == "dpor").then_some(5_000), ..Limits::default() };
         let ran = toys::run_after(system, steps, budget, row.run, true);
         if ran.report.end != End::StateBound {
