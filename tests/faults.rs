@@ -130,7 +130,8 @@ fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
     let states = |strategy| toys::run_after(system, steps, Limits::default(), strategy, true);
     let expected = states(bdfs::run).system_states;
     // DPOR-DS may explore an execution many times, so it has no bound that would be enough.
-    let is_tractable = |row: &&Strategy| row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
+    let is_tractable =
+        |row: &&Strategy| row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
     for row in STRATEGIES.iter().filter(|row| row.is_complete).filter(is_tractable) {
         let budget = Limits { states: (row.name == "dpor").then_some(5_000), ..Limits::default() };
         let ran = toys::run_after(system, steps, budget, row.run, true);

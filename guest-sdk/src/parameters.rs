@@ -102,6 +102,29 @@ impl<'a> Parameters<'a> {
         Ok(value?.unwrap_or(default))
     }
 
+    /// The value of a parameter, or none if it is a word that stands for no value; that word is the default.
+    ///
+    /// # Errors
+    ///
+    /// The value given is not the word and cannot be parsed.
+    pub fn get_unless<T>(
+        &mut self,
+        name: &'static str,
+        word: &'static str,
+        meaning: &str,
+    ) -> Result<Option<T>, ParameterError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        let value = match self.given.get(name) {
+            None => Ok(None),
+            Some(text) if *text == word => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|error: T::Err| self.reject(name, error)),
+        };
+        self.asked.push(Parameter { name, default_value: word.to_owned(), meaning: meaning.to_owned() });
+        value
+    }
+
     /// The value of a parameter that is one of a few words; the first is the default.
     ///
     /// # Errors
@@ -202,6 +225,14 @@ mod tests {
         assert_eq!(read(""), Ok((3, true)));
         assert_eq!(read("retries=5"), Ok((5, true)));
         assert_eq!(read("mode=fast\nretries=0"), Ok((0, false)));
+    }
+
+    #[test]
+    fn a_word_stands_for_no_value() {
+        let read = |config| Parameters::parse(config, 3)?.get_unless::<u32>("limit", "auto", "how many");
+        assert_eq!((read(""), read("limit=auto"), read("limit=4")), (Ok(None), Ok(None), Ok(Some(4))));
+        let message = read("limit=all").unwrap_err().to_string();
+        assert_eq!(message, r#"parameter limit cannot be "all": invalid digit found in string"#);
     }
 
     #[test]

@@ -140,6 +140,21 @@ impl<P: Protocol> Cluster<P> {
         }
     }
 
+    /// Delivers the oldest message to a node that fits.
+    ///
+    /// # Panics
+    ///
+    /// There is none.
+    #[track_caller]
+    pub fn deliver_to(&mut self, node: NodeId, fits: impl Fn(&P::Message) -> bool) {
+        self.deliver_where(|flight| flight.to == node && fits(&flight.message));
+    }
+
+    /// Loses all that is in flight.
+    pub fn lose_all(&mut self) {
+        self.in_flight.clear();
+    }
+
     /// Loses a message, given its place in [`in_flight`](Self::in_flight).
     pub fn lose(&mut self, index: usize) {
         self.in_flight.remove(index);

@@ -1,5 +1,6 @@
 //! What a command touches outside of itself: streams, folders, the user's wish to stop.
 
+use std::ffi::OsString;
 use std::io::{BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +64,24 @@ impl Environment<'_> {
         let _ = writeln!(self.stderr, "{}", without_controls(line));
     }
 
+    /// Runs a command line as one of its own, with streams in memory, as a reader of its JSON would.
+    pub fn inside(&self, words: Vec<OsString>) -> Printed {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut inner = Environment {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            stdin: &mut std::io::empty(),
+            stdin_is_terminal: false,
+            colours: false,
+            stderr_is_terminal: false,
+            directory: self.directory.clone(),
+            cache: self.cache.clone(),
+            interrupted: Arc::clone(&self.interrupted),
+        };
+        let code = crate::run(words, &mut inner);
+        Printed { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
+    }
+
     /// Says why a command cannot do what it was asked to do.
     pub fn fail(&mut self, failure: &Failure) {
         self.tell(&format!("error: {}", failure.message));
@@ -70,6 +89,16 @@ impl Environment<'_> {
             self.tell(&format!("help: {help}"));
         }
     }
+}
+
+/// What a command printed that ran inside another one.
+pub struct Printed {
+    /// How it ended.
+    pub code: u8,
+    /// Results.
+    pub stdout: Vec<u8>,
+    /// Errors.
+    pub stderr: String,
 }
 
 /// `host` in the user's folder for caches: `$XDG_CACHE_HOME`, or `.cache` at home.

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use host_build::{Options, TOOLCHAINS};
@@ -164,21 +163,9 @@ fn explore(
     for (key, value) in &arguments.set {
         words.extend([OsString::from("--set"), format!("{key}={value}").into()]);
     }
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let mut inner = Environment {
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        stdin: &mut std::io::empty(),
-        stdin_is_terminal: false,
-        colours: false,
-        stderr_is_terminal: false,
-        directory: environment.directory.clone(),
-        cache: environment.cache.clone(),
-        interrupted: Arc::clone(&environment.interrupted),
-    };
-    crate::run(words, &mut inner);
-    let said = String::from_utf8_lossy(&stderr).into_owned();
-    Ok(serde_json::from_slice(&stdout).unwrap_or_else(|_| json!({ "error": { "message": said } })))
+    let printed = environment.inside(words);
+    let failed = |_| json!({ "error": { "message": printed.stderr } });
+    Ok(serde_json::from_slice(&printed.stdout).unwrap_or_else(failed))
 }
 
 const HEADINGS: [&str; 9] =

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -136,23 +135,11 @@ fn run_one(
     } else if let Some(plugin) = scenario_file::owner(&test.path, environment).or_else(|| arguments.plugin.clone()) {
         words.extend(["--plugin".into(), plugin.into()]);
     }
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let mut inner = Environment {
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        stdin: &mut std::io::empty(),
-        stdin_is_terminal: false,
-        colours: false,
-        stderr_is_terminal: false,
-        directory: environment.directory.clone(),
-        cache: environment.cache.clone(),
-        interrupted: Arc::clone(&environment.interrupted),
-    };
-    let code = crate::run(words, &mut inner);
-    let (wrong, is_error) = match serde_json::from_slice::<Value>(&stdout) {
-        Ok(result) => verdict(test, &result, code),
+    let printed = environment.inside(words);
+    let (wrong, is_error) = match serde_json::from_slice::<Value>(&printed.stdout) {
+        Ok(result) => verdict(test, &result, printed.code),
         // The command line was not understood, which says so on standard error only.
-        Err(_) => (vec![String::from_utf8_lossy(&stderr).into_owned()], true),
+        Err(_) => (vec![printed.stderr], true),
     };
     let name = test.path.display().to_string();
     Ok(Outcome { name, wrong, is_error, time: began.elapsed() })

@@ -10,11 +10,6 @@ fn cluster(parameters: &[(&str, &str)]) -> Cluster<MultiPaxos> {
     Cluster::new(3, parameters).expect("the parameters are known")
 }
 
-/// Delivers the oldest message of a kind to a node.
-fn deliver(cluster: &mut Cluster<MultiPaxos>, to: NodeId, fits: impl Fn(&Message) -> bool) {
-    cluster.deliver_where(|flight: &InFlight<Message>| flight.to == to && fits(&flight.message));
-}
-
 fn is_prepare(message: &Message) -> bool {
     matches!(message, Message::Prepare { .. })
 }
@@ -36,20 +31,18 @@ fn round(cluster: &mut Cluster<MultiPaxos>, nodes: [NodeId; 2]) {
     let [proposer, _] = nodes;
     cluster.happen(proposer, "command");
     for node in nodes {
-        deliver(cluster, node, is_prepare);
+        cluster.deliver_to(node, is_prepare);
     }
     for _ in nodes {
-        deliver(cluster, proposer, is_response);
+        cluster.deliver_to(proposer, is_response);
     }
     for node in nodes {
-        deliver(cluster, node, is_accept);
+        cluster.deliver_to(node, is_accept);
     }
     for _ in nodes {
-        deliver(cluster, proposer, is_learn);
+        cluster.deliver_to(proposer, is_learn);
     }
-    while !cluster.in_flight().is_empty() {
-        cluster.lose(0);
-    }
+    cluster.lose_all();
 }
 
 fn log(cluster: &Cluster<MultiPaxos>, node: NodeId) -> BTreeMap<u32, u32> {
@@ -96,9 +89,7 @@ fn a_later_leader_takes_over_what_may_be_chosen_and_appends_its_own() {
 fn a_retry_has_a_higher_ballot_and_the_same_command() {
     let mut cluster = cluster(&[("ballots", "2")]);
     cluster.happen(0, "command");
-    while !cluster.in_flight().is_empty() {
-        cluster.lose(0);
-    }
+    cluster.lose_all();
     cluster.happen(0, "retry");
     assert_eq!(cluster.in_flight()[0].message, Message::Prepare { ballot: 4, first: 0 });
     cluster.settle();
@@ -112,7 +103,7 @@ fn a_leader_that_knows_of_a_higher_ballot_asks_again() {
     cluster.happen(0, "command");
     cluster.settle();
     cluster.happen(1, "command");
-    deliver(&mut cluster, 0, is_prepare);
+    cluster.deliver_to(0, is_prepare);
     cluster.happen(0, "command");
     // Node 1 has ballot 2; the next one of node 0 is 4.
     assert!(cluster.in_flight().iter().any(|flight| flight.message == Message::Prepare { ballot: 4, first: 1 }));
@@ -123,24 +114,22 @@ fn a_gap_is_filled_with_nothing() {
     let mut cluster = cluster(&[("commands", "3")]);
     cluster.happen(0, "command");
     for node in [0, 1] {
-        deliver(&mut cluster, node, is_prepare);
+        cluster.deliver_to(node, is_prepare);
     }
     for _ in [0, 1] {
-        deliver(&mut cluster, 0, is_response);
+        cluster.deliver_to(0, is_response);
     }
     cluster.happen(0, "command");
     cluster.happen(0, "command");
     // Node 1 hears only of the last of three commands, and has one of its own.
-    deliver(&mut cluster, 1, |message| matches!(message, Message::Accept { index: 2, .. }));
-    while !cluster.in_flight().is_empty() {
-        cluster.lose(0);
-    }
+    cluster.deliver_to(1, |message| matches!(message, Message::Accept { index: 2, .. }));
+    cluster.lose_all();
     cluster.happen(1, "command");
     for node in [1, 2] {
-        deliver(&mut cluster, node, is_prepare);
+        cluster.deliver_to(node, is_prepare);
     }
     for _ in [1, 2] {
-        deliver(&mut cluster, 1, is_response);
+        cluster.deliver_to(1, is_response);
     }
     cluster.settle();
     assert_eq!(log(&cluster, 2), BTreeMap::from([(0, 200), (1, NOTHING), (2, 102)]));

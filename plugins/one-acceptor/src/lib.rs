@@ -61,33 +61,10 @@ pub struct OneAcceptor {
     commands: u32,
     takeovers: u32,
     switches: u32,
-    rival: Rival,
+    /// The only node that suspects the leader; none if any does.
+    rival: Option<NodeId>,
     bug: Bug,
     judges_all: bool,
-}
-
-/// Who suspects the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rival {
-    Any,
-    Node(NodeId),
-}
-
-impl std::fmt::Display for Rival {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Any => f.write_str("any"),
-            Self::Node(node) => node.fmt(f),
-        }
-    }
-}
-
-impl std::str::FromStr for Rival {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "any" { Ok(Self::Any) } else { text.parse().map(Self::Node) }
-    }
 }
 
 /// What is wrong on purpose.
@@ -204,7 +181,7 @@ impl Protocol for OneAcceptor {
         let commands =
             parameters.get("commands", 1, "how many commands the client of each node gives while it leads")?;
         let takeovers = parameters.get("takeovers", 1, "how often each node suspects the leader")?;
-        let rival = parameters.get("rival", Rival::Any, "which node suspects the leader: its number, or any")?;
+        let rival = parameters.get_unless("rival", "any", "which node suspects the leader: its number, or any")?;
         let switches = parameters.get("switches", 1, "how often node 0 suspects the acceptor while it leads")?;
         let bug = parameters.choice(
             "bug",
@@ -260,7 +237,7 @@ impl Protocol for OneAcceptor {
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         let State { proposer, utility, .. } = state;
-        let is_rival = self.rival == Rival::Any || self.rival == Rival::Node(events.me());
+        let is_rival = self.rival.is_none_or(|rival| rival == events.me());
         if is_rival && !proposer.leads && proposer.used.takeovers < self.takeovers {
             // A node that is the acceptor cannot become the leader (line 29).
             if global_acceptor(utility.entries()) != Some(events.me()) {

@@ -8,19 +8,8 @@ fn cluster(parameters: &[(&str, &str)]) -> Cluster<OneAcceptor> {
     Cluster::new(3, parameters).expect("the parameters are known")
 }
 
-fn deliver(cluster: &mut Cluster<OneAcceptor>, to: NodeId, fits: impl Fn(&Message) -> bool) {
-    cluster.deliver_where(|flight: &InFlight<Message>| flight.to == to && fits(&flight.message));
-}
-
 fn is_learn(message: &Message) -> bool {
     matches!(message, Message::Learn { .. })
-}
-
-/// Loses all that is in flight.
-fn lose_all(cluster: &mut Cluster<OneAcceptor>) {
-    while !cluster.in_flight().is_empty() {
-        cluster.lose(0);
-    }
 }
 
 fn chosen(cluster: &Cluster<OneAcceptor>, index: u32) -> [Option<u32>; 3] {
@@ -51,8 +40,8 @@ fn a_leader_needs_three_messages_for_a_command() {
 fn another_leader_proposes_what_the_acceptor_has_accepted() {
     let mut cluster = cluster(&[]);
     cluster.happen(0, "command");
-    deliver(&mut cluster, 1, |message| matches!(message, Message::AcceptRequest { .. }));
-    lose_all(&mut cluster);
+    cluster.deliver_to(1, |message| matches!(message, Message::AcceptRequest { .. }));
+    cluster.lose_all();
     cluster.happen(2, "leader-failure");
     cluster.settle();
     assert_eq!(chosen(&cluster, 0), [Some(100); 3]);
@@ -74,7 +63,7 @@ fn the_acceptor_cannot_lead() {
 fn another_acceptor_gets_what_was_proposed() {
     let mut cluster = cluster(&[]);
     cluster.happen(0, "command");
-    lose_all(&mut cluster);
+    cluster.lose_all();
     cluster.happen(0, "acceptor-failure");
     cluster.settle();
     let entry = cluster.state(1).utility.entries().last().cloned().expect("there are two from the start");
@@ -116,7 +105,7 @@ fn the_post_increment_of_the_thesis_breaks_agreement() {
     while !cluster.in_flight().is_empty() {
         match cluster.in_flight().iter().position(|flight| !(flight.to == 0 && is_learn(&flight.message))) {
             Some(index) => cluster.deliver(index),
-            None => lose_all(&mut cluster),
+            None => cluster.lose_all(),
         }
     }
     assert_eq!(chosen(&cluster, 0), [None, Some(300), Some(300)]);
@@ -167,18 +156,18 @@ fn an_acceptor_that_forgot_everything_does_not_adopt_a_new_leader() {
 fn replaced_after_learning(bug: &str) -> Cluster<OneAcceptor> {
     let mut cluster = cluster(&[("bug", bug)]);
     cluster.happen(0, "command");
-    deliver(&mut cluster, 1, |message| matches!(message, Message::AcceptRequest { .. }));
-    deliver(&mut cluster, 0, is_learn);
-    lose_all(&mut cluster);
+    cluster.deliver_to(1, |message| matches!(message, Message::AcceptRequest { .. }));
+    cluster.deliver_to(0, is_learn);
+    cluster.lose_all();
     cluster.happen(0, "acceptor-failure");
     while !cluster.state(0).utility.entries().any(|entry| matches!(entry.change, Change::Acceptor { acceptor: 2, .. }))
     {
         cluster.deliver(0);
     }
     // The new acceptor adopts node 0, whose answer is lost.
-    deliver(&mut cluster, 1, |message| matches!(message, Message::Utility(_)));
-    deliver(&mut cluster, 2, |message| matches!(message, Message::PrepareRequest { .. }));
-    lose_all(&mut cluster);
+    cluster.deliver_to(1, |message| matches!(message, Message::Utility(_)));
+    cluster.deliver_to(2, |message| matches!(message, Message::PrepareRequest { .. }));
+    cluster.lose_all();
     cluster.happen(1, "leader-failure");
     cluster.settle();
     cluster

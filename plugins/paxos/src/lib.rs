@@ -41,31 +41,6 @@ pub struct Paxos {
     bug: Bug,
 }
 
-/// How many nodes propose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Proposers {
-    /// As many as it takes to see what is wrong.
-    Auto,
-    Count(u32),
-}
-
-impl std::fmt::Display for Proposers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Count(count) => count.fmt(f),
-        }
-    }
-}
-
-impl std::str::FromStr for Proposers {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Count) }
-    }
-}
-
 /// How a node comes to life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Boot {
@@ -154,9 +129,9 @@ impl Protocol for Paxos {
     type Durable = Disk;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let proposers = parameters.get(
+        let proposers = parameters.get_unless(
             "proposers",
-            Proposers::Auto,
+            "auto",
             "how many nodes propose, each with ballots and a value of its own; auto: 1, or 2 with a bug, since two \
              values are needed to see one",
         )?;
@@ -173,9 +148,9 @@ impl Protocol for Paxos {
             "what is wrong on purpose",
         )?;
         let proposers = match (proposers, bug) {
-            (Proposers::Count(count), _) => count,
-            (Proposers::Auto, Bug::None) => 1,
-            (Proposers::Auto, _) => parameters.nodes().min(2),
+            (Some(count), _) => count,
+            (None, Bug::None) => 1,
+            (None, _) => parameters.nodes().min(2),
         };
         if proposers > parameters.nodes() {
             let reason = format_args!("there are only {} nodes", parameters.nodes());

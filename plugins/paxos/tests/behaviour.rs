@@ -1,16 +1,11 @@
 //! Single executions, with and without the bugs.
 
 use guest_sdk::NodeId;
-use guest_sdk::test::{Cluster, InFlight};
+use guest_sdk::test::Cluster;
 use paxos::{Message, Paxos, Proposal, Proposer, State};
 
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<Paxos> {
     Cluster::new(3, parameters).expect("the parameters are known")
-}
-
-/// Delivers the oldest message of a kind to a node.
-fn deliver(cluster: &mut Cluster<Paxos>, to: NodeId, fits: impl Fn(&Message) -> bool) {
-    cluster.deliver_where(|flight: &InFlight<Message>| flight.to == to && fits(&flight.message));
 }
 
 fn is_prepare(message: &Message) -> bool {
@@ -29,13 +24,6 @@ fn is_learn(message: &Message) -> bool {
     matches!(message, Message::Learn(_))
 }
 
-/// Loses all that is in flight.
-fn lose_all(cluster: &mut Cluster<Paxos>) {
-    while !cluster.in_flight().is_empty() {
-        cluster.lose(0);
-    }
-}
-
 fn chosen(cluster: &Cluster<Paxos>, node: NodeId) -> Vec<u32> {
     match cluster.state(node) {
         State::Running(roles) => roles.learner.chosen.iter().copied().collect(),
@@ -49,14 +37,14 @@ fn live_state(parameters: &[(&str, &str)]) -> Cluster<Paxos> {
     let mut cluster = cluster(parameters);
     cluster.happen(0, "propose");
     for node in [0, 1] {
-        deliver(&mut cluster, node, is_prepare);
-        deliver(&mut cluster, 0, is_response);
+        cluster.deliver_to(node, is_prepare);
+        cluster.deliver_to(0, is_response);
     }
     for node in [0, 1] {
-        deliver(&mut cluster, node, is_accept);
-        deliver(&mut cluster, 0, is_learn);
+        cluster.deliver_to(node, is_accept);
+        cluster.deliver_to(0, is_learn);
     }
-    lose_all(&mut cluster);
+    cluster.lose_all();
     assert_eq!([0, 1, 2].map(|node| chosen(&cluster, node)), [vec![100], vec![], vec![]]);
     cluster
 }
@@ -96,12 +84,12 @@ fn reset_between(parameters: &[(&str, &str)]) -> Cluster<Paxos> {
     cluster.reset(1);
     cluster.happen(2, "propose");
     for node in [1, 2] {
-        deliver(&mut cluster, node, is_prepare);
-        deliver(&mut cluster, 2, is_response);
+        cluster.deliver_to(node, is_prepare);
+        cluster.deliver_to(2, is_response);
     }
     for node in [1, 2] {
-        deliver(&mut cluster, node, is_accept);
-        deliver(&mut cluster, 2, is_learn);
+        cluster.deliver_to(node, is_accept);
+        cluster.deliver_to(2, is_learn);
     }
     cluster
 }
@@ -142,10 +130,10 @@ fn a_node_that_is_not_alive_loses_messages() {
 fn old_ballots_are_ignored() {
     let mut cluster = cluster(&[("proposers", "2")]);
     cluster.happen(1, "propose");
-    deliver(&mut cluster, 2, is_prepare);
+    cluster.deliver_to(2, is_prepare);
     cluster.happen(0, "propose");
     let before = cluster.state(2).clone();
-    deliver(&mut cluster, 2, |message| *message == Message::Prepare { ballot: 1 });
+    cluster.deliver_to(2, |message| *message == Message::Prepare { ballot: 1 });
     assert_eq!(cluster.state(2), &before);
     assert!(cluster.in_flight().iter().all(|flight| flight.to != 0 || !is_response(&flight.message)));
 }

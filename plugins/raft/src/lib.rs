@@ -131,31 +131,6 @@ pub struct Disk {
     pub log: Log,
 }
 
-/// How far terms go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Terms {
-    /// As far as it takes to see what is wrong.
-    Auto,
-    UpTo(Term),
-}
-
-impl std::fmt::Display for Terms {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::UpTo(term) => term.fmt(f),
-        }
-    }
-}
-
-impl std::str::FromStr for Terms {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::UpTo) }
-    }
-}
-
 impl Protocol for Raft {
     const ABOUT: About = guest_sdk::about!().nodes(3);
     type State = State;
@@ -164,9 +139,9 @@ impl Protocol for Raft {
     type Durable = Disk;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let terms = parameters.get(
+        let terms = parameters.get_unless(
             "terms",
-            Terms::Auto,
+            "auto",
             "the last term in which nodes stand for election; auto: 2, or 4 with bug=commit-older-term, which needs them",
         )?;
         let commands = parameters.get("commands", 1, "how many commands a leader takes in its term")?;
@@ -180,9 +155,9 @@ impl Protocol for Raft {
         ];
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
         let terms = match (terms, bug) {
-            (Terms::UpTo(term), _) => term,
-            (Terms::Auto, Bug::CommitOlderTerm) => 4,
-            (Terms::Auto, _) => 2,
+            (Some(term), _) => term,
+            (None, Bug::CommitOlderTerm) => 4,
+            (None, _) => 2,
         };
         Ok(Self { terms, commands, bug })
     }
