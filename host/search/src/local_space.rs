@@ -18,20 +18,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Index(pub u32);
 
-/// A set of small integers.
+/// A set of small integers. Those below 64, all there are in most systems, take no memory of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Bits(Vec<u64>);
+struct Bits {
+    low: u64,
+    high: Vec<u64>,
+}
 
 impl Bits {
     fn insert(&mut self, bit: usize) {
-        if self.0.len() <= bit / 64 {
-            self.0.resize(bit / 64 + 1, 0);
+        if self.high.len() < bit / 64 {
+            self.high.resize(bit / 64, 0);
         }
-        self.0[bit / 64] |= 1 << (bit % 64);
+        *self.word_mut(bit / 64).expect("there is room now") |= 1 << (bit % 64);
     }
 
     fn remove(&mut self, bit: usize) {
-        if let Some(word) = self.0.get_mut(bit / 64) {
+        if let Some(word) = self.word_mut(bit / 64) {
             *word &= !(1 << (bit % 64));
         }
     }
@@ -41,13 +44,24 @@ impl Bits {
     }
 
     fn word(&self, index: usize) -> u64 {
-        self.0.get(index).copied().unwrap_or(0)
+        match index.checked_sub(1) {
+            None => self.low,
+            Some(index) => self.high.get(index).copied().unwrap_or(0),
+        }
+    }
+
+    fn word_mut(&mut self, index: usize) -> Option<&mut u64> {
+        match index.checked_sub(1) {
+            None => Some(&mut self.low),
+            Some(index) => self.high.get_mut(index),
+        }
     }
 
     /// Keeps what is also in `other`, or is `extra`; whether that took something away.
     fn intersect(&mut self, other: &Self, extra: Option<usize>) -> bool {
         let mut changed = false;
-        for (index, word) in self.0.iter_mut().enumerate() {
+        let words = std::iter::once(&mut self.low).chain(&mut self.high);
+        for (index, word) in words.enumerate() {
             let extra = extra.filter(|bit| bit / 64 == index).map_or(0, |bit| 1 << (bit % 64));
             let kept = *word & (other.word(index) | extra);
             changed |= kept != *word;
@@ -58,17 +72,20 @@ impl Bits {
 
     /// Adds what is in `other`, and `extra`; whether that added something.
     fn unite(&mut self, other: &Self, extra: Option<usize>) -> bool {
-        let before = self.clone();
+        let mut changed = extra.is_some_and(|bit| !self.contains(bit));
         if let Some(bit) = extra {
             self.insert(bit);
         }
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        if self.high.len() < other.high.len() {
+            self.high.resize(other.high.len(), 0);
         }
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            *word |= other;
+        let words = std::iter::once(&mut self.low).chain(&mut self.high);
+        for (index, word) in words.enumerate() {
+            let united = *word | other.word(index);
+            changed |= united != *word;
+            *word = united;
         }
-        before != *self
+        changed
     }
 }
 
@@ -76,7 +93,10 @@ impl Bits {
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     to: Index,
-    trigger: Trigger,
+    /// The index at the node of the message that is delivered, if one is.
+    slot: Option<u32>,
+    /// The id of the local event that happens, if one does.
+    event: Option<u32>,
 }
 
 /// A local state with what is known of the paths to it.
@@ -106,7 +126,6 @@ pub struct Reached {
 /// A message that some local state of its sender sends.
 struct Known {
     message: MessageId,
-    to: u32,
     /// What makes the sender send it, without repetitions.
     triggers: Vec<Trigger>,
     /// Copies in flight at the start, and the most that one handler sends.
@@ -114,12 +133,16 @@ struct Known {
     copies: u32,
 }
 
+/// Of a local state that is not reached.
+const NOWHERE: Index = Index(u32::MAX);
+
 /// The local spaces of all nodes.
 pub struct LocalSpace<'l> {
     lts: &'l Lts<'l>,
     /// All local states, in the order of discovery.
     states: Vec<Reached>,
-    index_of: FxHashMap<LocalStateId, Index>,
+    /// By the id of a local state, which is dense; `NOWHERE` for those that are not reached.
+    index_of: Vec<Index>,
     known: Vec<Known>,
     known_of: FxHashMap<MessageId, usize>,
     /// For each node the messages to it, as indices into `known`, in the order of discovery.
@@ -141,7 +164,7 @@ impl<'l> LocalSpace<'l> {
         let mut space = Self {
             lts: stepper.lts(),
             states: Vec::new(),
-            index_of: FxHashMap::default(),
+            index_of: Vec::new(),
             known: Vec::new(),
             known_of: FxHashMap::default(),
             inboxes: vec![Vec::new(); nodes],
@@ -151,14 +174,29 @@ impl<'l> LocalSpace<'l> {
             transitions: 0,
         };
         for (node, state) in (0u32..).zip(&start.locals) {
-            space.index_of.insert(*state, Index(space.states.len() as u32));
-            space.states.push(Reached::new(*state, node, 0, 0));
+            space.enter(*state, node, 0, 0);
         }
         for message in &start.in_flight {
             let known = space.know(stepper, *message);
             space.known[known].at_start += 1;
         }
         space
+    }
+
+    /// The index of a local state, and whether it is new.
+    fn enter(&mut self, state: LocalStateId, node: u32, depth: u32, local_events: u32) -> (Index, bool) {
+        let at = state.0 as usize;
+        if self.index_of.len() <= at {
+            self.index_of.resize((at + 1).next_power_of_two(), NOWHERE);
+        }
+        let known = self.index_of[at];
+        if known != NOWHERE {
+            return (known, false);
+        }
+        let next = Index(self.states.len() as u32);
+        self.index_of[at] = next;
+        self.states.push(Reached::new(state, node, depth, local_events));
+        (next, true)
     }
 
     /// All local states, in the order of discovery; the first ones are those of the start.
@@ -294,11 +332,13 @@ impl<'l> LocalSpace<'l> {
     ) -> Result<(), MachineError> {
         let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];
         let row = stepper.step(state, trigger)?;
-        for outcome in 0..stepper.outcomes(row).len() {
+        let local_events = local_events + u32::from(trigger.local_event().is_some());
+        let edge =
+            |to| Edge { to, slot: slot.map(|slot| slot as u32), event: trigger.local_event().map(|event| event.0) };
+        for outcome in stepper.outcomes(row) {
             self.transitions += 1;
-            let executed = stepper.outcomes(row)[outcome].clone();
-            for message in &executed.sent {
-                let copies = executed.sent.iter().filter(|other| *other == message).count() as u32;
+            for message in &outcome.sent {
+                let copies = outcome.sent.iter().filter(|other| *other == message).count() as u32;
                 let known = self.know(stepper, *message);
                 let known = &mut self.known[known];
                 known.copies = known.copies.max(copies);
@@ -306,18 +346,15 @@ impl<'l> LocalSpace<'l> {
                     known.triggers.push(trigger);
                 }
             }
-            let next = Index(self.states.len() as u32);
-            let to = *self.index_of.entry(executed.next).or_insert(next);
-            let local_events = local_events + u32::from(trigger.local_event().is_some());
-            if to == next {
-                self.states.push(Reached::new(executed.next, node, depth + 1, local_events));
-                let paths = self.states[from.0 as usize].consumed.clone();
-                self.states[to.0 as usize].consumed = paths;
+            let (to, is_new) = self.enter(outcome.next, node, depth + 1, local_events);
+            if is_new {
+                let mut consumed = self.states[from.0 as usize].consumed.clone();
                 if let Some(slot) = slot {
-                    self.states[to.0 as usize].consumed.insert(slot);
+                    consumed.insert(slot);
                 }
+                self.states[to.0 as usize].consumed = consumed;
             }
-            let edge = Edge { to, trigger };
+            let edge = edge(to);
             self.states[from.0 as usize].successors.push(edge);
             if to != from {
                 self.states[to.0 as usize].predecessors.push(from);
@@ -345,39 +382,33 @@ impl<'l> LocalSpace<'l> {
 
     /// Takes the paths through one edge into account; whether that told something new about its head.
     fn relax(&mut self, from: Index, edge: Edge) -> bool {
-        let Edge { to, trigger } = edge;
-        let slot = trigger.message().map(|message| self.slot_of(message));
-        let event = trigger.local_event().map(|event| event.0 as usize);
-        if to == from && slot.is_some() {
-            // Whoever comes back by a message has consumed no less than before.
-            return false;
-        }
-        let source = &self.states[from.0 as usize];
-        let (consumed, taken) = (source.consumed.clone(), source.taken.clone());
+        let Edge { to, slot, event } = edge;
+        let (slot, event) = (slot.map(|slot| slot as usize), event.map(|event| event as usize));
+        let ends = self.states.get_disjoint_mut([from.0 as usize, to.0 as usize]);
+        let Ok([source, target]) = ends else {
+            // Whoever comes back has consumed no less than before, and has taken this event, if it is one.
+            let state = &mut self.states[to.0 as usize];
+            let is_new = |event: &usize| !state.taken.contains(*event);
+            let new = event.filter(is_new);
+            new.iter().for_each(|event| state.taken.insert(*event));
+            return new.is_some();
+        };
         let local_events = source.local_events + u32::from(event.is_some());
-        let target = &mut self.states[to.0 as usize];
-        let mut is_changed = target.consumed.intersect(&consumed, slot);
-        is_changed |= target.taken.unite(&taken, event);
+        let mut is_changed = target.consumed.intersect(&source.consumed, slot);
+        is_changed |= target.taken.unite(&source.taken, event);
         is_changed |= local_events < target.local_events;
         target.local_events = target.local_events.min(local_events);
         is_changed
     }
 
-    /// The index of a message at its destination.
-    fn slot_of(&self, message: MessageId) -> usize {
-        let known = self.known_of[&message];
-        let inbox = &self.inboxes[self.known[known].to as usize];
-        inbox.binary_search(&known).expect("a known message is in its inbox, and these are in the order of discovery")
-    }
-
     /// The index of a message in `known`.
-    fn know(&mut self, stepper: &mut Stepper<'l>, message: MessageId) -> usize {
+    fn know(&mut self, stepper: &Stepper<'l>, message: MessageId) -> usize {
         let next = self.known.len();
         let known = *self.known_of.entry(message).or_insert(next);
         if known == next {
             let to = stepper.message(message).to;
             self.inboxes[to as usize].push(next);
-            self.known.push(Known { message, to, triggers: Vec::new(), at_start: 0, copies: 0 });
+            self.known.push(Known { message, triggers: Vec::new(), at_start: 0, copies: 0 });
         }
         known
     }
