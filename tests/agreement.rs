@@ -10,7 +10,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyState, ToyTrigger};
 use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, Unmonitored};
-use host_search::table::{STRATEGIES, Strategy};
+use host_search::table::{Bound, STRATEGIES, Strategy};
 use host_search::unfolding::Order;
 use host_search::{bdfs, consequence, lmc, reduce, unfold};
 use host_tests::reference::{self, Local, Reached, System};
@@ -214,6 +214,56 @@ fn violations_agree_with_the_reference_and_are_shortest() {
         violated += u32::from(reached.violation_depth.is_some());
     });
     assert!(violated > 100, "only {violated} systems have a reachable violation: the test says little");
+}
+
+/// A search that goes on finds every violation, in the words of the property: the views of a system state, which show a
+/// state only where some tuple names it. `unfold` has the shortest way to each of them.
+#[test]
+fn searches_that_go_on_find_all_violations() {
+    let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
+    let limits_reduced = Limits { reduce: true, ..limits };
+    let honour = |strategy: &&Strategy| strategy.is_complete && strategy.honours.contains(&Bound::Violations);
+    let strategies = STRATEGIES.iter().filter(honour).filter(|strategy| !strategy.name.starts_with("dpor-ds"));
+    let runs: Vec<(&str, Run, Limits)> = strategies
+        .map(|strategy| (strategy.name, strategy.run, limits))
+        .chain([("reduced", bdfs::run as Run, limits_reduced)])
+        .collect();
+    let (mut several, mut executed, mut tried) = (0, 0, 0);
+    for_random_systems(Limits::default(), |seed, toy, reached| {
+        // Each costs as much as many searches that end with their first violation.
+        if seed % 4 > 0 {
+            return;
+        }
+        tried += 1;
+        let shown = |(node, local): (u32, &Local)| if toy.matters(node, local.state) { local.state } else { u8::MAX };
+        let views = reached.system_states.iter().map(|locals| (0..).zip(locals).map(shown).collect::<Vec<ToyState>>());
+        let expected: BTreeSet<String> =
+            views.filter(|states| toy.is_forbidden(states)).map(|states| format!("{states:?} is forbidden")).collect();
+        for (name, strategy, limits) in &runs {
+            // These systems have too many executions for some of them to be counted.
+            let budget = Limits { states: (*name == "dpor").then_some(200), ..*limits };
+            let report = toys::run(&System::new(toy.clone()), budget, *strategy, false).report;
+            if report.end == End::StateBound {
+                continue;
+            }
+            executed += u64::from(*name == "dpor");
+            let words = report.violations.iter().map(|found| match &found.judgement {
+                Judgement::Violated { message, .. } => message.clone(),
+                other => panic!("seed {seed}, {name}: {other:?}"),
+            });
+            assert_eq!(words.clone().count(), expected.len(), "seed {seed}, {name}");
+            assert_eq!(words.collect::<BTreeSet<_>>(), expected, "seed {seed}, {name}");
+            // Without a memory of states, DPOR goes round in circles up to its own bound.
+            let is_round = *name == "dpor" && report.end == End::DepthBound;
+            assert!(is_round || report.end == End::SpaceExhausted, "seed {seed}, {name}");
+            let shortest = report.violations.iter().filter(|found| found.shortest).map(|found| found.path.len() as u32);
+            assert!(*name != "unfold" || shortest.clone().count() == expected.len(), "seed {seed}");
+            assert!(*name != "unfold" || shortest.min() == reached.violation_depth, "seed {seed}");
+        }
+        several += u64::from(expected.len() > 1);
+    });
+    assert!(several * 10 > tried, "{several} of {tried} systems have several violations: the test says little");
+    assert!(executed * 10 > tried, "{executed} of {tried} systems were executed by DPOR: the test says little");
 }
 
 /// Node 1 asks, node 0 answers, and node 1 traps on the answer in one of its states.

@@ -104,6 +104,10 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", arguments.algo.name));
         return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
     }
+    if arguments.checkpoint.is_some() && (arguments.go_on || arguments.max_violations.is_some()) {
+        let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue collects them";
+        return Err(Failure::configuration(why).help("leave one of the two out"));
+    }
     let RunArguments {
         depth,
         local_events,

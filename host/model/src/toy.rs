@@ -342,7 +342,7 @@ impl Toy {
     }
 
     /// Whether some forbidden tuple names this state of this node.
-    fn matters(&self, node: NodeId, state: ToyState) -> bool {
+    pub fn matters(&self, node: NodeId, state: ToyState) -> bool {
         self.forbidden.iter().any(|tuple| tuple[node as usize] == Some(state))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::{MachineError, NodeId};
-use host_model::property::{ClassId, Judgement};
+use host_model::property::ClassId;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 
@@ -81,7 +81,7 @@ impl<'s, 'l> Account<'s, 'l> {
             executions: 0,
             transitions: 0,
             cut: Cut::default(),
-            report: Report::new(search.lts),
+            report: Report::new(search.lts).collecting(&search.limits),
             classes: Runs::new(std::iter::empty()),
             locals: None,
             collected: BTreeSet::new(),
@@ -184,7 +184,7 @@ impl<'s, 'l> Account<'s, 'l> {
         self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound)
     }
 
-    /// Judges what the last event brings; whether it is bad.
+    /// Judges what the last event brings; whether the search is to end with it.
     fn judge(&mut self, node: NodeId, depth_max: u32) -> Result<bool, SearchError> {
         let Self { execution, stepper, start, report, classes, locals, collected, .. } = self;
         let index = execution.events().len() - 1;
@@ -193,7 +193,7 @@ impl<'s, 'l> Account<'s, 'l> {
             let state = stepper.state(next);
             (state.class, state.judgements.clone())
         };
-        if !judgements.is_empty() {
+        if judgements.iter().any(|judgement| report.is_news(Some(node), judgement)) {
             let path = cut_path(execution, execution.clock(index));
             let judgements = judgements.iter().map(|judgement| (Some(node), judgement.clone())).collect();
             if report.note(start, &path, judgements) {
@@ -203,11 +203,7 @@ impl<'s, 'l> Account<'s, 'l> {
         if classes.push(execution, class) {
             classes.for_each_new(execution, depth_max, |classes, cut| {
                 let judgements = stepper.judge(classes)?;
-                let is_news = |judgement: &Judgement| match judgement {
-                    Judgement::Witnessed { property } => report.wants_witness(*property),
-                    _ => true,
-                };
-                if !judgements.iter().any(is_news) {
+                if !judgements.iter().any(|judgement| report.is_news(None, judgement)) {
                     return Ok(true);
                 }
                 let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
@@ -224,7 +220,7 @@ impl<'s, 'l> Account<'s, 'l> {
                 Ok::<_, MachineError>(true)
             })?;
         }
-        Ok(!self.report.violations.is_empty())
+        Ok(self.report.is_full())
     }
 
     fn progress(&self) -> Progress {

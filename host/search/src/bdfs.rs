@@ -20,7 +20,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Complete: within the bounds.
 /// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
-/// the start finds the shortest. Of the orders of two events of different nodes, one is followed at most places, see
+/// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
 /// `ARCHITECTURE.md`. Memory: 12 bytes a slot, about 16 bytes a distinct global state, plus the stacks with their paths.
 /// On an ordered network it is a breadth-first search by one worker, which keeps about 45 bytes a state and no checkpoints.
 /// Honours: depth, local-event and state bounds, the monitor; the wish to reduce, which is another search, see
@@ -39,7 +39,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let limit = search.limits.depth.unwrap_or(u32::MAX);
     let mut bound = FIRST_BOUND.min(limit);
-    let mut resumed = None;
+    let (mut resumed, mut violations) = (None, Vec::new());
     if let Some(keeper) = search.monitor.keeper() {
         keeper.resume(&mut |saved| {
             resumed = Some(Waves::load(search, &mut stepper, saved).and_then(|waves| {
@@ -51,12 +51,16 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     loop {
         let mut report = match resumed.take() {
             Some(report) => report?,
-            None => Waves::new(search, &mut stepper, bound, search.limits.states).kept().explore()?,
+            None => {
+                let waves = Waves::new(search, &mut stepper, bound, search.limits.states);
+                waves.after(std::mem::take(&mut violations)).kept().explore()?
+            }
         };
-        if report.end == End::Violation {
+        if report.end == End::Violation && report.violations_max == 1 {
             shorten(search, &mut stepper, &mut report)?;
         } else if report.end == End::DepthBound && bound < limit {
             bound = bound.saturating_mul(2).min(limit);
+            violations = report.violations;
             continue;
         }
         report.count_local(search.lts);

@@ -306,14 +306,23 @@ impl Report {
         for (node, judgement) in judgements {
             match judgement {
                 Judgement::Witnessed { property } => self.witness(property),
-                bad => {
-                    let is_it = |found: &Found| found.node == node && found.judgement == bad;
-                    if !self.violations.iter().any(is_it) {
-                        self.violations.push(Found::new(start, path, node, bad));
-                    }
-                }
+                bad if self.is_news(node, &bad) => self.violations.push(Found::new(start, path, node, bad)),
+                _ => {}
             }
         }
+        self.is_full()
+    }
+
+    /// Whether the report does not say yet what there is to say about a state.
+    pub fn is_news(&self, node: Option<NodeId>, judgement: &Judgement) -> bool {
+        match judgement {
+            Judgement::Witnessed { property } => self.wants_witness(*property),
+            bad => !self.violations.iter().any(|found| found.node == node && found.judgement == *bad),
+        }
+    }
+
+    /// Whether there are as many violations as are wanted.
+    pub fn is_full(&self) -> bool {
         self.violations.len() as u64 >= self.violations_max
     }
 

@@ -185,7 +185,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             dead: FxHashMap::default(),
             sinks: FxHashMap::default(),
             budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
-            report: Report::new(search.lts),
+            report: Report::new(search.lts).collecting(&search.limits),
             found: Vec::new(),
             frontiers: Vec::new(),
             frontier_of: FxHashMap::default(),
@@ -469,18 +469,14 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Ok(false)
     }
 
-    /// Notes what there is to say about a state after sinks were delivered; returns whether something is bad.
+    /// Notes what there is to say about a state after sinks were delivered; returns whether the search is to end with it.
     fn note(
         &mut self,
         found: u32,
         delivered: &[(NodeId, &Vec<MessageId>)],
         judgements: Vec<(Option<NodeId>, Judgement)>,
     ) -> Result<bool, MachineError> {
-        let is_new = |(_, judgement): &(Option<NodeId>, Judgement)| match judgement {
-            Judgement::Witnessed { property } => self.report.wants_witness(*property),
-            _ => true,
-        };
-        if !judgements.iter().any(is_new) {
+        if !judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
             return Ok(false);
         }
         let (start, mut path) = self.path(found);

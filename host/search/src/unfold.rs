@@ -21,7 +21,7 @@ const SEARCH_GROWTH: usize = 8;
 
 /// Causal unfolding with cut-offs.
 ///
-/// Guarantee: every reported violation is reachable, and the shortest one.
+/// Guarantee: every reported violation is reachable, and the shortest one; of several, the shortest of each.
 /// Complete: within the bounds.
 /// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
 /// about 200 bytes an event.
@@ -36,7 +36,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    let mut report = Report::new(search.lts);
+    let mut report = Report::new(search.lts).collecting(&search.limits);
     let mut states = BTreeSet::new();
     let mut events = 0;
     for start in search.starts {
@@ -44,7 +44,7 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
             Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
         run.explore(&mut stepper, &Everything, &mut states)?;
         events += run.events;
-        if report.end == End::Violation {
+        if report.is_full() {
             break;
         }
     }
@@ -113,16 +113,17 @@ impl Run<'_, '_> {
         let depth_max = limits.depth.unwrap_or(u32::MAX - 1);
         let mut unfolding = Unfolding::new(stepper, self.start, limits, relevance, self.order)?;
         let mut targets = Targets::new(self.start.locals.len());
-        let mut best: Option<Hit> = None;
+        let wanted = self.report.violations_max as usize - self.report.violations.len();
+        let mut best = Best { hits: Vec::new(), wanted };
         let mut next_search = FIRST_SEARCH;
         let end = loop {
             let hits = targets.note(&mut unfolding)?;
-            self.take(&mut best, hits);
+            best.take(self.report, hits);
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
                 self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
             }
-            if let Some(end) = self.stop(&unfolding, best.as_ref()) {
+            if let Some(end) = self.stop(&unfolding, &best) {
                 break end;
             }
             let mut stopped = None;
@@ -150,8 +151,10 @@ impl Run<'_, '_> {
         self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
         // A bound hit from an earlier start state stays.
         self.report.end = self.report.end.max(end);
-        if let Some(hit) = best {
+        if best.is_full() {
             self.report.end = End::Violation;
+        }
+        for hit in best.hits {
             let path = unfolding.linearise(&hit.config);
             let mut found = Found::new(self.start, &path, hit.node, hit.judgement);
             // All events that are smaller exist, so nothing smaller was missed.
@@ -162,37 +165,20 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Notes witnesses, and keeps the smallest of the bad hits.
-    fn take(&mut self, best: &mut Option<Hit>, hits: Vec<Hit>) {
-        for hit in hits {
-            match hit.judgement {
-                Judgement::Witnessed { property } => self.report.witness(property),
-                _ if best.as_ref().is_none_or(|best| hit.size < best.size) => *best = Some(hit),
-                _ => {}
-            }
-        }
-    }
-
-    fn search_tuples(
-        &mut self,
-        unfolding: &Unfolding<'_, '_>,
-        targets: &mut Targets,
-        best: &mut Option<Hit>,
-        depth_max: u32,
-    ) {
-        let size_max = best.as_ref().map_or(depth_max + 1, |hit| hit.size);
+    fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best, depth_max: u32) {
+        let size_max = best.size_max().unwrap_or(depth_max + 1);
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| match judgement {
             Judgement::Witnessed { property } => report.wants_witness(*property),
             _ => true,
         };
         let hits = targets.search(unfolding, size_max, &is_wanted);
-        self.take(best, hits);
+        best.take(self.report, hits);
     }
 
     /// Why to stop growing, if there is a reason.
-    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: Option<&Hit>) -> Option<End> {
-        if best.is_some_and(|hit| hit.size <= unfolding.size()) {
+    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: &Best) -> Option<End> {
+        if best.size_max().is_some_and(|size| size <= unfolding.size()) {
             return Some(End::Violation);
         }
         let is_witnessed = |property: &u32| !self.report.wants_witness(*property);
@@ -219,7 +205,7 @@ impl Run<'_, '_> {
     fn walk(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
-        best: &mut Option<Hit>,
+        best: &mut Best,
         depth_max: u32,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<(), SearchError> {
@@ -236,9 +222,50 @@ impl Run<'_, '_> {
             let size = unfolding.chains().config_size(&config);
             let hits = judge_system_state(unfolding.stepper(), &locals)?.into_iter();
             let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
-            self.take(best, hits);
+            best.take(self.report, hits);
             states.insert(locals);
         }
         Ok(())
+    }
+}
+
+/// The smallest violations so far, in the order of their sizes, no two with the same words.
+struct Best {
+    hits: Vec<Hit>,
+    /// How many are wanted; at least one.
+    wanted: usize,
+}
+
+impl Best {
+    fn is_full(&self) -> bool {
+        self.hits.len() >= self.wanted
+    }
+
+    /// What a violation that is still of use is smaller than; none if any is.
+    fn size_max(&self) -> Option<u32> {
+        self.hits.last().filter(|_| self.is_full()).map(|hit| hit.size)
+    }
+
+    /// Notes witnesses, and keeps what is bad and small.
+    fn take(&mut self, report: &mut Report, hits: Vec<Hit>) {
+        for hit in hits {
+            if let Judgement::Witnessed { property } = hit.judgement {
+                report.witness(property);
+                continue;
+            }
+            let is_it = |other: &Hit| other.node == hit.node && other.judgement == hit.judgement;
+            match self.hits.iter().position(is_it) {
+                Some(known) if self.hits[known].size <= hit.size => continue,
+                Some(known) => {
+                    self.hits.remove(known);
+                }
+                None if !report.is_news(hit.node, &hit.judgement) => continue,
+                None => {}
+            }
+            // Of the same size the first one stays.
+            let place = self.hits.partition_point(|other| other.size <= hit.size);
+            self.hits.insert(place, hit);
+            self.hits.truncate(self.wanted);
+        }
     }
 }

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::codec::Reader;
 use crate::global_state::{Budgets, GlobalState};
 use crate::kernel::{
-    Counts, End, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
+    Counts, End, Found, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
 };
 use crate::lane::{Lane, Wave, WaveShard};
 use crate::pending::Taken;
@@ -66,7 +66,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             states_max: states_max.unwrap_or(u64::MAX),
             lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
             shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
-            report: Report::new(search.lts),
+            report: Report::new(search.lts).collecting(&search.limits),
             is_resumed: false,
             is_kept: false,
         }
@@ -118,7 +118,15 @@ impl<'s, 'l> Waves<'s, 'l> {
         });
     }
 
+    /// Goes on with the violations that an earlier round has found.
+    #[must_use]
+    pub fn after(mut self, violations: Vec<Found>) -> Self {
+        self.report.violations = violations;
+        self
+    }
+
     /// Has the monitor's keeper save the search.
+    #[must_use]
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
     }
@@ -252,20 +260,18 @@ impl<'s, 'l> Waves<'s, 'l> {
         }
     }
 
-    /// Judges what the workers could not. Of the violations of a wave the one with the shortest path is reported.
+    /// Judges what the workers could not; returns the end if there are enough violations. Those of a wave are taken in the
+    /// order of their depth.
     fn note(&mut self) -> Result<Option<End>, SearchError> {
-        let mut bad: Option<(u32, (u32, Vec<_>), Vec<_>)> = None;
+        let mut bad = Vec::new();
         for lane in &self.lanes {
             for note in &lane.notes {
                 let own = self.stepper.state(note.next).judgements.iter();
                 let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
                 let verdict = self.stepper.judge(&note.classes)?;
                 judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
-                let depth = lane.depth_of(note);
                 if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
-                    if bad.as_ref().is_none_or(|(least, ..)| depth < *least) {
-                        bad = Some((depth, lane.path_of(note), judgements));
-                    }
+                    bad.push((lane.depth_of(note), lane, note, judgements));
                     continue;
                 }
                 for (_, judgement) in judgements {
@@ -275,9 +281,16 @@ impl<'s, 'l> Waves<'s, 'l> {
                 }
             }
         }
-        let Some((_, (start, path), judgements)) = bad else { return Ok(None) };
-        self.report.note(&self.search.starts[start as usize], &path, judgements);
-        Ok(Some(End::Violation))
+        bad.sort_by_key(|(depth, ..)| *depth);
+        for (_, lane, note, judgements) in bad {
+            if judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
+                let (start, path) = lane.path_of(note);
+                if self.report.note(&self.search.starts[start as usize], &path, judgements) {
+                    return Ok(Some(End::Violation));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Gives lanes without work half of what the richest one has.
