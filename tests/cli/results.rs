@@ -74,6 +74,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "result",
         "end",
         "exit_code",
+        "command",
         "algo",
         "plugin",
         "scenario",
@@ -124,6 +125,7 @@ fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
         "  nodes       3\n",
         "bug=none (default), init=event, proposers=auto (default)\n",
         "  bounds      none\n",
+        "--algo bdfs --set init=event\n",
         "  chosen                       sometimes   reached\n",
     ] {
         assert!(ran.out.contains(line), "no {line:?} in {}", ran.out);

@@ -28,8 +28,18 @@ pub struct Watch<'a> {
     memory_max: Option<u64>,
     interrupted: &'a AtomicBool,
     keeper: Option<&'a dyn Keeper>,
+    goals: Goals,
     state: Mutex<State<'a>>,
     verification: Mutex<Stopwatch>,
+}
+
+/// Where a search ends at the latest; none is without end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Goals {
+    /// Random walks.
+    pub walks: Option<u64>,
+    /// Global states, events or executions, whatever the strategy goes through.
+    pub states: Option<u64>,
 }
 
 /// How long the search was in a phase.
@@ -65,6 +75,7 @@ impl<'a> Watch<'a> {
             memory_max,
             interrupted,
             keeper: None,
+            goals: Goals::default(),
             state: Mutex::new(state),
             verification: Mutex::default(),
         }
@@ -73,6 +84,21 @@ impl<'a> Watch<'a> {
     /// The same with somebody who keeps checkpoints.
     pub fn with_keeper(self, keeper: Option<&'a dyn Keeper>) -> Self {
         Self { keeper, ..self }
+    }
+
+    /// The same that knows where the search ends at the latest, so that it can say how long that may take.
+    pub fn with_goals(self, goals: Goals) -> Self {
+        Self { goals, ..self }
+    }
+
+    /// How long the search takes at most from now on, if it goes on as it did.
+    fn left(&self, elapsed: Duration, progress: &Progress) -> Option<Duration> {
+        let counts = &progress.counts;
+        let states = counts.global_states.or(counts.events).or(counts.executions);
+        let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
+        let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
+        let by_count = by_count.map(|(all, done)| elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64));
+        by_count.chain(self.time_max.map(|max| max.saturating_sub(elapsed))).min()
     }
 
     /// Seconds since it began.
@@ -115,7 +141,7 @@ impl Monitor for Watch<'_> {
         }
         if elapsed >= state.next_progress {
             state.next_progress = elapsed + PROGRESS_INTERVAL;
-            let line = line(elapsed, progress, state.process_bytes);
+            let line = line(elapsed, self.left(elapsed, progress), progress, state.process_bytes);
             if let Some(out) = &mut state.out {
                 let _ = writeln!(out, "{line}");
             }
@@ -125,7 +151,7 @@ impl Monitor for Watch<'_> {
     }
 }
 
-fn line(elapsed: Duration, progress: &Progress, process_bytes: u64) -> String {
+fn line(elapsed: Duration, left: Option<Duration>, progress: &Progress, process_bytes: u64) -> String {
     let counts = &progress.counts;
     let known = [
         (counts.global_states, "global state"),
@@ -146,6 +172,7 @@ fn line(elapsed: Duration, progress: &Progress, process_bytes: u64) -> String {
     parts.push(format!("{} waiting", grouped(progress.queue)));
     parts.push(format!("depth {}", progress.depth));
     parts.push(bytes(progress.bytes.max(process_bytes)));
+    parts.extend(left.map(|left| format!("at most {} s left", grouped(left.as_secs()))));
     format!("{:>4} s: {}", elapsed.as_secs(), parts.join(", "))
 }
 
@@ -215,6 +242,27 @@ mod tests {
         let progress = Progress { counts, depth: 25, queue: 3, bytes: 2048 };
         let expected =
             "  12 s: 24,007 global states, 37,012 transitions, 2,000 global states/s, 3 waiting, depth 25, 2.0 KiB";
-        assert_eq!(line(Duration::from_secs(12), &progress, 0), expected);
+        assert_eq!(line(Duration::from_secs(12), None, &progress, 0), expected);
+        let left = line(Duration::from_secs(12), Some(Duration::from_secs(2_000)), &progress, 0);
+        assert_eq!(left, format!("{expected}, at most 2,000 s left"));
+    }
+
+    #[test]
+    fn the_first_bound_says_how_long_it_takes() {
+        let go_on = AtomicBool::new(false);
+        let watch = |time: Option<u64>, walks, states| {
+            let watch = Watch::new(time.map(Duration::from_secs), None, &go_on, None);
+            let counts = Counts { global_states: Some(1_000), walks: Some(100), ..Counts::default() };
+            let left = watch
+                .with_goals(Goals { walks, states })
+                .left(Duration::from_secs(10), &Progress { counts, ..Progress::default() });
+            left.map(|left| left.as_secs())
+        };
+        assert_eq!(watch(None, None, None), None);
+        assert_eq!(watch(Some(60), None, None), Some(50));
+        // A tenth of the walks in ten seconds, half of the states in ten seconds.
+        assert_eq!(watch(None, Some(1_000), None), Some(90));
+        assert_eq!(watch(Some(60), Some(1_000), Some(2_000)), Some(10));
+        assert_eq!(watch(None, None, Some(10)), Some(0), "a bound that is passed");
     }
 }

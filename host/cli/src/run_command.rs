@@ -12,6 +12,8 @@ use host_model::start::{self, Start, StartError};
 use host_model::stepper::Stepper;
 use host_model::trace::Trace;
 use host_search::kernel::{Keeper, Limits, Report, Search, SearchError};
+use host_search::table::Bound;
+use host_search::walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
 
 use crate::args::RunArguments;
@@ -20,7 +22,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finding::{self, Violation};
-use crate::monitor::Watch;
+use crate::monitor::{Goals, Watch};
 use crate::placement::{self, Wanted};
 use crate::plugin_source::{self, Loaded};
 use crate::report::{Run, RunReport, Times};
@@ -62,7 +64,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let mut artefacts = Artefacts::new(arguments, &loaded, violations.first().map(|violation| &violation.trace));
     let saved = artefacts.save(&violations, prefix_steps, program, environment);
     let paint = environment.paint();
-    let run = Run { arguments, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps, paint };
+    let run = Run { arguments, program, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps, paint };
     let mut result = RunReport::new(&run, &violations, saved);
     if arguments.audit != Mode::Off {
         result.add_audit(&lts.check_promises().map_err(host_error)?);
@@ -124,6 +126,8 @@ fn search(
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
     let watch = Watch::new(arguments.time, arguments.memory, &interrupted, out);
+    let walks = arguments.algo.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
+    let watch = watch.with_goals(Goals { walks, states: limits.states });
     let watch = watch.with_keeper(keeper.map(|keeper| keeper as &dyn Keeper));
     let pool = ThreadPoolBuilder::new().num_threads(arguments.workers.get()).build();
     let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;

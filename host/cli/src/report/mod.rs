@@ -23,11 +23,14 @@ use crate::monitor::peak_bytes;
 use crate::plugin_source::Loaded;
 use crate::report::assumed::Assumed;
 use crate::report::counts::CountsReport;
+use crate::text::shell_quoted;
 
 /// A run that is over.
 pub struct Run<'r> {
     /// What was asked for.
     pub arguments: &'r RunArguments,
+    /// The name of the program.
+    pub program: &'r str,
     /// The plugin.
     pub loaded: &'r Loaded,
     /// The cluster.
@@ -70,6 +73,8 @@ pub struct RunReport {
     result: Verdict,
     end: &'static str,
     exit_code: u8,
+    /// What makes the same run again.
+    command: String,
     algo: &'static str,
     plugin: PluginReport,
     scenario: Scenario,
@@ -239,6 +244,7 @@ impl RunReport {
             result,
             end: run.report.end.name(),
             exit_code: exit.code(),
+            command: command(run),
             algo: strategy.name,
             plugin: PluginReport::from(&run.loaded.reference),
             scenario: run.lts.scenario().clone(),
@@ -307,6 +313,12 @@ fn verdict(end: End, violations: &[Violation]) -> Verdict {
         (None, End::SpaceExhausted) => Verdict::Ok,
         (None, _) => Verdict::Incomplete,
     }
+}
+
+/// The command line of a run, for a shell.
+fn command(run: &Run<'_>) -> String {
+    let words = [run.program, "run"].into_iter().chain(run.arguments.words.iter().map(String::as_str));
+    words.map(shell_quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Why there is no violation to tell of.

@@ -17,7 +17,9 @@ impl RunReport {
         // Beside a trace there is less room, and less interest.
         if self.violations.is_empty() {
             sections.push(table("explored", &self.explored()));
-            sections.push(table("assumed", &self.assumed_rows()));
+            let mut assumed = self.assumed_rows();
+            assumed.push(("command".to_owned(), on_one_line(&self.command)));
+            sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
         } else {
             let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
