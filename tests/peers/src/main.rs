@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `compare` | which runs are compared, what must agree, the tables |
 //! | `depth` | the strategies of host by depth |
+//! | `bugs` | the time of each strategy to each mistake in the tree |
+//! | `lines` | the length of the protocols in the tree |
 //! | `plot` | curves as SVG |
 //! | `checkers` | how each checker is built, started and understood |
 //! | `measure` | a process with what it used up |
@@ -11,9 +13,11 @@
 //! | `paxos` | Paxos for Stateright |
 //! | `two_phase` | two-phase commit for TraceForge |
 
+mod bugs;
 mod checkers;
 mod compare;
 mod depth;
+mod lines;
 mod measure;
 mod paxos;
 mod plot;
@@ -41,6 +45,10 @@ enum Command {
     Compare(Compare),
     /// Time, states and memory of the strategies by depth: prints a table in Markdown, and writes docs/cost-*.svg
     Depth(Depth),
+    /// The time of each strategy to each mistake that is in the plugins on purpose: prints a table in Markdown
+    Bugs(Bugs),
+    /// Lines of code of each plugin: prints a table in Markdown
+    Lines,
     /// Runs a checker in this process, and prints one JSON object
     #[command(subcommand, hide = true)]
     Child(Child),
@@ -80,6 +88,17 @@ struct Depth {
     out: Option<PathBuf>,
 }
 
+/// How long to look.
+#[derive(clap::Args, Clone, Debug)]
+struct Bugs {
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "PATH")]
+    host: Option<PathBuf>,
+    /// A run ends after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    seconds_max: f64,
+}
+
 #[derive(Subcommand)]
 enum Child {
     Stateright {
@@ -98,6 +117,10 @@ fn main() -> ExitCode {
             Tools::ready(compare.host.clone()).and_then(|tools| compare::run(&compare, &tools))
         }
         Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
+        Command::Bugs(bugs) => {
+            Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host))
+        }
+        Command::Lines => lines::run(),
         Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
             println!("{}", paxos::check(paxos::Scenario { proposers, init_by_event, transitions_max }));
             Ok(())
