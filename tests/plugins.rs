@@ -184,8 +184,8 @@ fn strategies_agree_on_every_plugin() {
             if name.ends_with("paxos") && strategy.name.starts_with("dpor-ds") {
                 continue; // Of 2,000,000 executions 95 % repeat others, and it goes on.
             }
-            if name == "multi-paxos" && strategy.name == "lmc-gen" {
-                continue; // It builds every tuple of local states: minutes.
+            if name == "multi-paxos" && strategy.name.starts_with("lmc") {
+                continue; // With every message kept for ever, there are too many local states: minutes.
             }
             let (report, states) = run(name, &scenario, strategy.name);
             assert_eq!(states, expected, "{name} {scenario:?} {}", strategy.name);
