@@ -10,7 +10,7 @@ use host_tests::reference::{self, System};
 use host_tests::toys::{self, Run};
 
 /// Systems with more global states than this are left out: the reference is slow.
-const STATES_MAX: usize = 3_000;
+pub const STATES_MAX: usize = 3_000;
 /// And those with more configurations than this, where executions are counted.
 const CONFIGURATIONS_MAX: usize = 1_500;
 
@@ -25,7 +25,7 @@ fn unconstrained(system: &System) -> System {
 }
 
 /// What a random system of a family is; none if this number has none.
-type Family = fn(u64) -> System;
+pub type Family = fn(u64) -> System;
 
 fn with_resets(seed: u64) -> System {
     let nodes = 2 + seed as u32 % 2;
@@ -73,7 +73,7 @@ fn for_systems(
 
 /// Every complete strategy that is no search of executions reaches exactly what the reference reaches; `bdfs` counts as it
 /// does; a violation is found where there is one, and replays.
-fn check_states(family: Family, reductions: &[Run], states_max: usize) {
+pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
     let bounded =
         [Limits { local_events: Some(1), ..Limits::default() }, Limits { depth: Some(6), ..Limits::default() }];
     for limits in std::iter::once(Limits::default()).chain(bounded) {
@@ -142,7 +142,7 @@ fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
 }
 
 /// Optimal DPOR explores each happens-before once, DPOR-DS at least once, and both reach what the reference reaches.
-fn check_executions(family: Family) {
+pub fn check_executions(family: Family) {
     let (mut tried, mut most) = (0, 0);
     for seed in 0.. {
         let system = family(seed);

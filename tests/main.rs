@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
+//! | `faults` | faults by every strategy against the reference |
+//! | `quorums` | quorums by every strategy against the reference |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
@@ -19,6 +21,7 @@ mod faults;
 mod fuzzing;
 mod languages;
 mod plugins;
+mod quorums;
 mod stateless;
 mod structure;
 mod symmetry;

@@ -124,10 +124,12 @@ impl Global {
 }
 
 /// What happens at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     /// The delivery of an item from this node, which stands at this position in its channel.
     Take(NodeId, Item, usize),
+    /// The delivery of a quorum of this name, an item from each of these nodes.
+    Quorum(u8, Vec<(NodeId, Item)>),
     /// A local event.
     Local(u8),
     /// A reset.
@@ -169,7 +171,7 @@ pub fn search(
             continue;
         }
         for (node, happening) in happenings(system, &global, local_events_max) {
-            for next in moves(system, &global, node, happening, local_events_max.is_some()) {
+            for next in moves(system, &global, node, &happening, local_events_max.is_some()) {
                 reached.transitions += 1;
                 if seen.insert(next.clone()) {
                     queue.push_back((next, depth + 1));
@@ -207,7 +209,12 @@ fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -
             // The first, and the first notice.
             true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
         };
-        found.extend(next.into_iter().map(|index| (*to, Happening::Take(*from, items[index], index))));
+        let is_alone = |index: &usize| role(system, global, *to, items[*index]) == Role::Alone;
+        let next = next.into_iter().filter(is_alone);
+        found.extend(next.map(|index| (*to, Happening::Take(*from, items[index], index))));
+    }
+    for node in 0..system.toy.nodes {
+        found.extend(quorums(system, global, node).into_iter().map(|quorum| (node, quorum)));
     }
     for (node, local) in (0..).zip(&global.locals) {
         if local_events_max.is_none_or(|max| global.local_events[node as usize] < max) {
@@ -225,15 +232,70 @@ fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -
     found
 }
 
+/// How a node takes an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Alone,
+    Held,
+    /// As one of so many with this name.
+    Member(u8, u32),
+}
+
+fn role(system: &System, global: &Global, node: NodeId, item: Item) -> Role {
+    let Item::Message { content, .. } = item else { return Role::Alone };
+    match system.toy.roles.get(&(node, global.locals[node as usize].state, content)) {
+        None => Role::Alone,
+        Some(None) => Role::Held,
+        Some(Some((name, size))) => Role::Member(*name, *size),
+    }
+}
+
+/// All quorums that a node can take: of all sets of the items in flight to it, those that are one.
+fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
+    let items = global.in_flight.iter().filter(|((_, to), _)| *to == node);
+    let items: BTreeSet<(NodeId, Item)> =
+        items.flat_map(|((from, _), items)| items.iter().map(|item| (*from, *item))).collect();
+    let is_member = |item: &(NodeId, Item)| matches!(role(system, global, node, item.1), Role::Member(..));
+    let members: Vec<(NodeId, Item)> = items.into_iter().filter(is_member).collect();
+    let mut found = Vec::new();
+    for chosen in 1_u32..1 << members.len() {
+        let set: Vec<(NodeId, Item)> =
+            (0..).zip(&members).filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, member)| *member).collect();
+        let senders: BTreeSet<NodeId> = set.iter().map(|(from, _)| *from).collect();
+        let Role::Member(name, size) = role(system, global, node, set[0].1) else { continue };
+        let is_same = |(_, item): &(NodeId, Item)| role(system, global, node, *item) == Role::Member(name, size);
+        if set.len() == size as usize && senders.len() == set.len() && set.iter().all(is_same) {
+            found.push(Happening::Quorum(name, set));
+        }
+    }
+    found
+}
+
 /// The global states that follow, in the order of the outcomes; those of a reset that changes nothing left out.
-fn moves(system: &System, global: &Global, node: NodeId, happening: Happening, is_counted: bool) -> Vec<Global> {
+fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, is_counted: bool) -> Vec<Global> {
     let mut before = global.clone();
     let local = before.locals[node as usize].clone();
     let state = local.state;
     let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
     // What comes out if the node does not hear of an error.
     let mut unheard = None;
-    let outcomes = match happening {
+    let outcomes = match *happening {
+        Happening::Quorum(name, ref set) => {
+            let mut messages = Vec::new();
+            for (from, item) in set {
+                let items = before.in_flight.get_mut(&(*from, node)).expect("it is in flight");
+                let index = items.iter().position(|other| other == item).expect("it is in flight");
+                let Item::Message { content, breaks, times } = *item else { panic!("a notice is no member") };
+                match times {
+                    1 => drop(items.remove(index)),
+                    times => items[index] = Item::Message { content, breaks, times: times - 1 },
+                }
+                items.sort_unstable();
+                messages.push((*from, content));
+            }
+            before.in_flight.retain(|_, items| !items.is_empty());
+            system.toy.quorum(node, state, name, &messages)
+        }
         Happening::Take(from, item, index) => {
             let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
             match item {
@@ -283,7 +345,7 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: Happening, i
     for outcome in outcomes {
         let ToyOutcome::Go(after, sent) = outcome else { panic!("the reference does not know traps") };
         let breaks_nothing = before.locals[node as usize].ends == local.ends;
-        if happening == Happening::Reset && after == state && sent.is_empty() && breaks_nothing {
+        if *happening == Happening::Reset && after == state && sent.is_empty() && breaks_nothing {
             continue;
         }
         let mut one = before.clone();
@@ -309,11 +371,15 @@ pub struct Configurations {
 type Sequence = Vec<(Happening, usize)>;
 
 fn label(happening: Happening) -> Happening {
+    let without_times = |item: Item| match item {
+        Item::Message { content, breaks, .. } => Item::Message { content, breaks, times: 0 },
+        notice @ Item::Notice { .. } => notice,
+    };
     match happening {
-        Happening::Take(from, Item::Message { content, breaks, .. }, _) => {
-            Happening::Take(from, Item::Message { content, breaks, times: 0 }, 0)
+        Happening::Quorum(name, set) => {
+            Happening::Quorum(name, set.into_iter().map(|(from, item)| (from, without_times(item))).collect())
         }
-        Happening::Take(from, notice, _) => Happening::Take(from, notice, 0),
+        Happening::Take(from, item, _) => Happening::Take(from, without_times(item), 0),
         other => other,
     }
 }
@@ -332,11 +398,11 @@ pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: u
     while let Some((sequences, global)) = queue.pop_front() {
         let mut is_maximal = true;
         for (node, happening) in happenings(system, &global, local_events_max) {
-            let next = moves(system, &global, node, happening, true);
+            let next = moves(system, &global, node, &happening, true);
             for (outcome, next) in next.into_iter().enumerate() {
                 is_maximal = false;
                 let mut longer = sequences.clone();
-                longer[node as usize].push((label(happening), outcome));
+                longer[node as usize].push((label(happening.clone()), outcome));
                 if seen.insert(longer.clone()) {
                     queue.push_back((longer, next));
                 }

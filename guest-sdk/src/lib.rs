@@ -63,6 +63,7 @@ mod parameters;
 mod property;
 mod protocol;
 mod renaming;
+mod role;
 mod seat;
 
 #[cfg(target_arch = "wasm32")]
@@ -79,6 +80,7 @@ pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;
 pub use renaming::Renaming;
+pub use role::{Place, Role};
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;

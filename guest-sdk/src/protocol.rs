@@ -1,7 +1,8 @@
 //! What an author implements.
 
 use crate::{
-    About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Properties, Renaming,
+    About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Renaming,
+    Role,
 };
 
 /// A distributed protocol.
@@ -69,6 +70,32 @@ pub trait Protocol: Sized + 'static {
     /// sent from now on goes over a new one. Does nothing by default. A break need not be reported.
     fn handle_transport_error(&self, ctx: &mut Context<Self::Message>, state: &mut Self::State, peer: NodeId) {
         let _ = (ctx, state, peer);
+    }
+
+    /// Whether a node ever takes messages together, with this configuration; no by default. If not, the next two methods are
+    /// never called.
+    fn takes_quorums(&self) -> bool {
+        false
+    }
+
+    /// How the node at this place takes a message in this state; by itself by default.
+    fn role(&self, place: Place, state: &Self::State, from: NodeId, message: &Self::Message) -> Role {
+        let _ = (place, state, from, message);
+        Role::Alone
+    }
+
+    /// Messages arrived together that are members of the quorum of this name in this state, as many as its size, each from
+    /// another node, in the order of these. Returns whether the node takes them; if not, nothing has happened, whatever the
+    /// method did.
+    fn handle_quorum(
+        &self,
+        ctx: &mut Context<Self::Message>,
+        state: &mut Self::State,
+        name: &str,
+        messages: Vec<(NodeId, Self::Message)>,
+    ) -> bool {
+        let _ = (ctx, state, messages);
+        panic!("messages are members of the quorum {name}, but quorums are not handled");
     }
 
     /// What a disk would hold in this state; nothing by default.

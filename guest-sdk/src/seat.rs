@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Environment, LocalEvents};
 use crate::parameters::Parameters;
-use crate::{LocalEvent, NodeId, ParameterError, Protocol};
+use crate::{LocalEvent, NodeId, ParameterError, Place, Protocol, Role};
 
 /// Messages on their way out of a handler.
 pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
@@ -51,6 +51,24 @@ impl<P: Protocol> Seat<P> {
         let mut ctx = Context::new(self.me, self.nodes, environment);
         self.protocol.handle_transport_error(&mut ctx, state, peer);
         ctx.into_sent()
+    }
+
+    /// How the node takes a message.
+    pub(crate) fn role(&self, state: &P::State, from: NodeId, message: &P::Message) -> Role {
+        self.protocol.role(Place { me: self.me, nodes: self.nodes }, state, from, message)
+    }
+
+    /// None if the node does not take these messages.
+    pub(crate) fn handle_quorum(
+        &self,
+        environment: &mut dyn Environment,
+        state: &mut P::State,
+        name: &str,
+        messages: Vec<(NodeId, P::Message)>,
+    ) -> Option<Sent<P>> {
+        let mut ctx = Context::new(self.me, self.nodes, environment);
+        let is_taken = self.protocol.handle_quorum(&mut ctx, state, name, messages);
+        is_taken.then(|| ctx.into_sent())
     }
 
     pub(crate) fn local_events(&self, state: &P::State) -> Vec<LocalEvent<P::Local>> {

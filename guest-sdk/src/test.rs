@@ -14,7 +14,8 @@ pub use explore::Explored;
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
 use crate::{
-    Canonical, Encoding, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, property,
+    Canonical, Encoding, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, Role,
+    property,
 };
 
 /// A message that was sent and not yet delivered.
@@ -42,6 +43,8 @@ pub struct Cluster<P: Protocol> {
     /// What [`explore`](Self::explore) may do to each node.
     resets_left: Vec<u32>,
     script: Script,
+    /// Whether the last quorum was declined.
+    is_declined: bool,
 }
 
 impl<P: Protocol> Clone for Cluster<P> {
@@ -52,6 +55,7 @@ impl<P: Protocol> Clone for Cluster<P> {
             in_flight: self.in_flight.iter().map(InFlight::duplicate).collect(),
             resets_left: self.resets_left.clone(),
             script: self.script.clone(),
+            is_declined: false,
         }
     }
 }
@@ -81,6 +85,7 @@ impl<P: Protocol> Cluster<P> {
             in_flight: Vec::new(),
             resets_left: vec![0; nodes as usize],
             script: Script { answers: answers.iter().copied().collect(), ..Script::default() },
+            is_declined: false,
         };
         for me in 0..nodes {
             let (state, sent) = cluster.seats[me as usize].init(&mut cluster.script, None);
@@ -123,6 +128,84 @@ impl<P: Protocol> Cluster<P> {
         let sent = seat[to as usize].handle_message(&mut self.script, state, from, message);
         *state = round_trip(state, P::ENCODING);
         self.post(to, sent);
+    }
+
+    /// How the destination of a message takes it in its present state, given its place in [`in_flight`](Self::in_flight).
+    pub fn role(&self, index: usize) -> Role {
+        let InFlight { from, to, message } = &self.in_flight[index];
+        let seat = &self.seats[*to as usize];
+        match seat.protocol.takes_quorums() {
+            true => seat.role(self.state(*to), *from, message),
+            false => Role::Alone,
+        }
+    }
+
+    /// Delivers messages together, given their places in [`in_flight`](Self::in_flight); returns whether the node takes
+    /// them. If not, nothing has happened.
+    ///
+    /// # Panics
+    ///
+    /// They are no quorum.
+    #[track_caller]
+    pub fn deliver_quorum(&mut self, indices: &[usize]) -> bool {
+        let roles: Vec<Role> = indices.iter().map(|index| self.role(*index)).collect();
+        let mut messages: Vec<&InFlight<P::Message>> = indices.iter().map(|index| &self.in_flight[*index]).collect();
+        messages.sort_by_key(|message| message.from);
+        let is_one = messages.windows(2).all(|pair| pair[0].from < pair[1].from && pair[0].to == pair[1].to);
+        let Some(Role::Member { name, size }) = roles.first().copied() else { panic!("{roles:?} are no quorum") };
+        let is_one = is_one && roles.iter().all(|role| *role == roles[0]) && size as usize == indices.len();
+        assert!(is_one, "{roles:?} are no quorum: {:?}", messages.into_iter().map(show).collect::<Vec<_>>());
+        let to = messages[0].to;
+        let messages = messages.into_iter().map(|message| (message.from, message.message.duplicate())).collect();
+        let seat = Rc::clone(&self.seats);
+        let mut state = self.states[to as usize].duplicate();
+        let sent = seat[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
+        let Some(sent) = sent else { return false };
+        self.states[to as usize] = round_trip(&state, P::ENCODING);
+        let mut index = 0;
+        self.in_flight.retain(|_| {
+            index += 1;
+            !indices.contains(&(index - 1))
+        });
+        self.post(to, sent);
+        true
+    }
+
+    /// The sets of messages in flight that are quorums now, as their places in [`in_flight`](Self::in_flight). Of equal
+    /// messages the oldest stands for all.
+    pub fn quorums(&self) -> Vec<Vec<usize>> {
+        let is_first = |index: &usize| {
+            let message = &self.in_flight[*index];
+            !self.in_flight[..*index].iter().any(|other| {
+                (other.from, other.to) == (message.from, message.to) && other.message.is_same(&message.message)
+            })
+        };
+        let members = (0..self.in_flight.len()).filter(|index| matches!(self.role(*index), Role::Member { .. }));
+        let members: Vec<usize> = members.filter(is_first).collect();
+        let (mut found, mut stack) = (Vec::new(), vec![Vec::new()]);
+        while let Some(set) = stack.pop() {
+            let set: Vec<usize> = set;
+            if let Some(first) = set.first()
+                && let Role::Member { size, .. } = self.role(*first)
+                && set.len() == size as usize
+            {
+                found.push(set);
+                continue;
+            }
+            let fits = |index: &&usize| {
+                let message = &self.in_flight[**index];
+                set.last().is_none_or(|last| last < *index)
+                    && set.iter().all(|other| {
+                        let chosen = &self.in_flight[*other];
+                        chosen.from != message.from
+                            && chosen.to == message.to
+                            && self.role(*other) == self.role(**index)
+                    })
+            };
+            stack.extend(members.iter().filter(fits).map(|index| set.iter().copied().chain([*index]).collect()));
+        }
+        found.sort_unstable();
+        found
     }
 
     /// Delivers the oldest message that fits.
@@ -220,17 +303,19 @@ impl<P: Protocol> Cluster<P> {
         self.post(node, sent);
     }
 
-    /// Delivers messages, oldest first, until none is in flight; returns how many.
+    /// Delivers messages, oldest first, until none is in flight that any node takes; returns in how many events. Quorums come
+    /// after messages that are taken by themselves.
     ///
     /// # Panics
     ///
     /// Still not quiet after 1,000,000 messages.
     pub fn settle(&mut self) -> usize {
         for delivered in 0..1_000_000 {
-            if self.in_flight.is_empty() {
+            if let Some(index) = (0..self.in_flight.len()).find(|index| self.role(*index) == Role::Alone) {
+                self.deliver(index);
+            } else if !self.quorums().iter().any(|quorum| self.deliver_quorum(quorum)) {
                 return delivered;
             }
-            self.deliver(0);
         }
         panic!("messages without end");
     }

@@ -9,7 +9,7 @@ use crate::canonical::json_string;
 use crate::context::Environment;
 use crate::seat::{Seat, Sent};
 use crate::{
-    Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, property,
+    Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, Role, property,
 };
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
@@ -18,7 +18,9 @@ pub mod bindings;
 
 pub use bindings::__export_plugin as export_plugin;
 
-use bindings::exports::host::protocol::{defaults, describe, durable, node, specification, symmetry, transport};
+use bindings::exports::host::protocol::{
+    defaults, describe, durable, node, quorum, specification, symmetry, transport,
+};
 use bindings::host::protocol::{environment, types};
 
 /// A node after `init`.
@@ -63,8 +65,7 @@ impl<P: Plugin> node::Guest for P {
 
     fn handle_message(src: NodeId, message: Vec<u8>) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { seat, state }| {
-            let message = Canonical::decode(&message, P::Protocol::ENCODING)
-                .unwrap_or_else(|| panic!("{message:?} from node {src} is no message"));
+            let message = decode_message::<P>(src, &message);
             envelopes::<P::Protocol>(seat.handle_message(&mut Host, state, src, message))
         })
     }
@@ -174,6 +175,33 @@ impl<P: Plugin> durable::Guest for P {
     }
 }
 
+impl<P: Plugin> quorum::Guest for P {
+    fn is_used() -> bool {
+        with_node::<P, _>(|node| node.seat.protocol.takes_quorums())
+    }
+
+    fn role_of(src: NodeId, message: Vec<u8>) -> quorum::Role {
+        with_node::<P, _>(|node| {
+            let message = decode_message::<P>(src, &message);
+            match node.seat.role(&node.state, src, &message) {
+                Role::Alone => quorum::Role::Alone,
+                Role::Held => quorum::Role::Held,
+                Role::Member { name, size } => quorum::Role::Member(quorum::Kind { name: name.to_owned(), size }),
+            }
+        })
+    }
+
+    fn handle_quorum(name: String, messages: Vec<quorum::Received>) -> Option<Vec<types::Envelope>> {
+        with_node::<P, _>(|Node { seat, state }| {
+            let messages = messages.into_iter();
+            let messages =
+                messages.map(|received| (received.src, decode_message::<P>(received.src, &received.message)));
+            let sent = seat.handle_quorum(&mut Host, state, &name, messages.collect());
+            sent.map(envelopes::<P::Protocol>)
+        })
+    }
+}
+
 impl<P: Plugin> symmetry::Guest for P {
     fn interchangeable() -> Vec<Vec<NodeId>> {
         with_node::<P, _>(|node| node.seat.interchangeable())
@@ -200,6 +228,11 @@ impl<P: Plugin> transport::Guest for P {
             envelopes::<P::Protocol>(seat.handle_transport_error(&mut Host, state, peer))
         })
     }
+}
+
+fn decode_message<P: Plugin>(src: NodeId, message: &[u8]) -> <P::Protocol as Protocol>::Message {
+    Canonical::decode(message, P::Protocol::ENCODING)
+        .unwrap_or_else(|| panic!("{message:?} from node {src} is no message"))
 }
 
 fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {

@@ -1,7 +1,7 @@
 //! The test cluster itself, on a protocol whose executions can be counted by hand.
 
 use guest_sdk::test::Cluster;
-use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
 /// Node 0 rolls two dice and tells everybody; nodes remember the sum, and keep it over a reset.
@@ -167,4 +167,73 @@ impl Protocol for Forgetful {
 #[should_panic(expected = "an encoding that loses something")]
 fn a_state_that_serialize_leaves_out_is_noticed() {
     let _ = Cluster::<Forgetful>::new(1, &[]);
+}
+
+/// Every node votes for its number modulo 2; node 0 takes two votes that agree.
+struct Ballot;
+
+impl Protocol for Ballot {
+    const ABOUT: About = guest_sdk::about!().nodes(3);
+    type State = Option<u32>;
+    type Message = u32;
+    type Local = Roll;
+    type Durable = Roll;
+
+    fn configure(_: &mut Parameters) -> Result<Self, ParameterError> {
+        Ok(Ballot)
+    }
+
+    fn init(&self, ctx: &mut Context<u32>, _: Option<Roll>) -> Option<u32> {
+        ctx.send(0, ctx.me() % 2);
+        None
+    }
+
+    fn handle_message(&self, _: &mut Context<u32>, _: &mut Option<u32>, from: NodeId, _: u32) {
+        panic!("the vote of node {from} is taken alone");
+    }
+
+    fn takes_quorums(&self) -> bool {
+        true
+    }
+
+    fn role(&self, place: Place, state: &Option<u32>, _: NodeId, _: &u32) -> Role {
+        if state.is_none() { Role::Member { name: "votes", size: place.majority() } } else { Role::Held }
+    }
+
+    fn handle_quorum(
+        &self,
+        ctx: &mut Context<u32>,
+        state: &mut Option<u32>,
+        _: &str,
+        messages: Vec<(NodeId, u32)>,
+    ) -> bool {
+        ctx.send(1, 9);
+        *state = Some(messages[0].1);
+        messages[0].1 == messages[1].1
+    }
+
+    fn properties(_: &mut Properties<Self>) {}
+}
+
+/// Of three votes, 0, 1 and 0, there are three sets of two. Two of them are declined and change nothing.
+#[test]
+fn a_quorum_is_taken_or_declined_as_a_whole() {
+    let mut cluster = Cluster::<Ballot>::new(3, &[]).expect("there are no parameters");
+    assert_eq!(cluster.quorums(), [vec![0, 1], vec![0, 2], vec![1, 2]]);
+    let found = cluster.explore(100);
+    // What is sent to node 1 is a vote for it, and one is no quorum.
+    assert_eq!((found.global_states, found.transitions, found.terminal_states), (2, 1, 1));
+    assert!(!cluster.deliver_quorum(&[0, 1]));
+    assert_eq!((cluster.state(0), cluster.in_flight().len()), (&None, 3));
+    assert_eq!(cluster.settle(), 1);
+    assert_eq!((cluster.state(0), cluster.in_flight().len()), (&Some(0), 2));
+    assert_eq!(cluster.role(0), Role::Held);
+}
+
+#[test]
+#[should_panic(expected = "are no quorum")]
+fn two_messages_of_one_node_are_no_quorum() {
+    let mut cluster = Cluster::<Ballot>::new(3, &[]).expect("there are no parameters");
+    cluster.duplicate(0);
+    cluster.deliver_quorum(&[0, 3]);
 }

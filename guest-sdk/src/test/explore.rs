@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cluster, InFlight};
-use crate::{Canonical, Encoding, NodeId, Protocol};
+use crate::{Canonical, Encoding, NodeId, Protocol, Role};
 
 /// What [`Cluster::explore`] found. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// Distinct global states.
     pub global_states: usize,
-    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once), local
+    /// Ways to get from one global state to another or the same: messages to deliver (equal ones count once), quorums, local
     /// events and resets, each once for every resolution of its choices.
     pub transitions: usize,
     /// Distinct states of all nodes, without the network.
@@ -93,8 +93,13 @@ impl<P: Protocol> Cluster<P> {
             .rev()
             .map(|(index, message)| (message_key(message, P::ENCODING), index))
             .collect();
-        for index in messages.into_values() {
+        for index in messages.into_values().filter(|index| self.role(*index) == Role::Alone) {
             self.resolutions(|next| next.deliver(index), &mut successors);
+        }
+        for quorum in self.quorums() {
+            let mut after = Vec::new();
+            self.resolutions(|next| next.is_declined = !next.deliver_quorum(&quorum), &mut after);
+            successors.extend(after.into_iter().filter(|next| !next.is_declined));
         }
         for node in 0..self.nodes() as NodeId {
             for event in self.local_events(node) {

@@ -9,8 +9,8 @@ pub mod host {
     pub mod protocol {
         /// All that a guest may import. A component that imports anything else is refused at load.
         ///
-        /// Both functions may be called only inside `node.init`, `node.handle-message` and
-        /// `node.handle-local`; `log` also right before a trap, anywhere.
+        /// Both functions may be called only inside `node.init`, `node.handle-message`, `node.handle-local`,
+        /// `quorum.handle-quorum` and `transport.handle-transport-error`; `log` also right before a trap, anywhere.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod environment {
             #[used]
@@ -822,6 +822,361 @@ pub mod exports {
                 );
                 static mut _RET_AREA: _RetArea = _RetArea(
                     [::core::mem::MaybeUninit::uninit(); 3
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
+            /// Optional: events that take several messages at once, each from another node, where the protocol waits for a quorum.
+            ///
+            /// A quorum could be counted message by message in `node.handle-message`; taken at once, the states in between and the
+            /// orders of the messages are never explored. Source: Bokor, Kinder, Serafini, Suri, "Efficient model checking of
+            /// fault-tolerant distributed protocols".
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod quorum {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type NodeId = super::super::super::super::host::protocol::types::NodeId;
+                pub type Envelope = super::super::super::super::host::protocol::types::Envelope;
+                /// Messages that are taken together.
+                #[derive(Clone)]
+                pub struct Kind {
+                    /// What people call it, such as `promises`.
+                    pub name: _rt::String,
+                    /// How many messages, exactly; at least 1. Each is from another node.
+                    pub size: u32,
+                }
+                impl ::core::fmt::Debug for Kind {
+                    fn fmt(
+                        &self,
+                        f: &mut ::core::fmt::Formatter<'_>,
+                    ) -> ::core::fmt::Result {
+                        f.debug_struct("Kind")
+                            .field("name", &self.name)
+                            .field("size", &self.size)
+                            .finish()
+                    }
+                }
+                /// How a node takes a message in some state.
+                #[derive(Clone)]
+                pub enum Role {
+                    /// By itself, by `node.handle-message`.
+                    Alone,
+                    /// Not in this state. It stays in flight.
+                    Held,
+                    /// Only as one of the messages of a quorum of this kind.
+                    Member(Kind),
+                }
+                impl ::core::fmt::Debug for Role {
+                    fn fmt(
+                        &self,
+                        f: &mut ::core::fmt::Formatter<'_>,
+                    ) -> ::core::fmt::Result {
+                        match self {
+                            Role::Alone => f.debug_tuple("Role::Alone").finish(),
+                            Role::Held => f.debug_tuple("Role::Held").finish(),
+                            Role::Member(e) => {
+                                f.debug_tuple("Role::Member").field(e).finish()
+                            }
+                        }
+                    }
+                }
+                /// One message of a quorum.
+                #[derive(Clone)]
+                pub struct Received {
+                    /// The sender.
+                    pub src: NodeId,
+                    /// The content.
+                    pub message: _rt::Vec<u8>,
+                }
+                impl ::core::fmt::Debug for Received {
+                    fn fmt(
+                        &self,
+                        f: &mut ::core::fmt::Formatter<'_>,
+                    ) -> ::core::fmt::Result {
+                        f.debug_struct("Received")
+                            .field("src", &self.src)
+                            .field("message", &self.message)
+                            .finish()
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_is_used_cabi<T_: Guest>() -> i32 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result0 = { T_::is_used() };
+                        match result0 {
+                            true => 1,
+                            false => 0,
+                        }
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_role_of_cabi<T_: Guest>(
+                    arg0: i32,
+                    arg1: *mut u8,
+                    arg2: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result1 = {
+                            let len0 = arg2;
+                            T_::role_of(
+                                arg0 as u32,
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg1.cast(), len0, len0)),
+                            )
+                        };
+                        let ptr2 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result1 {
+                            Role::Alone => {
+                                *ptr2.add(0).cast::<u8>() = (0i32) as u8;
+                            }
+                            Role::Held => {
+                                *ptr2.add(0).cast::<u8>() = (1i32) as u8;
+                            }
+                            Role::Member(e) => {
+                                *ptr2.add(0).cast::<u8>() = (2i32) as u8;
+                                let Kind { name: name3, size: size3 } = e;
+                                let vec4 = (name3.into_bytes()).into_boxed_slice();
+                                let ptr4 = vec4.as_ptr().cast::<u8>();
+                                let len4 = vec4.len();
+                                ::core::mem::forget(vec4);
+                                *ptr2
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len4;
+                                *ptr2
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr4.cast_mut();
+                                *ptr2
+                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<i32>() = _rt::as_i32(size3);
+                            }
+                        }
+                        ptr2
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_role_of<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = i32::from(*arg0.add(0).cast::<u8>());
+                        match l0 {
+                            0 => {}
+                            1 => {}
+                            _ => {
+                                let l1 = *arg0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l2 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                _rt::cabi_dealloc(l1, l2, 1);
+                            }
+                        }
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_handle_quorum_cabi<T_: Guest>(
+                    arg0: *mut u8,
+                    arg1: usize,
+                    arg2: *mut u8,
+                    arg3: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result6 = {
+                            let len0 = arg1;
+                            let bytes0 = _rt::Vec::from_raw_parts(
+                                arg0.cast(),
+                                len0,
+                                len0,
+                            );
+                            let base5 = arg2;
+                            let len5 = arg3;
+                            let mut result5 = _rt::Vec::with_capacity(len5);
+                            for i in 0..len5 {
+                                let base = base5
+                                    .add(i * (3 * ::core::mem::size_of::<*const u8>()));
+                                let e5 = {
+                                    let l1 = *base.add(0).cast::<i32>();
+                                    let l2 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<*mut u8>();
+                                    let l3 = *base
+                                        .add(2 * ::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len4 = l3;
+                                    Received {
+                                        src: l1 as u32,
+                                        message: <_ as From<
+                                            _rt::Vec<_>,
+                                        >>::from(_rt::Vec::from_raw_parts(l2.cast(), len4, len4)),
+                                    }
+                                };
+                                result5.push(e5);
+                            }
+                            _rt::cabi_dealloc(
+                                base5,
+                                len5 * (3 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            T_::handle_quorum(_rt::string_lift(bytes0), result5)
+                        };
+                        let ptr7 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result6 {
+                            Some(e) => {
+                                *ptr7.add(0).cast::<u8>() = (1i32) as u8;
+                                let vec10 = e;
+                                let len10 = vec10.len();
+                                let layout10 = _rt::alloc::Layout::from_size_align(
+                                        vec10.len() * (3 * ::core::mem::size_of::<*const u8>()),
+                                        ::core::mem::size_of::<*const u8>(),
+                                    )
+                                    .unwrap();
+                                let (result10, _cleanup10) = wit_bindgen::rt::Cleanup::new(
+                                    layout10,
+                                );
+                                if let Some(cleanup) = _cleanup10 {
+                                    cleanup.forget();
+                                }
+                                for (i, e) in vec10.into_iter().enumerate() {
+                                    let base = result10
+                                        .add(i * (3 * ::core::mem::size_of::<*const u8>()));
+                                    {
+                                        let super::super::super::super::host::protocol::types::Envelope {
+                                            to: to8,
+                                            message: message8,
+                                        } = e;
+                                        *base.add(0).cast::<i32>() = _rt::as_i32(to8);
+                                        let vec9 = <_ as Into<_rt::Vec<_>>>::into(message8)
+                                            .into_boxed_slice();
+                                        let ptr9 = vec9.as_ptr().cast::<u8>();
+                                        let len9 = vec9.len();
+                                        ::core::mem::forget(vec9);
+                                        *base
+                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>() = len9;
+                                        *base
+                                            .add(::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>() = ptr9.cast_mut();
+                                    }
+                                }
+                                *ptr7
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len10;
+                                *ptr7
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = result10;
+                            }
+                            None => {
+                                *ptr7.add(0).cast::<u8>() = (0i32) as u8;
+                            }
+                        };
+                        ptr7
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_handle_quorum<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = i32::from(*arg0.add(0).cast::<u8>());
+                        match l0 {
+                            0 => {}
+                            _ => {
+                                let l1 = *arg0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l2 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base6 = l1;
+                                let len6 = l2;
+                                for i in 0..len6 {
+                                    let base = base6
+                                        .add(i * (3 * ::core::mem::size_of::<*const u8>()));
+                                    {
+                                        let l3 = *base
+                                            .add(::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l4 = *base
+                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let base5 = l3;
+                                        let len5 = l4;
+                                        _rt::cabi_dealloc(base5, len5 * 1, 1);
+                                    }
+                                }
+                                _rt::cabi_dealloc(
+                                    base6,
+                                    len6 * (3 * ::core::mem::size_of::<*const u8>()),
+                                    ::core::mem::size_of::<*const u8>(),
+                                );
+                            }
+                        }
+                    }
+                }
+                pub trait Guest {
+                    /// Whether this node ever takes messages together: if not, the host asks nothing else here, and every message is taken
+                    /// alone. The answer depends on the configuration and the cluster size alone. Called after `init`; changes nothing.
+                    #[allow(async_fn_in_trait)]
+                    fn is_used() -> bool;
+                    /// How this node takes a message in this state. Called after `init`, with messages sent to it; changes nothing.
+                    #[allow(async_fn_in_trait)]
+                    fn role_of(src: NodeId, message: _rt::Vec<u8>) -> Role;
+                    /// Delivers messages that are members of one quorum in this state, as many as its size, in the order of their senders, which
+                    /// all differ. Returns the messages sent in answer, in the order of sending; none if the node does not take these messages
+                    /// together: then nothing has happened, and they stay in flight.
+                    ///
+                    /// Called after `init`, with every such set of messages in flight. May call `choose`.
+                    #[allow(async_fn_in_trait)]
+                    fn handle_quorum(
+                        name: _rt::String,
+                        messages: _rt::Vec<Received>,
+                    ) -> Option<_rt::Vec<Envelope>>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_quorum_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/quorum@0.1.0#is-used")] unsafe extern "C" fn
+                        export_is_used() -> i32 { unsafe { $($path_to_types)*::
+                        _export_is_used_cabi::<$ty > () } } #[unsafe (export_name =
+                        "host:protocol/quorum@0.1.0#role-of")] unsafe extern "C" fn
+                        export_role_of(arg0 : i32, arg1 : * mut u8, arg2 : usize,) -> *
+                        mut u8 { unsafe { $($path_to_types)*:: _export_role_of_cabi::<$ty
+                        > (arg0, arg1, arg2) } } #[unsafe (export_name =
+                        "cabi_post_host:protocol/quorum@0.1.0#role-of")] unsafe extern
+                        "C" fn _post_return_role_of(arg0 : * mut u8,) { unsafe {
+                        $($path_to_types)*:: __post_return_role_of::<$ty > (arg0) } }
+                        #[unsafe (export_name =
+                        "host:protocol/quorum@0.1.0#handle-quorum")] unsafe extern "C" fn
+                        export_handle_quorum(arg0 : * mut u8, arg1 : usize, arg2 : * mut
+                        u8, arg3 : usize,) -> * mut u8 { unsafe { $($path_to_types)*::
+                        _export_handle_quorum_cabi::<$ty > (arg0, arg1, arg2, arg3) } }
+                        #[unsafe (export_name =
+                        "cabi_post_host:protocol/quorum@0.1.0#handle-quorum")] unsafe
+                        extern "C" fn _post_return_handle_quorum(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_handle_quorum::<$ty >
+                        (arg0) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_quorum_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 4 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 4
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
@@ -2233,6 +2588,9 @@ macro_rules! __export_full_impl {
         exports::host::protocol::durable::__export_host_protocol_durable_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::durable);
         $($path_to_types_root)*::
+        exports::host::protocol::quorum::__export_host_protocol_quorum_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::quorum);
+        $($path_to_types_root)*::
         exports::host::protocol::symmetry::__export_host_protocol_symmetry_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::symmetry);
         $($path_to_types_root)*::
@@ -2248,10 +2606,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1707] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1971] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb0\x0c\x01A\x02\x01\
-A\x16\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb8\x0e\x01A\x02\x01\
+A\x18\x01B\x04\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x04li\
 nes\x01\0\x04\0\x03log\x01\x01\x03\0\x1fhost:protocol/environment@0.1.0\x05\0\x01\
 B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
 \x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
@@ -2268,27 +2626,34 @@ network\x01\x08identity\x03\x0aparameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0
 \x01@\0\0s\x04\0\x05state\x01\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07messag\
 e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x03\x01B\x04\x01p}\x01k\0\x01\
 @\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x04\x02\
-\x03\0\x01\x07node-id\x01B\x0b\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x01p\
-\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07me\
-ssage\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payl\
-oad\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protoc\
-ol/symmetry@0.1.0\x05\x06\x02\x03\0\x01\x08envelope\x01B\x07\x02\x03\x02\x01\x05\
-\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01p\x03\
-\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-transport-error\x01\x05\x04\0\x1dhos\
-t:protocol/transport@0.1.0\x05\x08\x02\x03\0\x01\x0blocal-event\x01B\x15\x02\x03\
-\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\
-\x02\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01\
-j\x01\x08\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\
-\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-\
-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05\
-event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\
-\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x0a\x02\x03\0\x01\x08property\x01B\x0d\
-\x02\x03\x02\x01\x0b\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0apr\
-operties\x01\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\
-\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invarian\
-t\x01\x09\x04\0!host:protocol/specification@0.1.0\x05\x0c\x04\0\x18host:protocol\
-/full@0.1.0\x04\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed\
--by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+\x03\0\x01\x07node-id\x02\x03\0\x01\x08envelope\x01B\x14\x02\x03\x02\x01\x05\x04\
+\0\x07node-id\x03\0\0\x02\x03\x02\x01\x06\x04\0\x08envelope\x03\0\x02\x01r\x02\x04\
+names\x04sizey\x04\0\x04kind\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06memb\
+er\x01\x05\0\x04\0\x04role\x03\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\
+\0\x08received\x03\0\x09\x01@\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\
+\x07message\x08\0\x07\x04\0\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\
+\x04names\x08messages\x0d\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:pro\
+tocol/quorum@0.1.0\x05\x07\x01B\x0b\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\
+\x01p\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07\
+message\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07pa\
+yload\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:prot\
+ocol/symmetry@0.1.0\x05\x08\x01B\x07\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\
+\x02\x03\x02\x01\x06\x04\0\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\
+\x04\x04\0\x16handle-transport-error\x01\x05\x04\0\x1dhost:protocol/transport@0.\
+1.0\x05\x09\x02\x03\0\x01\x0blocal-event\x01B\x15\x02\x03\x02\x01\x05\x04\0\x07n\
+ode-id\x03\0\0\x02\x03\x02\x01\x06\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x0a\
+\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\
+\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\
+\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\
+\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0c\
+handle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:proto\
+col/node@0.1.0\x05\x0b\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\x01\x0c\x04\
+\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01\
+k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01\
+@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:prot\
+ocol/specification@0.1.0\x05\x0d\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
+\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
+0.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use host_model::machine::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Snapshot,
+    PropertyScope, Quorum, Role, Snapshot,
 };
 
 /// One component of the cluster.
@@ -160,6 +160,18 @@ impl Machine for MixedMachine {
                 let src = cluster.instances[src as usize].identity;
                 self.machine().handle(Input::Message { src, payload }, script, effects)
             }
+            Input::Quorum { name, messages } => {
+                let identity = |src: NodeId| cluster.instances[src as usize].identity;
+                let mut messages: Vec<(NodeId, Vec<u8>)> =
+                    messages.iter().map(|(src, payload)| (identity(*src), payload.clone())).collect();
+                messages.sort_unstable();
+                // Two messages of twins are two of one node.
+                if messages.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                    *effects = Effects { is_declined: true, ..Effects::default() };
+                    return Ok(());
+                }
+                self.machine().handle(Input::Quorum { name, messages: &messages }, script, effects)
+            }
             Input::TransportError { peer } => {
                 let peer = cluster.instances[peer as usize].identity;
                 self.machine().handle(Input::TransportError { peer }, script, effects)
@@ -176,6 +188,15 @@ impl Machine for MixedMachine {
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         self.machine().local_events()
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        self.machine().takes_quorums()
+    }
+
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        let src = self.cluster.instances[src as usize].identity;
+        self.machine().role(src, payload)
     }
 
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
@@ -268,7 +289,7 @@ mod tests {
                     self.config = config.lines().map(str::to_owned).collect();
                 }
                 Input::Message { src, .. } => self.told = src.into(),
-                Input::Local(_) | Input::TransportError { .. } => {}
+                Input::Quorum { .. } | Input::Local(_) | Input::TransportError { .. } => {}
             }
             effects.sent = vec![Envelope { to: 0, payload: vec![1] }];
             Ok(())

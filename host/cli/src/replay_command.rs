@@ -129,6 +129,10 @@ fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outco
     let steps = (1..).zip(&recording.trace.steps).map(|(number, step)| {
         let message = match &step.event {
             TraceEvent::Deliver { payload, .. } => recording.message_json(&payload.0),
+            TraceEvent::Quorum { messages, .. } => {
+                let said = messages.iter().map(|message| json!(recording.message_json(&message.payload.0)));
+                Some(said.collect())
+            }
             _ => None,
         };
         let text = recording.event(number);

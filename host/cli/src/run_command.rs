@@ -109,6 +109,10 @@ fn starts(lts: &Lts<'_>, loaded: &Loaded, prefix: Option<(&Path, &Trace)>) -> Re
             ));
             failure.help("record it again with this plugin and scenario")
         }
+        StartError::QuorumsInOrder => {
+            let failure = Failure::configuration(format_args!("{}: {error}", loaded.reference.name));
+            failure.help("give --network unordered")
+        }
         StartError::Machine(error) => host_error(error),
     })
 }

@@ -1,7 +1,6 @@
 //! Who has sent which message when, and when it was delivered: the happens-before of a recording.
 
 use host_model::machine::NodeId;
-use host_model::trace::TraceEvent;
 
 use crate::recording::Recording;
 
@@ -29,9 +28,9 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
         send(&mut arrows, recording, node, 0, &observed.sent);
     }
     for (number, step) in (1..).zip(&recording.trace.steps) {
-        if let TraceEvent::Deliver { from, payload } = &step.event {
+        for (from, payload) in step.event.received() {
             let is_it = |arrow: &&mut Arrow| {
-                arrow.delivered.is_none() && arrow.from == *from && arrow.to == step.node && arrow.payload == payload.0
+                arrow.delivered.is_none() && arrow.from == from && arrow.to == step.node && arrow.payload == payload
             };
             if let Some(arrow) = arrows.iter_mut().find(is_it) {
                 arrow.delivered = Some(number);
@@ -69,7 +68,7 @@ pub fn clocks(recording: &Recording) -> Vec<Vec<u64>> {
     let mut clocks = Vec::with_capacity(recording.steps.len());
     for (number, step) in (1..).zip(&recording.trace.steps) {
         let node = step.node as usize;
-        if let Some(arrow) = arrows.iter().find(|arrow| arrow.delivered == Some(number)) {
+        for arrow in arrows.iter().filter(|arrow| arrow.delivered == Some(number)) {
             let sender = match arrow.sent {
                 0 => init(arrow.from as usize),
                 sent => Vec::clone(&clocks[sent - 1]),

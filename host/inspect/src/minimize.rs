@@ -216,7 +216,7 @@ fn resolve(
 ) -> Result<(Vec<Event>, Vec<Step>), MinimizeError> {
     let (mut events, mut path) = (Vec::with_capacity(steps.len()), Vec::with_capacity(steps.len()));
     for (index, step) in (first..).zip(steps) {
-        let action = world.resolve(stepper, step).map_err(|why| StartError::Prefix { step: index + 1, why })?;
+        let action = world.resolve(stepper, step)?.map_err(|why| StartError::Prefix { step: index + 1, why })?;
         let tag = index as Tag;
         let why = || "it changes nothing".to_owned();
         let taken = world.take(stepper, &action, tag)?;
@@ -250,7 +250,7 @@ impl Trials<'_, '_> {
         let mut run: (Vec<Event>, Vec<Step>) = Default::default();
         for event in events {
             self.work += 1;
-            let Some(action) = world.like(self.stepper, &event.action, likeness) else { continue };
+            let Some(action) = world.like(self.stepper, &event.action, likeness)? else { continue };
             let before = world.locals()[action.node as usize];
             let Some(step) = world.take(self.stepper, &action, event.tag)? else { continue };
             let after = world.locals()[action.node as usize];
@@ -269,7 +269,7 @@ impl Trials<'_, '_> {
     fn as_taken(&self, action: &Action, step: Step, before: LocalStateId) -> Action {
         let row = self.stepper.known().row(before, step.trigger).expect("it was executed just now");
         let outcome = &self.stepper.outcomes(row)[step.outcome as usize];
-        Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..*action }
+        Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action.clone() }
     }
 
     fn hit(&mut self, world: &World) -> Result<Option<Judgement>, MachineError> {

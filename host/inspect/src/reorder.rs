@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use host_model::machine::{MachineError, NodeId};
 
 use crate::minimize::{Event, Run, Trials};
-use crate::world::{Cause, Tag};
+use crate::world::Tag;
 
 /// Sets of executed events that are kept at most while the best order is looked for; with more, each next event is
 /// chosen without looking ahead.
@@ -24,8 +24,8 @@ struct Order<'e> {
     lines: Vec<(NodeId, Vec<usize>)>,
     /// Which line and which place in it an event has.
     places: Vec<(usize, usize)>,
-    /// For each event the one that has sent its message, if that is among them.
-    senders: Vec<Option<usize>>,
+    /// For each event those that have sent its messages, as far as they are among them.
+    senders: Vec<Vec<usize>>,
 }
 
 /// Reorders the events of a run.
@@ -63,18 +63,18 @@ impl<'e> Order<'e> {
                 places[*index] = (line, place);
             }
         }
-        let sender = |event: &Event| match event.action.cause {
-            Cause::Deliver(flying) => by_tag.get(&flying.origin.tag).copied(),
-            Cause::Local(_) | Cause::Fault(_) => None,
+        let senders = |event: &Event| {
+            let taken = event.action.cause.taken().iter();
+            taken.filter_map(|flying| by_tag.get(&flying.origin.tag).copied()).collect()
         };
-        Self { events, lines, places, senders: events.iter().map(sender).collect() }
+        Self { events, lines, places, senders: events.iter().map(senders).collect() }
     }
 
     /// The next event of a line, if it can come now.
     fn next(&self, line: usize, done: &[u16]) -> Option<usize> {
         let index = *self.lines[line].1.get(done[line] as usize)?;
-        let is_sent = self.senders[index].is_none_or(|sender| {
-            let (line, place) = self.places[sender];
+        let is_sent = self.senders[index].iter().all(|sender| {
+            let (line, place) = self.places[*sender];
             place < done[line] as usize
         });
         is_sent.then_some(index)

@@ -13,10 +13,15 @@ const LETTERS_MAX: usize = 4096;
 
 /// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
 /// payload; `with_argument` adds the argument of a local event.
-pub fn event(step: &TraceStep, with_argument: bool, message: impl FnOnce(&[u8]) -> String) -> String {
+pub fn event(step: &TraceStep, with_argument: bool, mut message: impl FnMut(&[u8]) -> String) -> String {
     let what = match &step.event {
         TraceEvent::Deliver { from, payload } => {
             format!("node {} <- node {from}: {}", step.node, message(&payload.0))
+        }
+        TraceEvent::Quorum { name, messages } => {
+            let senders: Vec<NodeId> = messages.iter().map(|message| message.from).collect();
+            let said = messages.iter().map(|received| message(&received.payload.0)).collect();
+            quorum(step.node, name, &senders, said)
         }
         TraceEvent::Reset => format!("node {}: reset", step.node),
         TraceEvent::Break { peer, lost } => {
@@ -36,6 +41,13 @@ pub fn event(step: &TraceStep, with_argument: bool, message: impl FnOnce(&[u8]) 
         }
     };
     what + &choices(&step.choices)
+}
+
+/// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; equal ones next to each
+/// other are told once.
+pub fn quorum(node: NodeId, name: &str, senders: &[NodeId], mut said: Vec<String>) -> String {
+    said.dedup();
+    format!("node {node} <- {}: {} [{}]", nodes(senders), on_one_line(name), said.join(", "))
 }
 
 /// The answers to `choose` behind an event; empty if there were none.

@@ -4,9 +4,10 @@
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
 use host_model::channels::{self, Route};
-use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
-use host_model::machine::{Choice, LocalEvent, MachineError, NodeId};
+use host_model::lts::{FaultEvent, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
+use host_model::machine::{Choice, LocalEvent, MachineError, NodeId, Role};
 use host_model::property::{ClassId, Judgement};
+use host_model::quorum::{Member, for_each_set};
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 use host_model::trace::{TraceEvent, TraceStep};
@@ -49,10 +50,12 @@ pub struct Action {
 }
 
 /// What makes a handler run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A message is delivered, or a notice of a break.
     Deliver(Flying),
+    /// Messages are delivered together.
+    Quorum(Vec<Flying>),
     /// A local event happens.
     Local(LocalEventId),
     /// Something goes wrong at the node.
@@ -61,13 +64,27 @@ pub enum Cause {
 
 impl Cause {
     /// The same as the local transition system knows it.
-    pub fn trigger(self) -> Trigger {
+    pub fn trigger(&self, stepper: &mut Stepper<'_>) -> Trigger {
         match self {
             Self::Deliver(flying) => Trigger::deliver(flying.message),
-            Self::Local(event) => Trigger::local(event),
+            Self::Quorum(_) => Trigger::deliver_quorum(stepper.quorum(&self.messages())),
+            Self::Local(event) => Trigger::local(*event),
             Self::Fault(FaultEvent::Reset) => Trigger::RESET,
-            Self::Fault(FaultEvent::Break(peer)) => Trigger::break_with(peer),
+            Self::Fault(FaultEvent::Break(peer)) => Trigger::break_with(*peer),
         }
+    }
+
+    /// What is taken out of flight.
+    pub fn taken(&self) -> &[Flying] {
+        match self {
+            Self::Deliver(flying) => std::slice::from_ref(flying),
+            Self::Quorum(flying) => flying,
+            Self::Local(_) | Self::Fault(_) => &[],
+        }
+    }
+
+    fn messages(&self) -> Vec<MessageId> {
+        self.taken().iter().map(|flying| flying.message).collect()
     }
 }
 
@@ -127,16 +144,39 @@ impl World {
         next
     }
 
-    /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then the local
-    /// events node by node.
-    pub fn enabled(&self, stepper: &Stepper<'_>) -> Vec<Action> {
+    /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then quorums, then the
+    /// local events node by node. A node can decline a quorum, and a fault can change nothing: these have no outcome.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Action>, MachineError> {
         let action = |node, cause| Action { node, cause, choices: Box::default(), is_lost: false };
         let mut enabled = Vec::new();
+        let mut members: Vec<Vec<Member<Flying>>> = vec![Vec::new(); self.locals.len()];
         for flying in self.next(stepper) {
             let node = stepper.message(flying.message).to;
-            if self.is_alive(stepper, node) {
-                enabled.push(action(node, Cause::Deliver(flying)));
+            if !self.is_alive(stepper, node) {
+                continue;
             }
+            match self.role(stepper, flying.message)? {
+                Role::Alone => enabled.push(action(node, Cause::Deliver(flying))),
+                Role::Held => {}
+                Role::Member(kind) => {
+                    let members = &mut members[node as usize];
+                    // Of equal messages the first one stands for all.
+                    if members.iter().all(|member| member.item.message != flying.message) {
+                        members.push(stepper.known().member(kind, flying.message, flying));
+                    }
+                }
+            }
+        }
+        for (node, members) in (0..).zip(&members) {
+            for_each_set(members, &|_, _| true, &mut |set| {
+                let mut taken: Vec<Flying> = set.iter().map(|member| member.item).collect();
+                taken.sort_by_key(|flying| stepper.message(flying.message).from);
+                enabled.push(action(node, Cause::Quorum(taken)));
+            });
         }
         for (node, local) in (0..).zip(&self.locals) {
             let events = stepper.state(*local).local_events.iter();
@@ -144,15 +184,46 @@ impl World {
             let faults = stepper.state(*local).faults.iter().filter_map(|trigger| trigger.fault());
             enabled.extend(faults.map(|fault| action(node, Cause::Fault(fault))));
         }
-        enabled
+        Ok(enabled)
     }
 
-    /// The step of a trace as an action of this state.
+    /// How its destination, which is not stuck in a fault, takes a message in this state.
     ///
     /// # Errors
     ///
-    /// A lower-case phrase that says why it cannot happen.
-    pub fn resolve(&self, stepper: &Stepper<'_>, step: &TraceStep) -> Result<Action, String> {
+    /// The host cannot provide an instance.
+    pub fn role(&self, stepper: &mut Stepper<'_>, message: MessageId) -> Result<Role<KindId>, MachineError> {
+        let (to, is_notice) = (stepper.message(message).to, stepper.message(message).is_notice);
+        if is_notice { Ok(Role::Alone) } else { stepper.role(self.locals[to as usize], message) }
+    }
+
+    /// The step of a trace as an action of this state. The inner error is a lower-case phrase that says why it cannot happen.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn resolve(&self, stepper: &mut Stepper<'_>, step: &TraceStep) -> Result<Result<Action, String>, MachineError> {
+        let action = match self.find(stepper, step) {
+            Ok(action) => action,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (node, local) = (action.node, self.locals[action.node as usize]);
+        match (&action.cause, &step.event) {
+            (Cause::Deliver(flying), _) if self.role(stepper, flying.message)? != Role::Alone => {
+                return Ok(Err(format!("node {node} does not take this message by itself there")));
+            }
+            (Cause::Quorum(_), TraceEvent::Quorum { name, .. })
+                if stepper.as_quorum(local, Some(name), &action.cause.messages())?.is_none() =>
+            {
+                return Ok(Err(format!("node {node} does not take these messages together as `{name}` there")));
+            }
+            _ => {}
+        }
+        Ok(Ok(action))
+    }
+
+    /// The step of a trace as an action of this state, if its messages are taken in this way.
+    fn find(&self, stepper: &Stepper<'_>, step: &TraceStep) -> Result<Action, String> {
         let node = step.node;
         if node as usize >= self.locals.len() {
             return Err(format!("there is no node {node}"));
@@ -161,17 +232,23 @@ impl World {
             return Err(format!("node {node} is stuck in a fault: {fault}"));
         }
         let cause = match &step.event {
-            TraceEvent::Deliver { from, payload } => {
-                let is_it = |flying: &&Flying| {
-                    let content = stepper.message(flying.message);
-                    let is_message = content.from == *from && content.to == node && !content.is_notice;
-                    is_message && content.payload == payload.0
-                };
-                let found = self.next(stepper).iter().find(is_it).copied();
-                let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
-                Cause::Deliver(
-                    found.ok_or_else(|| format!("no such message from node {from} to node {node} is {next}"))?,
-                )
+            TraceEvent::Deliver { .. } | TraceEvent::Quorum { .. } => {
+                let mut taken = Vec::new();
+                for (from, payload) in step.event.received() {
+                    let is_it = |flying: &&Flying| {
+                        let content = stepper.message(flying.message);
+                        let is_message = content.from == from && content.to == node && !content.is_notice;
+                        is_message && content.payload == payload
+                    };
+                    let found = self.next(stepper).iter().find(is_it).copied();
+                    let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
+                    let why = || format!("no such message from node {from} to node {node} is {next}");
+                    taken.push(found.ok_or_else(why)?);
+                }
+                match (&step.event, taken.first()) {
+                    (TraceEvent::Deliver { .. }, Some(flying)) => Cause::Deliver(*flying),
+                    _ => Cause::Quorum(taken),
+                }
             }
             TraceEvent::TransportError { peer, .. } => {
                 let is_it = |flying: &&Flying| {
@@ -212,46 +289,80 @@ impl World {
     }
 
     /// The action of this state that is most like one of another state; none if there is nothing like it.
-    pub fn like(&self, stepper: &Stepper<'_>, action: &Action, likeness: Likeness) -> Option<Action> {
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn like(
+        &self,
+        stepper: &mut Stepper<'_>,
+        action: &Action,
+        likeness: Likeness,
+    ) -> Result<Option<Action>, MachineError> {
+        let Some(alike) = self.alike(stepper, action, likeness) else { return Ok(None) };
+        let is_possible = match &alike.cause {
+            Cause::Deliver(flying) => self.role(stepper, flying.message)? == Role::Alone,
+            Cause::Quorum(_) => {
+                let local = self.locals[alike.node as usize];
+                stepper.as_quorum(local, None, &alike.cause.messages())?.is_some()
+            }
+            Cause::Local(_) | Cause::Fault(_) => true,
+        };
+        Ok(is_possible.then_some(alike))
+    }
+
+    /// The message to a node that can be taken next and is most like another one.
+    fn flying_like(
+        &self,
+        stepper: &Stepper<'_>,
+        (node, wanted): (NodeId, Flying),
+        likeness: Likeness,
+    ) -> Option<Flying> {
+        let is_notice = stepper.message(wanted.message).is_notice;
+        let mut next = self.next(stepper);
+        next.retain(|flying| stepper.message(flying.message).is_notice == is_notice);
+        let by_content = || next.iter().find(|flying| flying.message == wanted.message);
+        let by_origin = || {
+            let mut same = next.iter().filter(|flying| flying.origin == wanted.origin);
+            same.find(|flying| stepper.message(flying.message).to == node)
+        };
+        let found = match likeness {
+            // Of several equal messages the one that was meant, so that the others keep their origin.
+            Likeness::Content => next.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin),
+            Likeness::Origin => by_origin().or_else(by_content),
+            Likeness::Sender => by_origin().or_else(by_content).or_else(|| {
+                let sender = stepper.message(wanted.message).from;
+                next.iter().rev().find(|flying| {
+                    let content = stepper.message(flying.message);
+                    content.from == sender && content.to == node
+                })
+            }),
+        };
+        found.copied()
+    }
+
+    /// What is most like an action, if its messages are taken in this way.
+    fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, likeness: Likeness) -> Option<Action> {
         if !self.is_alive(stepper, action.node) {
             return None;
         }
-        let cause = match action.cause {
-            Cause::Deliver(wanted) => {
-                let is_notice = stepper.message(wanted.message).is_notice;
-                let mut next = self.next(stepper);
-                next.retain(|flying| stepper.message(flying.message).is_notice == is_notice);
-                let by_content = || next.iter().find(|flying| flying.message == wanted.message);
-                let by_origin = || {
-                    let mut same = next.iter().filter(|flying| flying.origin == wanted.origin);
-                    same.find(|flying| stepper.message(flying.message).to == action.node)
-                };
-                let found = match likeness {
-                    // Of several equal messages the one that was meant, so that the others keep their origin.
-                    Likeness::Content => {
-                        next.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin)
-                    }
-                    Likeness::Origin => by_origin().or_else(by_content),
-                    Likeness::Sender => by_origin().or_else(by_content).or_else(|| {
-                        let sender = stepper.message(wanted.message).from;
-                        next.iter().rev().find(|flying| {
-                            let content = stepper.message(flying.message);
-                            content.from == sender && content.to == action.node
-                        })
-                    }),
-                };
-                Cause::Deliver(*found?)
+        let cause = match &action.cause {
+            Cause::Quorum(wanted) => {
+                let alike = |wanted: &Flying| self.flying_like(stepper, (action.node, *wanted), likeness);
+                Cause::Quorum(wanted.iter().map(alike).collect::<Option<_>>()?)
             }
+            Cause::Deliver(wanted) => Cause::Deliver(self.flying_like(stepper, (action.node, *wanted), likeness)?),
             Cause::Fault(_) => {
+                let fault = action.cause.trigger(stepper);
                 let possible = &stepper.state(self.locals[action.node as usize]).faults;
-                possible.contains(&action.cause.trigger()).then_some(action.cause)?
+                possible.contains(&fault).then(|| action.cause.clone())?
             }
             Cause::Local(wanted) => {
                 let possible = &stepper.state(self.locals[action.node as usize]).local_events;
-                if possible.contains(&wanted) {
-                    Cause::Local(wanted)
+                if possible.contains(wanted) {
+                    Cause::Local(*wanted)
                 } else {
-                    let wanted = stepper.lts().local_event(wanted);
+                    let wanted = stepper.lts().local_event(*wanted);
                     let alike = |id: &&LocalEventId| {
                         let event = stepper.lts().local_event(**id);
                         event.name == wanted.name && event.kind == wanted.kind
@@ -265,25 +376,25 @@ impl World {
 
     /// Takes an action that is enabled here; `tag` is the origin of what it sends. Returns it as a step. If no outcome has
     /// the choices of the action, the first one is taken. None if nothing would change, and nothing is taken: a reset can be
-    /// like that.
+    /// like that, and a quorum that is declined.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     pub fn take(&mut self, stepper: &mut Stepper<'_>, action: &Action, tag: Tag) -> Result<Option<Step>, MachineError> {
         let node = action.node;
-        let trigger = action.cause.trigger();
+        let trigger = action.cause.trigger(stepper);
         let row = stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = stepper.outcomes(row);
         let is_it = |outcome: &Outcome| outcome.choices == action.choices && outcome.is_lost == action.is_lost;
         let index = outcomes.iter().position(is_it).unwrap_or(0);
         let Some(outcome) = outcomes.get(index) else { return Ok(None) };
         let is_ordered = stepper.known().is_ordered();
-        if let Cause::Deliver(flying) = action.cause {
+        for flying in action.cause.taken() {
             if is_ordered {
-                channels::take(&mut self.in_flight, &flying, route(stepper));
+                channels::take(&mut self.in_flight, flying, route(stepper));
             } else {
-                let position = self.in_flight.iter().position(|other| *other == flying);
+                let position = self.in_flight.iter().position(|other| other == flying);
                 self.in_flight.remove(position.expect("a message that is delivered is in flight"));
             }
         }

@@ -36,7 +36,7 @@ fn recording(seed: u64) -> Recording {
     let mut world = World::new(&stepper, &start);
     let mut path = Vec::new();
     while path.len() < 30 {
-        let enabled = world.enabled(&stepper);
+        let enabled = world.enabled(&mut stepper).expect("toys work");
         let Some(action) = enabled.get(path.len() * 7 % enabled.len().max(1)) else { break };
         path.extend(world.take(&mut stepper, action, path.len() as u32).expect("toys work"));
     }
@@ -69,6 +69,7 @@ fn a_trace_comes_back_from_itf_as_it_was() {
         let actions: Vec<&str> = read.states.iter().map(|state| state.value.action.as_str()).collect();
         let expected = recording.trace.steps.iter().map(|step| match &step.event {
             TraceEvent::Deliver { .. } => "deliver",
+            TraceEvent::Quorum { .. } => "quorum",
             TraceEvent::Local { name, .. } => name,
             TraceEvent::Reset => "reset",
             TraceEvent::Break { .. } => "break",

@@ -54,13 +54,14 @@ fn path(toy: &Arc<Toy>, length: usize, mut pick: impl FnMut(usize, &[Action]) ->
             let steps = start::record(&mut stepper, &start.initial, &path).expect("toys work");
             return Some(trace(toy, Some(finding), steps));
         }
-        let enabled = world.enabled(&stepper);
+        let enabled = world.enabled(&mut stepper).expect("toys work");
         if enabled.is_empty() || path.len() == length {
             return None;
         }
         let mut action = enabled[pick(enabled.len(), &enabled)].clone();
         let state = world.locals()[action.node as usize];
-        let row = stepper.step(state, action.cause.trigger()).expect("toys work");
+        let trigger = action.cause.trigger(&mut stepper);
+        let row = stepper.step(state, trigger).expect("toys work");
         let outcomes = stepper.outcomes(row);
         action.choices = outcomes[pick(outcomes.len(), &[])].choices.clone();
         let tag = path.len() as u32;

@@ -84,6 +84,7 @@ struct Way {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Message(NodeId, Vec<u8>),
+    Quorum(String, Vec<(NodeId, Vec<u8>)>),
     Local(LocalEvent),
 }
 
@@ -115,6 +116,7 @@ impl Cause {
     fn input(&self) -> Input<'_> {
         match self {
             Self::Message(src, payload) => Input::Message { src: *src, payload },
+            Self::Quorum(name, messages) => Input::Quorum { name, messages },
             Self::Local(event) => Input::Local(event),
         }
     }
@@ -122,6 +124,7 @@ impl Cause {
     fn function(&self) -> &'static str {
         match self {
             Self::Message(..) => "handle-message",
+            Self::Quorum(..) => "handle-quorum",
             Self::Local(_) => "handle-local",
         }
     }
@@ -131,6 +134,11 @@ impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Message(src, payload) => write!(f, "the message {} from node {src}", hex(payload)),
+            Self::Quorum(name, messages) => {
+                let messages: Vec<String> =
+                    messages.iter().map(|(src, payload)| format!("{} from node {src}", hex(payload))).collect();
+                write!(f, "the quorum `{name}` of the messages {}", messages.join(", "))
+            }
             Self::Local(event) => write!(f, "the local event `{}` ({})", event.name, hex(&event.payload)),
         }
     }
@@ -188,6 +196,7 @@ impl Audit {
     ) {
         let cause = match input {
             Input::Message { src, payload } => Some(Cause::Message(src, payload.to_vec())),
+            Input::Quorum { name, messages } => Some(Cause::Quorum(name.to_owned(), messages.to_vec())),
             Input::Local(event) => Some(Cause::Local(event.clone())),
             Input::Init { .. } | Input::TransportError { .. } => None,
         };

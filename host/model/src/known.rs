@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::fingerprint::Fingerprint;
-use crate::lts::{LocalState, LocalStateId, Message, MessageId, Outcome, Tables, Trigger};
-use crate::machine::NodeId;
+use crate::lts::{KindId, LocalState, LocalStateId, Message, MessageId, Outcome, QuorumId, Tables, Trigger};
+use crate::machine::{NodeId, Quorum, Role};
 use crate::property::{ClassId, Judgement};
 use crate::stepper::OutcomesRef;
 
@@ -50,6 +50,13 @@ pub struct Known {
     edge_ends: Vec<u32>,
     sent: Vec<MessageId>,
     briefs: Vec<Brief>,
+    takes_quorums: Vec<bool>,
+    quorums: Vec<Arc<[MessageId]>>,
+    quorum_ids: FxHashMap<Arc<[MessageId]>, QuorumId>,
+    kinds: Vec<Arc<Quorum>>,
+    roles: FxHashMap<(LocalStateId, MessageId), Role<KindId>>,
+    /// How many roles are copied.
+    roles_len: usize,
     destinations: Vec<NodeId>,
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
 }
@@ -116,6 +123,43 @@ impl Known {
         self.destinations[id.0 as usize]
     }
 
+    /// Whether a node ever takes messages together.
+    #[inline]
+    pub fn takes_quorums(&self, node: NodeId) -> bool {
+        self.takes_quorums[node as usize]
+    }
+
+    /// How a node takes a message in a local state, if its delivery was asked for there.
+    #[inline]
+    pub fn role(&self, state: LocalStateId, message: MessageId) -> Role<KindId> {
+        self.roles.get(&(state, message)).copied().unwrap_or(Role::Alone)
+    }
+
+    /// A name and size of quorums by id.
+    #[inline]
+    pub fn kind(&self, id: KindId) -> &Arc<Quorum> {
+        &self.kinds[id.0 as usize]
+    }
+
+    /// The messages of a quorum, sorted.
+    #[inline]
+    pub fn quorum(&self, id: QuorumId) -> &[MessageId] {
+        &self.quorums[id.0 as usize]
+    }
+
+    /// The id of a quorum of these messages, which are sorted; none if nobody has asked for one.
+    #[inline]
+    pub fn find_quorum(&self, messages: &[MessageId]) -> Option<QuorumId> {
+        self.quorum_ids.get(messages).copied()
+    }
+
+    /// The messages that a trigger takes together, sorted; none if it is anything but a quorum.
+    #[inline]
+    pub fn taken_together(&self, trigger: Trigger) -> &[MessageId] {
+        let quorum = trigger.quorum().and_then(|quorum| self.quorums.get(quorum.0 as usize));
+        quorum.map_or(&[], |messages| messages)
+    }
+
     /// What the properties of system scope say about a tuple of classes, if that was asked before.
     #[inline]
     pub fn verdict(&self, classes: &[ClassId]) -> Option<&Arc<[Judgement]>> {
@@ -131,6 +175,14 @@ impl Known {
     pub(crate) fn catch_up(&mut self, tables: &Tables) {
         self.states.extend_from_slice(&tables.states[self.states.len()..]);
         self.messages.extend_from_slice(&tables.messages[self.messages.len()..]);
+        self.takes_quorums.clone_from(&tables.takes_quorums);
+        for quorum in &tables.quorums[self.quorums.len()..] {
+            self.quorum_ids.insert(Arc::clone(quorum), QuorumId(self.quorums.len() as u32));
+            self.quorums.push(Arc::clone(quorum));
+        }
+        self.kinds.extend_from_slice(&tables.kinds[self.kinds.len()..]);
+        self.roles.extend(tables.roles[self.roles_len..].iter().copied());
+        self.roles_len = tables.roles.len();
         self.briefs.extend(self.states[self.briefs.len()..].iter().map(|state| Brief {
             fingerprint: state.fingerprint,
             class: state.class,

@@ -11,6 +11,7 @@ pub mod known;
 pub mod lts;
 pub mod machine;
 pub mod property;
+pub mod quorum;
 pub mod replay;
 pub mod scenario;
 pub mod standing;

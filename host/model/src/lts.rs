@@ -15,7 +15,9 @@ use rustc_hash::FxHashMap;
 use crate::audit::{Audit, Audited, Mode};
 use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
-use crate::machine::{Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Snapshot};
+use crate::machine::{
+    Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Quorum, Role, Snapshot,
+};
 use crate::property::{ClassId, Judgement, ViewId};
 use crate::scenario::Scenario;
 use crate::standing::{Bare, BareKey, Rules, Standing};
@@ -32,6 +34,14 @@ pub struct MessageId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalEventId(pub u32);
 
+/// A set of messages to one node that are taken together, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QuorumId(pub u32);
+
+/// A name and size of quorums, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindId(pub u32);
+
 /// What goes wrong at one node, all by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultEvent {
@@ -41,16 +51,17 @@ pub enum FaultEvent {
     Break(NodeId),
 }
 
-/// What makes a handler run, as one integer: a message, a local event or a fault.
+/// What makes a handler run, as one integer: a message, a quorum, a local event or a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trigger(u32);
 
 impl Trigger {
-    /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from faults.
-    const ID_MAX: u32 = u32::MAX >> 2;
+    /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from what is left, and the
+    /// one after it faults from quorums.
+    const ID_MAX: u32 = u32::MAX >> 3;
 
     /// A reset of the node.
-    pub const RESET: Self = Self(0b11);
+    pub const RESET: Self = Self(0b011);
 
     /// No trigger at all, where one has to stand; equal to no other.
     pub const NONE: Self = Self(u32::MAX);
@@ -75,16 +86,31 @@ impl Trigger {
         (self.0 & 0b11 == 0b01).then_some(LocalEventId(self.0 >> 2))
     }
 
+    /// Delivery of a quorum.
+    pub fn deliver_quorum(quorum: QuorumId) -> Self {
+        Self(quorum.0 << 3 | 0b111)
+    }
+
+    /// The quorum, if this is the delivery of one.
+    pub fn quorum(self) -> Option<QuorumId> {
+        (self.0 & 0b111 == 0b111 && self != Self::NONE).then_some(QuorumId(self.0 >> 3))
+    }
+
+    /// Whether this takes messages out of flight.
+    pub fn is_delivery(self) -> bool {
+        self.message().is_some() || self.quorum().is_some()
+    }
+
     /// The connection to a peer breaks.
     pub fn break_with(peer: NodeId) -> Self {
-        Self((peer + 1) << 2 | 0b11)
+        Self((peer + 1) << 3 | 0b011)
     }
 
     /// The fault, if this is one.
     pub fn fault(self) -> Option<FaultEvent> {
-        match (self.0 & 0b11, self.0 >> 2) {
-            (0b11, 0) => Some(FaultEvent::Reset),
-            (0b11, peer) => Some(FaultEvent::Break(peer - 1)),
+        match (self.0 & 0b111, self.0 >> 3) {
+            (0b011, 0) => Some(FaultEvent::Reset),
+            (0b011, peer) => Some(FaultEvent::Break(peer - 1)),
             _ => None,
         }
     }
@@ -227,6 +253,16 @@ pub(crate) struct Tables {
     pub(crate) bare: FxHashMap<BareKey, Arc<[Bare]>>,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
+    /// For each node whether it takes quorums.
+    pub(crate) takes_quorums: Vec<bool>,
+    pub(crate) quorums: Vec<Arc<[MessageId]>>,
+    quorum_ids: FxHashMap<Arc<[MessageId]>, QuorumId>,
+    pub(crate) kinds: Vec<Arc<Quorum>>,
+    kind_ids: FxHashMap<Arc<Quorum>, KindId>,
+    /// How messages are taken where that is not by themselves.
+    pub(crate) roles: Vec<((LocalStateId, MessageId), Role<KindId>)>,
+    /// The same by content, where something can go wrong; else empty.
+    pub(crate) bare_roles: FxHashMap<BareKey, Role<KindId>>,
     /// The first message with each content.
     content_messages: FxHashMap<Fingerprint, MessageId>,
     pub(crate) local_events: Vec<Arc<LocalEvent>>,
@@ -265,6 +301,7 @@ impl<'f> Lts<'f> {
         };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         lts.write().intern_class(vec![None; lts.properties.len()]);
+        lts.write().takes_quorums = vec![false; lts.scenario.nodes as usize];
         Ok(lts)
     }
 
@@ -308,6 +345,11 @@ impl<'f> Lts<'f> {
     /// The steps executed so far, in their order. Executing them again in this order gives everything the same id.
     pub fn journal(&self) -> Vec<(LocalStateId, Trigger)> {
         self.read().journal.clone()
+    }
+
+    /// The quorums interned so far, in their order: one gets its id when it is met, and not when a step is executed.
+    pub fn quorums(&self) -> Vec<Arc<[MessageId]>> {
+        self.read().quorums.clone()
     }
 
     /// A fingerprint of all local states and messages with their ids: two local transition systems with the same one
@@ -423,6 +465,33 @@ impl Tables {
         id
     }
 
+    /// The id of a set of messages, which are sorted.
+    pub(crate) fn intern_quorum(&mut self, messages: &[MessageId]) -> QuorumId {
+        if let Some(id) = self.quorum_ids.get(messages) {
+            return *id;
+        }
+        let id = QuorumId(next_id(self.quorums.len()));
+        let messages: Arc<[MessageId]> = messages.into();
+        self.quorums.push(Arc::clone(&messages));
+        self.quorum_ids.insert(messages, id);
+        id
+    }
+
+    /// The role with its quorum interned; none if the message is taken by itself.
+    pub(crate) fn intern_role(&mut self, role: Role<Quorum>) -> Option<Role<KindId>> {
+        let quorum = match role {
+            Role::Alone => return None,
+            Role::Held => return Some(Role::Held),
+            Role::Member(quorum) => Arc::new(quorum),
+        };
+        let next = KindId(next_id(self.kinds.len()));
+        let id = *self.kind_ids.entry(Arc::clone(&quorum)).or_insert(next);
+        if id == next {
+            self.kinds.push(quorum);
+        }
+        Some(Role::Member(id))
+    }
+
     pub(crate) fn intern_local_event(&mut self, event: &LocalEvent) -> LocalEventId {
         if let Some(id) = self.local_event_ids.get(event) {
             return *id;
@@ -461,9 +530,9 @@ impl Tables {
     }
 }
 
-/// The next dense id; a billion distinct contents do not fit in memory, so running out is a broken invariant.
+/// The next dense id; half a billion distinct contents do not fit in memory, so running out is a broken invariant.
 fn next_id(len: usize) -> u32 {
     let id = u32::try_from(len).unwrap_or(u32::MAX);
-    assert!(id < Trigger::ID_MAX, "more than a billion distinct contents");
+    assert!(id < Trigger::ID_MAX, "more than half a billion distinct contents");
     id
 }

@@ -115,6 +115,26 @@ pub struct Fault {
     pub message: String,
 }
 
+/// Messages that a node takes together: as many as `size`, each from another sender.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Quorum {
+    /// What people call it.
+    pub name: String,
+    /// How many messages; at least 1.
+    pub size: u32,
+}
+
+/// How a node takes a message in some local state; `Q` says which quorum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role<Q> {
+    /// By itself.
+    Alone,
+    /// Not now: it stays in flight.
+    Held,
+    /// Only together with others.
+    Member(Q),
+}
+
 /// What makes a handler run.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
@@ -136,6 +156,13 @@ pub enum Input<'a> {
         /// The content.
         payload: &'a [u8],
     },
+    /// Delivery of a quorum, which every message of it is a [member](Role::Member) of in this state.
+    Quorum {
+        /// The name of the quorum.
+        name: &'a str,
+        /// Sender and content of each message, in the order of the senders.
+        messages: &'a [(NodeId, Vec<u8>)],
+    },
     /// A local event that `local_events` listed in this state.
     Local(&'a LocalEvent),
     /// A connection is broken; only for a protocol that [hears of it](MachineFactory::hears_errors).
@@ -154,6 +181,8 @@ pub struct Effects {
     pub choices: Vec<Choice>,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
+    /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.
+    pub is_declined: bool,
 }
 
 /// A captured local state, shared and immutable. What the words mean is up to the machine that made it; it and its
@@ -231,6 +260,25 @@ pub trait Machine: Send {
     ///
     /// The guest's fault.
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
+
+    /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(false)
+    }
+
+    /// How this node takes a message in this state. Asked only if it [takes quorums](Self::takes_quorums).
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        let _ = (src, payload);
+        Ok(Role::Alone)
+    }
 
     /// What survives a reset in this state; `None` if nothing does.
     ///

@@ -2,11 +2,13 @@
 //!
 //! This is how a finding is confirmed before it is reported, and how a saved trace is shown.
 
+use std::collections::BTreeSet;
+
 use crate::channels::{self, Route};
 use crate::lts::Trigger;
 use crate::machine::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope,
+    PropertyScope, Quorum, Role,
 };
 use crate::property::Judgement;
 use crate::scenario::Scenario;
@@ -92,6 +94,7 @@ pub struct Replay {
     rules: Rules,
     /// What has gone wrong at each node so far.
     standings: Vec<Standing>,
+    takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     faults: Vec<(NodeId, Fault)>,
 }
@@ -124,6 +127,7 @@ impl Replay {
             config: scenario.config(),
             rules,
             standings,
+            takes_quorums: Vec::new(),
             faults: Vec::new(),
         };
         let config = scenario.config();
@@ -134,7 +138,18 @@ impl Replay {
             replay.machines.push(machine);
             let input = Input::Init { node, nodes: scenario.nodes, config: &config, durable: None };
             let choices = init_choices.get(node as usize).map_or(&[][..], Vec::as_slice);
-            reports.push(replay.run(node, input, choices)?);
+            replay.takes_quorums.push(false);
+            let mut report = replay.run(node, input, choices)?;
+            if report.fault.is_none() {
+                match replay.machines[node as usize].takes_quorums() {
+                    Ok(takes) => replay.takes_quorums[node as usize] = takes,
+                    Err(fault) => {
+                        replay.stick(node, &fault);
+                        (report.fault, report.state) = (Some(fault), None);
+                    }
+                }
+            }
+            reports.push(report);
         }
         Ok((replay, reports))
     }
@@ -157,16 +172,43 @@ impl Replay {
         }
         let report = match &step.event {
             TraceEvent::Deliver { from, payload } => {
-                let is_wanted = |item: &InFlight| {
-                    let Route { from: sender, to, is_notice, .. } = item.route;
-                    (sender, to, is_notice) == (*from, node, false) && item.payload == payload.0
-                };
-                if self.take(is_wanted).is_none() {
-                    let next = if self.rules.is_ordered { "next" } else { "in flight" };
-                    return Err(not_enabled(format!("no such message from node {from} to node {node} is {next}")));
+                let role = self.role(node, *from, &payload.0)?;
+                if !matches!(role, Ok(Role::Alone) | Err(_)) {
+                    return Err(not_enabled(format!("node {node} does not take this message by itself there")));
                 }
+                self.take_message(*from, node, &payload.0).map_err(not_enabled)?;
                 self.standings[node as usize].open(*from);
-                self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?
+                match role {
+                    // It fails on the question, which counts as the delivery.
+                    Err(fault) => {
+                        self.stick(node, &fault);
+                        StepReport { fault: Some(fault), ..StepReport::default() }
+                    }
+                    Ok(_) => self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?,
+                }
+            }
+            TraceEvent::Quorum { name, messages } => {
+                let senders: BTreeSet<NodeId> = messages.iter().map(|message| message.from).collect();
+                let mut is_quorum = !messages.is_empty() && senders.len() == messages.len() && !self.rules.is_ordered;
+                for message in messages {
+                    let wanted = Quorum { name: name.clone(), size: messages.len() as u32 };
+                    is_quorum &= self.role(node, message.from, &message.payload.0)? == Ok(Role::Member(wanted));
+                }
+                if !is_quorum {
+                    let why = format!("node {node} does not take these messages together as `{name}` there");
+                    return Err(not_enabled(why));
+                }
+                for message in messages {
+                    self.take_message(message.from, node, &message.payload.0).map_err(not_enabled)?;
+                }
+                let messages = messages.iter().map(|message| (message.from, message.payload.0.clone()));
+                let mut messages: Vec<(NodeId, Vec<u8>)> = messages.collect();
+                messages.sort_unstable();
+                let report = self.run(node, Input::Quorum { name, messages: &messages }, &step.choices)?;
+                if report.effects.is_declined {
+                    return Err(not_enabled(format!("node {node} declines these messages there")));
+                }
+                report
             }
             TraceEvent::Local { name, cause, payload } => {
                 let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
@@ -214,6 +256,32 @@ impl Replay {
         };
         self.compare(step, &report)?;
         Ok(report)
+    }
+
+    /// How a node takes a message in its present state.
+    fn role(&mut self, node: NodeId, src: NodeId, payload: &[u8]) -> Result<Result<Role<Quorum>, Fault>, MachineError> {
+        if !self.takes_quorums[node as usize] {
+            return Ok(Ok(Role::Alone));
+        }
+        let machine = &mut self.machines[node as usize];
+        let before = machine.capture();
+        let role = machine.role(src, payload);
+        // A question leaves no trace, not even if it fails.
+        machine.restore(Some(&before))?;
+        Ok(role)
+    }
+
+    /// Takes a message out of flight; why not, if it is not there.
+    fn take_message(&mut self, from: NodeId, to: NodeId, payload: &[u8]) -> Result<(), String> {
+        let is_wanted = |item: &InFlight| {
+            let Route { from: sender, to: receiver, is_notice, .. } = item.route;
+            (sender, receiver, is_notice) == (from, to, false) && item.payload == payload
+        };
+        let next = if self.rules.is_ordered { "next" } else { "in flight" };
+        match self.take(is_wanted) {
+            Some(_) => Ok(()),
+            None => Err(format!("no such message from node {from} to node {to} is {next}")),
+        }
     }
 
     /// Whether a fault is possible at a node.

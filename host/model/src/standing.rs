@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use crate::channels::Route;
-use crate::lts::{FaultEvent, LocalState, LocalStateId, MessageId, Outcome, Tables, Trigger};
+use crate::fingerprint::Fingerprint;
+use crate::lts::{FaultEvent, LocalState, LocalStateId, MessageId, Outcome, QuorumId, Tables, Trigger};
 use crate::machine::{Choice, Envelope, NodeId};
 use crate::scenario::{Network, Scenario};
 
@@ -177,6 +178,8 @@ pub(crate) struct BareKey {
 pub(crate) enum BareCause {
     /// A message: the first one with its content.
     Message(MessageId),
+    /// A quorum. Nothing but resets goes wrong where there are any, so its messages are the first ones with their contents.
+    Quorum(QuorumId),
     /// A local event.
     Local(Trigger),
     /// `init`, with what the content makes durable.
@@ -197,7 +200,8 @@ pub(crate) struct Bare {
 /// An outcome to be.
 struct Draft<'d> {
     before: &'d LocalState,
-    consumed: Option<MessageId>,
+    /// The fingerprint of what is taken out of flight.
+    consumed: Fingerprint,
     standing: Standing,
     /// Peers to be told of a break.
     notices: Vec<(NodeId, u32)>,
@@ -219,7 +223,7 @@ impl Tables {
             }
             (None, Some(FaultEvent::Reset)) => BareCause::Reset,
             (None, Some(FaultEvent::Break(peer))) => error(peer)?,
-            (None, None) => BareCause::Local(trigger),
+            (None, None) => trigger.quorum().map_or(BareCause::Local(trigger), BareCause::Quorum),
         };
         Some(BareKey { content: state.content, cause })
     }
@@ -251,7 +255,8 @@ impl Tables {
             }
             (None, None) => {}
         }
-        let draft = Draft { before: &state, consumed: trigger.message(), standing, notices };
+        let consumed = self.consumed(trigger);
+        let draft = Draft { before: &state, consumed, standing, notices };
         let bares = key.map(|key| Arc::clone(&self.bare[&key]));
         let mut outcomes = Vec::new();
         for bare in bares.iter().flat_map(|bares| bares.iter()) {
@@ -272,6 +277,18 @@ impl Tables {
             }
         }
         outcomes
+    }
+
+    /// The fingerprint of what a trigger takes out of flight.
+    pub(crate) fn consumed(&self, trigger: Trigger) -> Fingerprint {
+        let fingerprint = |message: &MessageId| self.messages[message.0 as usize].fingerprint;
+        match (trigger.message(), trigger.quorum()) {
+            (Some(message), _) => fingerprint(&message),
+            (_, Some(quorum)) => {
+                self.quorums[quorum.0 as usize].iter().map(fingerprint).fold(0, Fingerprint::wrapping_add)
+            }
+            _ => 0,
+        }
     }
 
     /// The outcomes of the first `init` of a node.
@@ -299,8 +316,7 @@ impl Tables {
         let mut sent: Vec<MessageId> = notices.map(|route| self.intern_message(route, &[])).collect();
         sent.extend(self.send(rules, node, &mut standing, &bare.sent));
         let next = self.intern_standing(rules, bare.content, standing);
-        let consumed = draft.consumed.map_or(0, |message| self.messages[message.0 as usize].fingerprint);
-        let before = draft.before.fingerprint.wrapping_add(consumed);
+        let before = draft.before.fingerprint.wrapping_add(draft.consumed);
         Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.choices.as_slice().into()) }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::channels;
 use crate::known::Known;
 use crate::lts::{FaultEvent, LocalStateId, Message, MessageId, Outcome, Step, Trigger};
-use crate::machine::{Choice, FaultKind, LocalEvent, MachineError};
+use crate::machine::{Choice, FaultKind, LocalEvent, MachineError, NodeId, Role};
 use crate::property::Judgement;
 use crate::stepper::Stepper;
-use crate::trace::{Hex, Sent, Trace, TraceEvent, TraceStep};
+use crate::trace::{Hex, Received, Sent, Trace, TraceEvent, TraceStep};
 
 /// A global state to begin from, with the path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub enum StartError {
     /// The calls of `choose` in `init` multiply over the nodes.
     #[error("the choices in `init` have more than {STARTS_MAX} resolutions over all nodes; make them in a local event")]
     TooManyStarts,
+    /// Messages in order are taken one by one.
+    #[error("it takes messages together (its interface `quorum`), but on the network ordered they come one by one")]
+    QuorumsInOrder,
     /// A step of the prefix cannot happen where it stands.
     #[error("step {step} of the prefix cannot happen: {why}")]
     Prefix {
@@ -69,6 +72,9 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
     let mut starts = vec![none];
     for node in 0..stepper.lts().scenario().nodes {
         let outcomes = stepper.init(node)?;
+        if stepper.known().is_ordered() && stepper.known().takes_quorums(node) {
+            return Err(StartError::QuorumsInOrder);
+        }
         if starts.len() * outcomes.len() > STARTS_MAX {
             return Err(StartError::TooManyStarts);
         }
@@ -133,7 +139,7 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
     let Some(&state) = start.locals.get(node as usize) else {
         return Ok(Err(format!("there is no node {node}")));
     };
-    let trigger = match find_trigger(stepper, start, step, state) {
+    let trigger = match find_trigger(stepper, start, step, state)? {
         Ok(trigger) => trigger,
         Err(why) => return Ok(Err(why)),
     };
@@ -155,11 +161,11 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
         return Ok(Err(format!("it ends in a finding of its own: {}", describe(fault))));
     }
     let known = stepper.known();
-    if let Some(message) = trigger.message() {
+    for message in trigger.message().iter().chain(known.taken_together(trigger)) {
         if known.is_ordered() {
-            channels::take(&mut start.in_flight, &message, |id| known.message(*id).route());
+            channels::take(&mut start.in_flight, message, |id| known.message(*id).route());
         } else {
-            let position = start.in_flight.binary_search(&message).expect("the message was found in flight");
+            let position = start.in_flight.binary_search(message).expect("the message was found in flight");
             start.in_flight.remove(position);
         }
     }
@@ -207,8 +213,52 @@ fn find_in_flight(known: &Known, start: &Start, is_wanted: impl Fn(&Message) -> 
     found
 }
 
-/// The recorded event as a trigger, if it is enabled.
+/// The recorded quorum as a trigger; the inner error says why the node cannot take it.
+fn find_quorum(
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+    (node, name, messages): (NodeId, &str, &[Received]),
+    state: LocalStateId,
+) -> Result<Result<Trigger, String>, MachineError> {
+    let mut found = Vec::with_capacity(messages.len());
+    for Received { from, payload } in messages {
+        let is_wanted = |message: &Message| (message.from, message.to) == (*from, node) && message.payload == payload.0;
+        let Some(message) = find_in_flight(stepper.known(), start, is_wanted) else {
+            return Ok(Err(format!("no such message from node {from} to node {node} is in flight")));
+        };
+        found.push(message);
+    }
+    Ok(match stepper.as_quorum(state, Some(name), &found)? {
+        Some(trigger) => Ok(trigger),
+        None => Err(format!("node {node} does not take these messages together as `{name}` there")),
+    })
+}
+
+/// The recorded event as a trigger, if it is enabled; the inner error says why it is not.
 fn find_trigger(
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+    step: &TraceStep,
+    state: LocalStateId,
+) -> Result<Result<Trigger, String>, MachineError> {
+    if let TraceEvent::Quorum { name, messages } = &step.event {
+        if stepper.state(state).snapshot.is_none() {
+            return Ok(Err(format!("node {} is stuck in a fault", step.node)));
+        }
+        return find_quorum(stepper, start, (step.node, name, messages), state);
+    }
+    let trigger = find_other(stepper, start, step, state);
+    if let Ok(trigger) = trigger
+        && let Some(message) = trigger.message()
+        && stepper.role(state, message)? != Role::Alone
+    {
+        return Ok(Err(format!("node {} does not take this message by itself there", step.node)));
+    }
+    Ok(trigger)
+}
+
+/// The same for all but quorums, whatever role messages have.
+fn find_other(
     stepper: &mut Stepper<'_>,
     start: &Start,
     step: &TraceStep,
@@ -216,6 +266,7 @@ fn find_trigger(
 ) -> Result<Trigger, String> {
     let lts = stepper.lts();
     match &step.event {
+        TraceEvent::Quorum { .. } => unreachable!("a quorum is found apart"),
         TraceEvent::Deliver { from, payload } => {
             let is_wanted = |message: &Message| {
                 (message.from, message.to) == (*from, step.node) && !message.is_notice && message.payload == payload.0
@@ -272,10 +323,10 @@ pub fn record(
     let mut locals = initial.to_vec();
     let mut steps = Vec::with_capacity(path.len());
     for step in path {
-        let local = &mut locals[step.node as usize];
-        let row = stepper.step(*local, step.trigger)?;
+        let before = locals[step.node as usize];
+        let row = stepper.step(before, step.trigger)?;
         let outcome = stepper.outcomes(row)[step.outcome as usize].clone();
-        *local = outcome.next;
+        locals[step.node as usize] = outcome.next;
         let event = match (step.trigger.message(), step.trigger.local_event()) {
             (Some(message), _) => {
                 let message = stepper.message(message);
@@ -285,6 +336,7 @@ pub fn record(
                 }
             }
             (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
+            _ if step.trigger.quorum().is_some() => stepper.quorum_event(before, step.trigger),
             _ => match step.trigger.fault() {
                 Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: outcome.is_lost },
                 _ => TraceEvent::Reset,

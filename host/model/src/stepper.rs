@@ -9,10 +9,10 @@ use rustc_hash::FxHashSet;
 use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
 use crate::known::Known;
-use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, Tables, Trigger};
+use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, QuorumId, Tables, Trigger};
 use crate::machine::{
     Choice, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, PropertyKind, PropertyScope,
-    Snapshot,
+    Quorum, Role, Snapshot,
 };
 use crate::property::{ClassId, Judgement};
 use crate::standing::{Bare, BareCause, BareKey, Standing};
@@ -60,11 +60,21 @@ struct Job {
 
 /// What makes its handler run.
 enum Cause {
-    Message(Arc<Message>),
+    /// A message; whether the node has to be asked how it takes it.
+    Message(Arc<Message>, bool),
+    /// A quorum by its name, with sender and content of each message in the order of the senders.
+    Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
     Local(Arc<LocalEvent>),
     Reset,
     /// A transport error.
     Error(NodeId),
+}
+
+/// All executions of the handler of a job.
+struct Executed {
+    /// How the message is taken; nothing is executed unless it is by itself.
+    role: Role<Quorum>,
+    executions: Vec<Execution>,
 }
 
 /// One execution of a handler, before it is interned.
@@ -142,13 +152,15 @@ impl<'l> Stepper<'l> {
         }
     }
 
-    /// The outcomes behind a reference of this stepper; at least one, except for a reset that would change nothing.
+    /// The outcomes behind a reference of this stepper; at least one, except for a reset that would change nothing, a message
+    /// that is not taken by itself, and a quorum that is not taken.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         self.known.outcomes(row)
     }
 
-    /// Whether a fault would change nothing in a local state, and so does not happen there.
+    /// Whether a fault would change nothing in a local state, or the node does not take a quorum: so it does not happen
+    /// there.
     ///
     /// # Errors
     ///
@@ -204,9 +216,14 @@ impl<'l> Stepper<'l> {
         }
         let jobs: Vec<Job> = missing.iter().map(|(state, trigger)| self.job(*state, *trigger)).collect();
         let executed = self.execute(&jobs)?;
-        for ((pair, job), executions) in missing.iter().zip(&jobs).zip(executed) {
+        for ((pair, job), Executed { role, executions }) in missing.iter().zip(&jobs).zip(executed) {
             let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
-            self.lts.write().add_step(*pair, Arc::clone(&outcomes));
+            let mut tables = self.lts.write();
+            if let (Some(role), Some(message)) = (tables.intern_role(role), pair.1.message()) {
+                tables.roles.push(((pair.0, message), role));
+            }
+            tables.add_step(*pair, Arc::clone(&outcomes));
+            drop(tables);
             self.known.add_row(*pair, outcomes);
         }
         self.known.catch_up(&self.lts.read());
@@ -234,11 +251,20 @@ impl<'l> Stepper<'l> {
         let executed = self.execute(&jobs)?;
         {
             let mut tables = self.lts.write();
-            for ((key, job), executions) in keys.into_iter().zip(&jobs).zip(executed) {
+            for ((key, job), Executed { role, executions }) in keys.into_iter().zip(&jobs).zip(executed) {
                 let bares = intern_bares(&mut tables, job.node, executions);
+                if let Some(role) = tables.intern_role(role) {
+                    tables.bare_roles.insert(key, role);
+                }
                 tables.bare.insert(key, bares.into());
             }
             for pair in missing {
+                if let Some(message) = pair.1.message()
+                    && let Some(key) = tables.bare_key(&self.lts.rules, pair.0, pair.1)
+                    && let Some(role) = tables.bare_roles.get(&key).copied()
+                {
+                    tables.roles.push(((pair.0, message), role));
+                }
                 let outcomes: Arc<[Outcome]> = tables.derive(&self.lts.rules, pair.0, pair.1).into();
                 tables.add_step(*pair, Arc::clone(&outcomes));
                 self.known.add_row(*pair, outcomes);
@@ -262,7 +288,12 @@ impl<'l> Stepper<'l> {
             let is_known = |(state, trigger): &(LocalStateId, Trigger)| {
                 let message = trigger.message().is_none_or(|message| (message.0 as usize) < messages);
                 let event = trigger.local_event().is_none_or(|event| (event.0 as usize) < local_events);
-                (state.0 as usize) < states && message && event && self.known.state(*state).snapshot.is_some()
+                let taken = self.known.taken_together(*trigger);
+                let is_member = |message: &MessageId| matches!(self.known.role(*state, *message), Role::Member(_));
+                let quorum = taken.iter().all(|message| (message.0 as usize) < messages && is_member(message))
+                    && taken.is_empty() == trigger.quorum().is_none();
+                let is_possible = message && event && quorum;
+                (state.0 as usize) < states && is_possible && self.known.state(*state).snapshot.is_some()
             };
             let count = rest.iter().take(REPEAT_BATCH).take_while(|pair| is_known(pair)).count();
             if count == 0 {
@@ -278,20 +309,48 @@ impl<'l> Stepper<'l> {
     fn job(&self, id: LocalStateId, trigger: Trigger) -> Job {
         let state = self.state(id);
         let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
-        let (cause, consumed) = match (trigger.message(), trigger.local_event()) {
+        let taken = self.known.taken_together(trigger);
+        let cause = match (trigger.message(), trigger.local_event()) {
             (Some(message), _) => {
                 let message = Arc::clone(self.message(message));
-                let fingerprint = message.fingerprint;
-                (Cause::Message(message), fingerprint)
+                let has_role = self.known.takes_quorums(state.node) && !message.is_notice;
+                Cause::Message(message, has_role)
             }
-            (_, Some(event)) => (Cause::Local(self.lts.local_event(event)), 0),
-            _ => (Cause::Reset, 0),
+            (_, Some(event)) => Cause::Local(self.lts.local_event(event)),
+            _ if !taken.is_empty() => self.quorum_cause(id, taken),
+            _ => Cause::Reset,
         };
-        Job { node: state.node, from, cause, before: state.fingerprint.wrapping_add(consumed) }
+        let consumed = trigger.message().into_iter().chain(taken.iter().copied());
+        let consumed = consumed.map(|message| self.message(message).fingerprint);
+        let before = consumed.fold(state.fingerprint, Fingerprint::wrapping_add);
+        Job { node: state.node, from, cause, before }
+    }
+
+    fn quorum_cause(&self, state: LocalStateId, taken: &[MessageId]) -> Cause {
+        let Role::Member(kind) = self.known.role(state, taken[0]) else {
+            panic!("a quorum consists of messages that are members of it");
+        };
+        let messages = taken.iter().map(|message| self.message(*message));
+        let mut messages: Vec<(NodeId, Vec<u8>)> =
+            messages.map(|message| (message.from, message.payload.clone())).collect();
+        messages.sort_unstable();
+        Cause::Quorum(Arc::clone(self.known.kind(kind)), messages)
+    }
+
+    /// The id of a quorum of these messages, which are of different senders and for one node.
+    pub fn quorum(&mut self, messages: &[MessageId]) -> QuorumId {
+        let mut sorted: Vec<MessageId> = messages.to_vec();
+        sorted.sort_unstable();
+        if let Some(known) = self.known.find_quorum(&sorted) {
+            return known;
+        }
+        let id = self.lts.write().intern_quorum(&sorted);
+        self.known.catch_up(&self.lts.read());
+        id
     }
 
     /// Runs the handlers for every resolution of their choices; the results stand in the order of the jobs.
-    fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Vec<Execution>>, MachineError> {
+    fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Executed>, MachineError> {
         let workers = rayon::current_num_threads().min(jobs.len().div_ceil(JOBS_A_GRAB));
         if workers <= 1 {
             let machine = &mut *self.machines[0];
@@ -316,13 +375,13 @@ impl<'l> Stepper<'l> {
             }
         };
         let parts: Vec<Result<Vec<_>, MachineError>> = self.machines[..workers].par_iter_mut().map(work).collect();
-        let mut ordered: Vec<Vec<Execution>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut ordered: Vec<Option<Executed>> = jobs.iter().map(|_| None).collect();
         for part in parts {
-            for (index, executions) in part? {
-                ordered[index] = executions;
+            for (index, executed) in part? {
+                ordered[index] = Some(executed);
             }
         }
-        Ok(ordered)
+        Ok(ordered.into_iter().map(|executed| executed.expect("each job was taken by a worker")).collect())
     }
 
     /// The outcomes of `init` at a node. Interned, but not kept as a step.
@@ -498,11 +557,31 @@ fn local_state(tables: &mut Tables, node: NodeId, ended: Ended) -> Result<u32, B
     }))
 }
 
+/// All executions of the handler of a job, if the node takes the message by itself.
+fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Executed, MachineError> {
+    if let Cause::Message(message, true) = &job.cause {
+        machine.restore(Some(&job.from))?;
+        match machine.role(message.from, &message.payload) {
+            Ok(Role::Alone) => {}
+            Ok(role) => return Ok(Executed { role, executions: Vec::new() }),
+            // It fails on this message, as if it was delivered.
+            Err(fault) => {
+                let execution = Execution { next: Ended::Fault(fault), effects: Effects::default() };
+                return Ok(Executed { role: Role::Alone, executions: vec![execution] });
+            }
+        }
+    }
+    Ok(Executed { role: Role::Alone, executions: executions(lts, machine, job)? })
+}
+
 /// All executions of the handler of a job.
-fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execution>, MachineError> {
+fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execution>, MachineError> {
     let from = Some(&job.from);
     match &job.cause {
-        Cause::Message(message) => {
+        Cause::Quorum(quorum, messages) => {
+            explore(lts, machine, job.node, from, Input::Quorum { name: &quorum.name, messages })
+        }
+        Cause::Message(message, _) => {
             let input = Input::Message { src: message.from, payload: &message.payload };
             explore(lts, machine, job.node, from, input)
         }
@@ -524,7 +603,8 @@ fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execut
     }
 }
 
-/// All executions of one handler, in the lexicographic order of their choices.
+/// All executions of one handler, in the lexicographic order of their choices; those left out in which the node does not
+/// take the quorum.
 fn explore(
     lts: &Lts<'_>,
     machine: &mut dyn Machine,
@@ -534,32 +614,37 @@ fn explore(
 ) -> Result<Vec<Execution>, MachineError> {
     let mut executions = Vec::new();
     let mut script = Vec::new();
-    loop {
+    for tried in 1.. {
         machine.restore(from)?;
         let mut effects = Effects::default();
         let result = machine.handle(input, &script, &mut effects);
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
-        let next = match result.and_then(|()| observe(lts, machine, node, from, (input, &script))) {
-            Ok(Ended::New(mut observed)) => {
+        let is_declined = effects.is_declined && result.is_ok();
+        let next = match result.and_then(|()| match is_declined {
+            true => Ok(None),
+            false => observe(lts, machine, node, from, (input, &script)).map(Some),
+        }) {
+            Ok(Some(Ended::New(mut observed))) => {
                 observed.judgements = judge_node(lts, machine, &mut observed)?;
-                Ended::New(observed)
+                Some(Ended::New(observed))
             }
             Ok(ended) => ended,
-            Err(fault) => Ended::Fault(fault),
+            Err(fault) => Some(Ended::Fault(fault)),
         };
         let more = next_script(&effects.choices, &mut script);
-        executions.push(Execution { next, effects });
+        executions.extend(next.map(|next| Execution { next, effects }));
         if !more {
-            return Ok(executions);
+            break;
         }
-        if executions.len() == OUTCOMES_MAX {
+        if tried == OUTCOMES_MAX {
             let message = format!("the calls of `choose` in one handler have more than {OUTCOMES_MAX} resolutions");
             let fault = Fault { kind: FaultKind::Choose, message };
             executions.clear();
             executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
-            return Ok(executions);
+            break;
         }
     }
+    Ok(executions)
 }
 
 /// Looks at the state that a machine is in after a handler.
@@ -572,6 +657,11 @@ fn observe(
 ) -> Result<Ended, Fault> {
     let encoding = machine.serialize()?;
     let fingerprint = fingerprint::of_local_state(node, &encoding);
+    if let Input::Init { durable: None, .. } = cause.0
+        && machine.takes_quorums()?
+    {
+        lts.write().takes_quorums[node as usize] = true;
+    }
     if lts.audit.wants(fingerprint) {
         lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::machine::{
     Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory,
-    NodeId, Property, PropertyKind, PropertyScope, Snapshot,
+    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 
 /// The local state of a toy node.
@@ -49,6 +49,12 @@ pub struct Toy {
     /// How a node begins after a reset with what was durable. Without an entry it is the state with that number; where
     /// nothing was durable, the node begins as it did at the start.
     pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
+    /// How a node takes messages with this content in a state, where that is not by themselves: as members of the quorum
+    /// with this name and size, or, without one, not at all.
+    pub roles: BTreeMap<(NodeId, ToyState, u8), Option<(u8, u32)>>,
+    /// What a quorum of this name does in a state: one of these lists of outcomes, see [`quorum`](Self::quorum). An empty
+    /// list declines the messages.
+    pub quorums: BTreeMap<(NodeId, ToyState, u8), Vec<Vec<ToyOutcome>>>,
     /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
     /// `always` property, named `forbidden`, of system scope.
     pub forbidden: Vec<Vec<Option<ToyState>>>,
@@ -106,6 +112,32 @@ impl Toy {
         self
     }
 
+    /// Has a node take messages with these contents in a state as a quorum of this size, whose name is the first of them.
+    #[must_use]
+    pub fn collect(
+        mut self,
+        (node, state): (NodeId, ToyState),
+        contents: &[u8],
+        size: u32,
+        next: ToyState,
+        sent: &[(NodeId, u8)],
+    ) -> Self {
+        let name = contents[0];
+        for content in contents {
+            self.roles.insert((node, state, *content), Some((name, size)));
+        }
+        let outcome = ToyOutcome::Go(next, sent.to_vec());
+        self.quorums.entry((node, state, name)).or_default().push(vec![outcome]);
+        self
+    }
+
+    /// Has a node take no messages with this content in a state.
+    #[must_use]
+    pub fn hold(mut self, node: NodeId, state: ToyState, content: u8) -> Self {
+        self.roles.insert((node, state, content), None);
+        self
+    }
+
     /// Forbids a tuple of local states.
     #[must_use]
     pub fn forbid(mut self, states: &[Option<ToyState>]) -> Self {
@@ -155,6 +187,65 @@ impl Toy {
             }
         }
         self
+    }
+
+    /// The same system where nodes take some messages as quorums, and others not in every state. More messages are in
+    /// flight from the start, without which there would hardly be a quorum.
+    ///
+    /// As finite as it was: what a quorum sends is smaller than all that can be in it.
+    #[must_use]
+    pub fn with_random_quorums(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0x9a0e);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        let content = |(_, _, on): &(NodeId, ToyState, ToyTrigger)| match on {
+            ToyTrigger::Message(_, content) => content + 1,
+            _ => 1,
+        };
+        let contents = self.rules.keys().map(content).max().unwrap_or(1);
+        for node in 0..self.nodes {
+            for state in 0..states {
+                for content in 0..contents {
+                    let role = match dice.below(8) {
+                        0 => None,
+                        // Those of two contents are one quorum, or each has its own.
+                        1..=4 => Some((content & !dice.below(2) as u8, 1 + dice.below(self.nodes))),
+                        _ => continue,
+                    };
+                    // Quorums with one name and two sizes are two quorums.
+                    let sibling = self.roles.get(&(node, state, content ^ 1)).copied().flatten();
+                    let role = role.map(|role| sibling.filter(|_| dice.below(4) > 0).unwrap_or(role));
+                    self.roles.insert((node, state, content), role);
+                }
+                for name in 0..contents {
+                    let lists = (0..1 + dice.below(3)).map(|_| match dice.below(6) {
+                        0 => Vec::new(),
+                        _ => self.random_outcomes(&mut dice, 0..states, name),
+                    });
+                    let lists = lists.collect();
+                    self.quorums.insert((node, state, name), lists);
+                }
+            }
+            if dice.below(3) > 0 {
+                for from in 0..self.nodes {
+                    if dice.below(4) > 0 {
+                        self.initial.push((from, node, dice.below(u32::from(contents)) as u8));
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// Whether a node takes messages together in any state.
+    pub fn takes_quorums(&self, node: NodeId) -> bool {
+        self.roles.range((node, 0, 0)..=(node, u8::MAX, u8::MAX)).next().is_some()
+    }
+
+    /// The outcomes of a quorum. Which of the lists it is depends on senders and contents.
+    pub fn quorum(&self, node: NodeId, state: ToyState, name: u8, messages: &[(NodeId, u8)]) -> Vec<ToyOutcome> {
+        let sum: u32 = messages.iter().map(|(from, content)| from * 2 + u32::from(*content)).sum();
+        let lists = self.quorums.get(&(node, state, name)).filter(|lists| !lists.is_empty());
+        lists.map_or_else(Vec::new, |lists| lists[sum as usize % lists.len()].clone())
     }
 
     /// What a reset in a state does.
@@ -388,9 +479,18 @@ impl Machine for ToyMachine {
             Input::Message { src, payload } => {
                 self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))
             }
+            Input::Quorum { name, messages } => {
+                let messages: Vec<(NodeId, u8)> = messages.iter().map(|(src, payload)| (*src, payload[0])).collect();
+                let name = name.parse().expect("its names are numbers");
+                self.toy.quorum(self.node, self.state, name, &messages)
+            }
             Input::Local(event) => self.toy.outcomes(self.node, self.state, ToyTrigger::Local(event.payload[0])),
             Input::TransportError { peer } => self.toy.outcomes(self.node, self.state, ToyTrigger::Error(peer)),
         };
+        if outcomes.is_empty() {
+            effects.is_declined = true;
+            return Ok(());
+        }
         let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
         let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
         if alternatives > 1 {
@@ -408,6 +508,18 @@ impl Machine for ToyMachine {
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         Ok(vec![self.state])
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.takes_quorums(self.node))
+    }
+
+    fn role(&mut self, _src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        Ok(match self.toy.roles.get(&(self.node, self.state, payload[0])) {
+            None => Role::Alone,
+            Some(None) => Role::Held,
+            Some(Some((name, size))) => Role::Member(Quorum { name: name.to_string(), size: *size }),
+        })
     }
 
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {

@@ -80,6 +80,13 @@ pub enum TraceEvent {
         /// The content.
         payload: Hex,
     },
+    /// The node receives several messages together that are in flight.
+    Quorum {
+        /// What people call the quorum.
+        name: String,
+        /// The messages, in the order of their senders.
+        messages: Vec<Received>,
+    },
     /// A local event of the node.
     Local {
         /// What people call it.
@@ -111,10 +118,31 @@ pub enum TraceEvent {
 }
 
 impl TraceEvent {
+    /// Sender and content of each message that the node receives; none for a notice of a break.
+    pub fn received(&self) -> Vec<(NodeId, &[u8])> {
+        match self {
+            Self::Deliver { from, payload } => vec![(*from, &payload.0)],
+            Self::Quorum { messages, .. } => {
+                messages.iter().map(|message| (message.from, &*message.payload.0)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The same event in the words of the machine.
     pub fn from_local(event: &LocalEvent) -> Self {
         Self::Local { name: event.name.clone(), cause: event.kind, payload: Hex(event.payload.clone()) }
     }
+}
+
+/// A message that a step received together with others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Received {
+    /// The sender.
+    pub from: NodeId,
+    /// The content.
+    pub payload: Hex,
 }
 
 /// A message that a step sent.

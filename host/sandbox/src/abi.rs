@@ -26,6 +26,33 @@ pub(crate) struct EnvelopeOut {
     pub message: Vec<u8>,
 }
 
+/// Messages that are taken together.
+#[derive(ComponentType, Lift)]
+#[component(record)]
+pub(crate) struct QuorumOut {
+    pub name: String,
+    pub size: u32,
+}
+
+#[derive(ComponentType, Lift)]
+#[component(variant)]
+#[allow(dead_code, reason = "lifting makes the values")]
+pub(crate) enum RoleOut {
+    #[component(name = "alone")]
+    Alone,
+    #[component(name = "held")]
+    Held,
+    #[component(name = "member")]
+    Member(QuorumOut),
+}
+
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct ReceivedIn {
+    pub src: u32,
+    pub message: Vec<u8>,
+}
+
 #[derive(ComponentType, Lift, Lower, Clone, Copy)]
 #[component(enum)]
 #[repr(u8)]

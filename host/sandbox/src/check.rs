@@ -15,12 +15,13 @@ use crate::error::LoadError;
 use crate::limits::Limits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 7] = [
+const INTERFACES: [(&str, bool, &[&str]); 8] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
     ("describe", false, &["state", "message"]),
     ("durable", false, &["persist"]),
+    ("quorum", false, &["is-used", "role-of", "handle-quorum"]),
     ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
     ("transport", false, &["handle-transport-error"]),
 ];
@@ -167,6 +168,7 @@ pub(crate) struct Interfaces {
     pub defaults: Option<String>,
     pub describe: Option<String>,
     pub durable: Option<String>,
+    pub quorum: Option<String>,
     pub symmetry: Option<String>,
     pub transport: Option<String>,
 }
@@ -224,9 +226,9 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, durable, symmetry, transport] = found;
+    let [node, specification, defaults, describe, durable, quorum, symmetry, transport] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    Ok((Interfaces { node, specification, defaults, describe, durable, symmetry, transport }, names))
+    Ok((Interfaces { node, specification, defaults, describe, durable, quorum, symmetry, transport }, names))
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.

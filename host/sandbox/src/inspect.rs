@@ -82,6 +82,7 @@ impl Inspection {
             ("defaults", &interfaces.defaults),
             ("describe", &interfaces.describe),
             ("durable", &interfaces.durable),
+            ("quorum", &interfaces.quorum),
             ("symmetry", &interfaces.symmetry),
             ("transport", &interfaces.transport),
         ];

@@ -6,7 +6,7 @@ use host_model::machine::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
-use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, Text};
+use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, ReceivedIn, RoleOut, Text};
 use crate::check::Interfaces;
 use crate::context::Context;
 use crate::error::LoadError;
@@ -27,6 +27,7 @@ const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
 /// The bytes to rename, and where each node goes.
+pub(crate) type QuorumParams = (Text, Arc<Vec<ReceivedIn>>);
 pub(crate) type RenameParams = (Bytes, Vec<u32>);
 pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
 
@@ -45,6 +46,9 @@ pub(crate) struct Functions {
     pub handle_transport_error: Option<TypedFunc<(u32,), (Vec<EnvelopeOut>,)>>,
     pub describe_state: Option<TypedFunc<(), (String,)>>,
     pub describe_message: Option<TypedFunc<(Bytes,), (String,)>>,
+    pub is_used: Option<TypedFunc<(), (bool,)>>,
+    pub role_of: Option<TypedFunc<(u32, Bytes), (RoleOut,)>>,
+    pub handle_quorum: Option<TypedFunc<QuorumParams, (Option<Vec<EnvelopeOut>>,)>>,
     pub interchangeable: Option<TypedFunc<(), (Vec<Vec<u32>>,)>>,
     pub rename_message: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
     pub rename_local: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
@@ -312,6 +316,9 @@ pub(crate) fn functions(
         handle_transport_error: optional(store, instance, names.transport.as_deref(), "handle-transport-error")?,
         describe_state: optional(store, instance, names.describe.as_deref(), "state")?,
         describe_message: optional(store, instance, names.describe.as_deref(), "message")?,
+        is_used: optional(store, instance, names.quorum.as_deref(), "is-used")?,
+        role_of: optional(store, instance, names.quorum.as_deref(), "role-of")?,
+        handle_quorum: optional(store, instance, names.quorum.as_deref(), "handle-quorum")?,
         interchangeable: optional(store, instance, names.symmetry.as_deref(), "interchangeable")?,
         rename_message: optional(store, instance, names.symmetry.as_deref(), "rename-message")?,
         rename_local: optional(store, instance, names.symmetry.as_deref(), "rename-local")?,

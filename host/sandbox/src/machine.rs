@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use host_model::machine::{
-    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Snapshot,
+    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
+    Snapshot,
 };
 
-use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, Text};
+use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
 use crate::context::shortened;
 use crate::instance::{Live, StartError};
 use crate::limits::{Limits, Sabotage, within};
@@ -121,6 +122,7 @@ impl GuestMachine {
                 let params = (src, Arc::clone(&self.bytes));
                 Ok(self.live().call("handle-message", |f| &f.handle_message, params)?.0)
             }
+            Input::Quorum { .. } => unreachable!("a quorum may be declined, so it is run apart"),
             Input::Local(event) => {
                 fill(&mut self.bytes, &event.payload);
                 fill_text(&mut self.text, &event.name);
@@ -145,6 +147,20 @@ impl GuestMachine {
                 Ok(sent)
             }
         }
+    }
+
+    /// Delivers a quorum; none if the node does not take it.
+    fn run_quorum(&mut self, name: &str, messages: &[(NodeId, Vec<u8>)]) -> Result<Option<Vec<EnvelopeOut>>, Fault> {
+        if self.plugin.interfaces.quorum.is_none() {
+            return Ok(None);
+        }
+        fill_text(&mut self.text, name);
+        let received = messages.iter().map(|(src, payload)| ReceivedIn { src: *src, message: payload.clone() });
+        let params = (Arc::clone(&self.text), Arc::new(received.collect()));
+        let live = self.live();
+        let function = "handle-quorum";
+        let (sent,) = live.call(function, |f| f.handle_quorum.as_ref().expect("the interface is there"), params)?;
+        Ok(sent)
     }
 
     /// Moves the messages into `effects` and checks them.
@@ -219,9 +235,16 @@ impl Machine for GuestMachine {
         effects.sent.clear();
         effects.choices.clear();
         effects.log.clear();
+        effects.is_declined = false;
         let keep_log = self.keep_log;
         self.live().context().begin_handler(script, keep_log);
-        let result = self.run(input);
+        let result = match input {
+            Input::Quorum { name, messages } => self.run_quorum(name, messages).map(|sent| {
+                effects.is_declined = sent.is_none();
+                sent.unwrap_or_default()
+            }),
+            other => self.run(other),
+        };
         let context = self.live().context();
         std::mem::swap(&mut effects.choices, &mut context.choices);
         std::mem::swap(&mut effects.log, &mut context.log);
@@ -251,6 +274,37 @@ impl Machine for GuestMachine {
             payload: event.payload,
         };
         Ok(events.into_iter().map(event).collect())
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        if self.plugin.interfaces.quorum.is_none() {
+            return Ok(false);
+        }
+        let live = self.read("quorum.is-used");
+        let result = live.call("quorum.is-used", |f| f.is_used.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(is_used,)| is_used)
+    }
+
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        if self.plugin.interfaces.quorum.is_none() {
+            return Ok(Role::Alone);
+        }
+        fill(&mut self.bytes, payload);
+        let params = (src, Arc::clone(&self.bytes));
+        let live = self.read("quorum.role-of");
+        let result = live.call("quorum.role-of", |f| f.role_of.as_ref().expect("the interface is there"), params);
+        let result = result.and_then(|(role,)| {
+            let RoleOut::Member(QuorumOut { name, size }) = role else {
+                return Ok(if matches!(role, RoleOut::Held) { Role::Held } else { Role::Alone });
+            };
+            self.check_name(&name, "a quorum")?;
+            if size == 0 {
+                let message = format!("has a quorum `{name}` of no messages");
+                return Err(Fault { kind: FaultKind::Malformed, message });
+            }
+            Ok(Role::Member(Quorum { name, size }))
+        });
+        self.settle(result)
     }
 
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {

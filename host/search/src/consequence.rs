@@ -92,7 +92,7 @@ impl Run<'_> {
         self.queue.push_back(None);
         while let Some(state) = self.queue.pop_front() {
             cursor.go_to(stepper, &self.path_to(state))?;
-            if cursor.enabled(stepper, &mut enabled) {
+            if cursor.enabled(stepper, &mut enabled)? {
                 end = end.max(End::LocalEventBound);
             }
             if limits.depth.is_some_and(|depth| cursor.depth() >= depth) {
@@ -101,7 +101,7 @@ impl Run<'_> {
             }
             for &(node, trigger) in &enabled {
                 let local = cursor.locals()[node as usize];
-                if self.is_pruned && trigger.message().is_none() && self.explored_locals.contains(&local) {
+                if self.is_pruned && !trigger.is_delivery() && self.explored_locals.contains(&local) {
                     end = end.max(End::Pruned);
                     continue;
                 }

@@ -60,11 +60,19 @@ impl Cursor {
     }
 
     /// What can happen here; see [`GlobalState::enabled`].
-    pub fn enabled(&self, stepper: &Stepper<'_>, enabled: &mut Vec<(NodeId, Trigger)>) -> bool {
-        self.state.enabled(stepper.known(), &self.budgets, enabled)
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<bool, MachineError> {
+        self.state.enabled(stepper, &self.budgets, enabled)
     }
 
-    /// Takes the faults that would change nothing out of what can happen here.
+    /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.
     ///
     /// # Errors
     ///
@@ -77,7 +85,7 @@ impl Cursor {
         let mut index = 0;
         while let Some((node, trigger)) = enabled.get(index) {
             let local = self.state.locals[*node as usize];
-            if trigger.fault().is_some() && stepper.is_idle(local, *trigger)? {
+            if (trigger.fault().is_some() || trigger.quorum().is_some()) && stepper.is_idle(local, *trigger)? {
                 enabled.remove(index);
             } else {
                 index += 1;

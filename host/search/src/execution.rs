@@ -1,7 +1,7 @@
 //! One execution with its happens-before: the common ground of the stateless strategies.
 //!
 //! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the
-//! event that sent the message that it delivers; *happens-before* is the transitive closure. Identical messages in
+//! events that sent the messages that it delivers: one, or each of a quorum; *happens-before* is the transitive closure. Identical messages in
 //! flight are interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that
 //! was sent as the `k`-th one. So executions have the same happens-before exactly if each node goes through the same
 //! sequence of triggers and outcomes in both.
@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId};
+use host_model::machine::{MachineError, NodeId, Role};
+use host_model::quorum::for_each_set;
 use host_model::standing::Standing;
 use host_model::start::Start;
 use host_model::stepper::{OutcomesRef, Stepper};
@@ -47,14 +48,50 @@ pub struct Event {
 }
 
 /// An event and a trigger that could come instead of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Race {
     /// Index of the event.
     pub event: usize,
     /// Possible at the node of the event once all that does not happen after the event came before.
     pub trigger: Trigger,
-    /// The event that sends the message of the trigger; none for a local event, and for a message of the start.
-    sender: Option<u32>,
+    senders: Senders,
+}
+
+/// The events that send what a trigger delivers, without the start.
+#[derive(Clone, Debug)]
+enum Senders {
+    None,
+    One(u32),
+    Several(Box<[u32]>),
+}
+
+impl Senders {
+    fn new(senders: &[u32]) -> Self {
+        match senders {
+            [] | [START] => Self::None,
+            [sender] => Self::One(*sender),
+            _ => Self::Several(senders.iter().copied().filter(|sender| *sender != START).collect()),
+        }
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::None => &[],
+            Self::One(sender) => std::slice::from_ref(sender),
+            Self::Several(senders) => senders,
+        }
+    }
+
+    /// The index after the last one.
+    fn end(&self) -> usize {
+        self.as_slice().iter().max().map_or(0, |sender| *sender as usize + 1)
+    }
+}
+
+/// A delivery at a node that takes quorums, with the senders of its messages, the start among them.
+struct Delivery {
+    trigger: Trigger,
+    senders: Vec<u32>,
 }
 
 /// What was sent and is delivered in this order: all copies of one message, or on an ordered network all items from one
@@ -135,19 +172,20 @@ impl Execution {
     }
 
     /// Of the events after that of a race, those that must happen before its trigger.
-    pub fn before(&self, race: &Race) -> impl Iterator<Item = Step> {
-        let end = race.sender.map_or(0, |sender| sender as usize + 1);
-        let needed = (race.event + 1..end).filter(move |index| self.happens_after(end - 1, *index));
+    pub fn before<'r>(&'r self, race: &'r Race) -> impl Iterator<Item = Step> + 'r {
+        let is_needed =
+            |index: &usize| race.senders.as_slice().iter().any(|sender| self.happens_after(*sender as usize, *index));
+        let needed = (race.event + 1..race.senders.end()).filter(is_needed);
         needed.map(|index| self.events[index].step)
     }
 
     /// Of the events between that of a race and its trigger, or the sending of its message if the trigger does not come next
     /// at the node, those that do not happen after the event. What must happen before the trigger is among them.
-    pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> {
+    pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> + use<'_> {
         let Event { step, position, .. } = self.events[race.event];
         let next = self.chains[step.node as usize].get(position as usize).map(|next| *next as usize);
         let next = next.filter(|next| self.events[*next].step.trigger == race.trigger);
-        let end = next.unwrap_or_else(|| race.sender.map_or(0, |sender| sender as usize + 1));
+        let end = next.unwrap_or_else(|| race.senders.end());
         let event = race.event;
         (event + 1..end).filter(move |index| !self.happens_after(*index, event)).map(|index| self.events[index].step)
     }
@@ -223,6 +261,12 @@ impl Execution {
         let first = self.clocks.len();
         let last = self.chains[node].last().copied().unwrap_or(START);
         self.extend_clock(last, sender);
+        for message in stepper.known().taken_together(step.trigger) {
+            let channel = &mut self.channels[message.0 as usize];
+            let (_, sender) = channel.items[channel.delivered];
+            channel.delivered += 1;
+            self.join_clock(first, sender);
+        }
         self.clocks[first + node] += 1;
         let index = self.events.len() as u32;
         self.chains[node].push(index);
@@ -259,6 +303,9 @@ impl Execution {
             }
             None => self.local_events[node] -= u32::from(event.step.trigger.local_event().is_some()),
         }
+        for message in stepper.known().taken_together(event.step.trigger) {
+            self.channels[message.0 as usize].delivered -= 1;
+        }
         self.chains[node].pop();
         self.clocks.truncate(self.clocks.len() - self.locals.len());
         self.locals[node] = event.before;
@@ -291,23 +338,70 @@ impl Execution {
         let first = self.clocks.len();
         self.clocks.resize(first + self.locals.len(), 0);
         for earlier in [one, other] {
-            if earlier != START {
-                let from = earlier as usize * self.locals.len();
-                for node in 0..self.locals.len() {
-                    self.clocks[first + node] = self.clocks[first + node].max(self.clocks[from + node]);
-                }
+            self.join_clock(first, earlier);
+        }
+    }
+
+    /// Has the clock that begins at `first` include that of an event.
+    fn join_clock(&mut self, first: usize, earlier: u32) {
+        if earlier != START {
+            let from = earlier as usize * self.locals.len();
+            for node in 0..self.locals.len() {
+                self.clocks[first + node] = self.clocks[first + node].max(self.clocks[from + node]);
             }
         }
     }
 
-    /// Whether an event with nothing before it but these two and their pasts is within the bound on depth.
-    fn fits(&self, last: u32, sender: u32) -> bool {
+    /// Whether an event with nothing before it but these and their pasts is within the bound on depth.
+    fn fits(&self, last: u32, senders: &[u32]) -> bool {
         let Some(depth) = self.limits.depth else { return true };
         let entry = |event: u32, node: usize| {
             if event == START { 0 } else { self.clocks[event as usize * self.locals.len() + node] }
         };
-        let past: u32 = (0..self.locals.len()).map(|node| entry(last, node).max(entry(sender, node))).sum();
-        past < depth
+        let latest = |node| senders.iter().fold(entry(last, node), |max, sender| max.max(entry(*sender, node)));
+        (0..self.locals.len()).map(latest).sum::<u32>() < depth
+    }
+
+    /// What a node that takes quorums can take in a local state if so many items of the channels to it are gone, of those
+    /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    fn deliveries(
+        &self,
+        stepper: &mut Stepper<'_>,
+        (node, local): (NodeId, LocalStateId),
+        delivered: &[usize],
+        is_usable: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Delivery>, MachineError> {
+        let (mut found, mut members) = (Vec::new(), Vec::new());
+        for (channel, delivered) in self.inboxes[node as usize].iter().zip(delivered) {
+            let Some(&(message, sender)) = self.channels[*channel as usize].items.get(*delivered) else { continue };
+            if !is_usable(sender) {
+                continue;
+            }
+            match stepper.role(local, message)? {
+                Role::Alone => found.push(Delivery { trigger: Trigger::deliver(message), senders: vec![sender] }),
+                Role::Held => {}
+                Role::Member(kind) => members.push(stepper.known().member(kind, message, (message, sender))),
+            }
+        }
+        let alone = found.len();
+        for_each_set(&members, &|_, _| true, &mut |set| {
+            let messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
+            let senders = set.iter().map(|member| member.item.1).collect();
+            found.push(Delivery { trigger: Trigger::deliver_quorum(stepper.quorum(&messages)), senders });
+        });
+        let mut index = alone;
+        while index < found.len() {
+            if stepper.is_idle(local, found[index].trigger)? {
+                found.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(found)
     }
 
     /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
@@ -330,11 +424,24 @@ impl Execution {
                 continue;
             }
             let last = self.chains[node as usize].last().copied().unwrap_or(START);
-            for channel in &self.inboxes[node as usize] {
+            let takes_quorums = stepper.known().takes_quorums(node);
+            if takes_quorums {
+                let inbox = self.inboxes[node as usize].iter();
+                let delivered: Vec<usize> = inbox.map(|channel| self.channels[*channel as usize].delivered).collect();
+                for Delivery { trigger, senders } in self.deliveries(stepper, (node, *local), &delivered, &|_| true)? {
+                    if self.fits(last, &senders) {
+                        enabled.push((node, trigger));
+                    } else {
+                        cut.depth = true;
+                    }
+                }
+            }
+            let inbox = if takes_quorums { &[][..] } else { &self.inboxes[node as usize] };
+            for channel in inbox {
                 let channel = &self.channels[*channel as usize];
                 for item in channel.next(stepper.known(), channel.delivered, &state.standing) {
                     let (message, sender) = channel.items[item];
-                    if self.fits(last, sender) {
+                    if self.fits(last, &[sender]) {
                         enabled.push((node, Trigger::deliver(message)));
                     } else {
                         cut.depth = true;
@@ -343,7 +450,7 @@ impl Execution {
             }
             if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
                 cut.local_events |= !state.local_events.is_empty();
-            } else if self.fits(last, START) {
+            } else if self.fits(last, &[]) {
                 enabled.extend(state.local_events.iter().map(|event| (node, Trigger::local(*event))));
             } else {
                 cut.depth |= !state.local_events.is_empty();
@@ -352,7 +459,7 @@ impl Execution {
                 if stepper.is_idle(*local, *fault)? {
                     continue;
                 }
-                if self.fits(last, START) {
+                if self.fits(last, &[]) {
                     enabled.push((node, *fault));
                 } else {
                     cut.depth = true;
@@ -366,7 +473,7 @@ impl Execution {
     /// among them, since it can have other outcomes.
     ///
     /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
-    /// message can be delivered unless its sending happens after the event. Of these triggers, one that is possible
+    /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these triggers, one that is possible
     /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
     /// come next.
     ///
@@ -400,11 +507,33 @@ impl Execution {
                 }
                 None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
             }
+            for message in stepper.known().taken_together(event.step.trigger) {
+                let position = inbox.iter().position(|other| *other == message.0).expect("it was delivered");
+                delivered[position] -= 1;
+            }
             let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
             let is_stuck = stepper.state(event.next).snapshot.is_none();
+            let takes_quorums = stepper.known().takes_quorums(node);
+            if takes_quorums {
+                let is_independent =
+                    |sender: u32| sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
+                let before = self.deliveries(stepper, (node, event.before), &delivered, &is_independent)?;
+                let mut after = match is_stuck {
+                    true => Vec::new(),
+                    false => self.deliveries(stepper, (node, event.next), &delivered_after, &is_independent)?,
+                };
+                after.retain(|delivery| self.fits(own, &delivery.senders));
+                for Delivery { trigger, senders } in before {
+                    let is_possible_after = after.iter().any(|delivery| delivery.trigger == trigger);
+                    if self.fits(last, &senders) && (is_looked_at(trigger) || !is_possible_after) {
+                        found(Race { event: own as usize, trigger, senders: Senders::new(&senders) });
+                    }
+                }
+            }
             let known = stepper.known();
             let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
-            for (channel, (delivered, delivered_after)) in inbox.iter().zip(delivered.iter().zip(&delivered_after)) {
+            let singles = if takes_quorums { &[][..] } else { inbox };
+            for (channel, (delivered, delivered_after)) in singles.iter().zip(delivered.iter().zip(&delivered_after)) {
                 let channel = &self.channels[*channel as usize];
                 for item in channel.next(known, *delivered, before) {
                     let (message, sender) = channel.items[item];
@@ -414,36 +543,34 @@ impl Execution {
                     // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
                     let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
                     if is_independent
-                        && self.fits(last, sender)
-                        && (is_looked_at(trigger) || is_stuck || is_gone || !self.fits(own, sender))
+                        && self.fits(last, &[sender])
+                        && (is_looked_at(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
                     {
-                        let sender = (sender != START).then_some(sender);
-                        found(Race { event: own as usize, trigger, sender });
+                        found(Race { event: own as usize, trigger, senders: Senders::new(&[sender]) });
                     }
                 }
             }
-            if may_happen(local_events) && self.fits(last, START) {
-                let is_possible_after = may_happen(local_events_after) && self.fits(own, START);
+            if may_happen(local_events) && self.fits(last, &[]) {
+                let is_possible_after = may_happen(local_events_after) && self.fits(own, &[]);
                 let after = Arc::clone(stepper.state(event.next));
                 for local in &stepper.state(event.before).local_events {
                     let trigger = Trigger::local(*local);
                     if is_looked_at(trigger) || !is_possible_after || !after.local_events.contains(local) {
-                        found(Race { event: own as usize, trigger, sender: None });
+                        found(Race { event: own as usize, trigger, senders: Senders::None });
                     }
                 }
             }
-            if self.fits(last, START) {
+            if self.fits(last, &[]) {
                 let before = Arc::clone(stepper.state(event.before));
                 let after = Arc::clone(stepper.state(event.next));
                 for fault in &before.faults {
                     if stepper.is_idle(event.before, *fault)? {
                         continue;
                     }
-                    let is_possible_after = self.fits(own, START)
-                        && after.faults.contains(fault)
-                        && !stepper.is_idle(event.next, *fault)?;
+                    let is_possible_after =
+                        self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
                     if is_looked_at(*fault) || !is_possible_after {
-                        found(Race { event: own as usize, trigger: *fault, sender: None });
+                        found(Race { event: own as usize, trigger: *fault, senders: Senders::None });
                     }
                 }
             }

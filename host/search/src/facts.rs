@@ -1,7 +1,7 @@
 //! What can be proven about messages from the local transition system, for a search that leaves them out.
 //!
-//! A message is *dead* in a local state if delivering it changes nothing and sends nothing, there and in every local
-//! state that can follow. It is a *sink* there if its delivery sends nothing and commutes with everything else that can
+//! A message is *dead* in a local state if delivering it changes nothing and sends nothing, or it is held, there and in
+//! every local state that can follow. It is a *sink* there if its delivery sends nothing and commutes with everything else that can
 //! happen at the node, there and in every local state that can follow: then it can be put off for as long as one likes.
 //!
 //! "Can follow" means in the graph of those local steps that the search has taken, so facts are true of what is known so
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::lts::{LocalStateId, MessageId, Trigger};
-use host_model::machine::MachineError;
+use host_model::machine::{MachineError, Role};
 use host_model::stepper::Stepper;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -161,6 +161,13 @@ impl Facts {
                 continue;
             }
             let row = stepper.step(at, Trigger::deliver(message))?;
+            if stepper.known().takes_quorums(stepper.known().destination(message)) {
+                // What would have to commute with it are quorums, too, so nothing is put off.
+                self.unsink((at, message));
+                if stepper.known().role(at, message) == Role::Held {
+                    continue;
+                }
+            }
             let [outcome] = stepper.outcomes(row) else {
                 self.revive((at, message));
                 self.unsink((at, message));

@@ -4,12 +4,13 @@ use host_model::channels;
 use host_model::fingerprint::{self, Fingerprint};
 use host_model::known::{Edge, Known};
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::NodeId;
+use host_model::machine::{MachineError, NodeId};
 use host_model::property::ClassId;
 use host_model::start::Start;
-use host_model::stepper::OutcomesRef;
+use host_model::stepper::{OutcomesRef, Stepper};
 
 use crate::kernel::Limits;
+use crate::quorums::Inbox;
 
 /// The bounds that make a difference between global states that are otherwise equal.
 #[derive(Clone, Debug, Default)]
@@ -103,11 +104,22 @@ impl GlobalState {
     }
 
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
-    /// come next on each channel, then the
+    /// come next on each channel, then the quorums, then the
     /// local events and faults node by node. Returns whether the bound on local events left something out.
-    pub fn enabled(&self, known: &Known, budgets: &Budgets, enabled: &mut Vec<(NodeId, Trigger)>) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        budgets: &Budgets,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<bool, MachineError> {
         enabled.clear();
+        let known = stepper.known();
         let mut last = None;
+        let mut has_roles = false;
         let unordered: &[MessageId] = if known.is_ordered() { &[] } else { &self.in_flight };
         if known.is_ordered() {
             channels::for_each_next(
@@ -128,9 +140,17 @@ impl GlobalState {
             let node = known.destination(*message);
             // Nothing happens any more at a node that is stuck in a fault.
             if !known.brief(self.locals[node as usize]).is_stuck {
-                enabled.push((node, Trigger::deliver(*message)));
+                if known.takes_quorums(node) {
+                    has_roles = true;
+                } else {
+                    enabled.push((node, Trigger::deliver(*message)));
+                }
             }
         }
+        if has_roles {
+            self.enabled_by_role(stepper, enabled)?;
+        }
+        let known = stepper.known();
         let mut is_cut = false;
         for (node, local) in (0..).zip(&self.locals) {
             if !known.brief(*local).has_own_events {
@@ -145,7 +165,25 @@ impl GlobalState {
             }
             enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
         }
-        is_cut
+        Ok(is_cut)
+    }
+
+    /// Adds the deliveries at nodes that take quorums.
+    fn enabled_by_role(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<(), MachineError> {
+        let mut inbox = Inbox::default();
+        for messages in self.in_flight.chunk_by(|one, other| one == other) {
+            let node = stepper.known().destination(messages[0]);
+            let local = self.locals[node as usize];
+            if stepper.known().takes_quorums(node) && !stepper.known().brief(local).is_stuck {
+                inbox.add(stepper, (node, local), messages[0], enabled)?;
+            }
+        }
+        inbox.add_quorums(stepper, enabled);
+        Ok(())
     }
 
     /// Adds the successors by one trigger to `children`: one for each outcome in its row.
@@ -183,6 +221,9 @@ impl GlobalState {
         match step.trigger.message() {
             Some(message) => remove(&mut self.in_flight, message),
             None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            remove(&mut self.in_flight, *message);
         }
         for message in known.sent(edge) {
             insert(&mut self.in_flight, *message);
@@ -229,6 +270,9 @@ impl GlobalState {
         match step.trigger.message() {
             Some(message) => insert(&mut self.in_flight, message),
             None => self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            insert(&mut self.in_flight, *message);
         }
         self.locals[step.node as usize] = before;
         self.fingerprint = fingerprint;

@@ -1,6 +1,6 @@
 //! What every strategy shares: what it is given, what it reports, and how it is told to stop.
 
-use host_model::lts::{LocalStateId, Lts, Step, Trigger};
+use host_model::lts::{LocalStateId, Lts, MessageId, Step, Trigger};
 use host_model::machine::{Choice, MachineError, NodeId, PropertyKind};
 use host_model::property::{ClassId, Judgement};
 use host_model::start::{Start, StartError};
@@ -166,7 +166,9 @@ pub trait Keeper: Sync {
 
 /// Saves the local transition system, before a strategy saves its own state.
 pub fn save_lts(lts: &Lts<'_>, out: &mut Writer<'_>) {
-    let journal = lts.journal();
+    let (journal, quorums) = (lts.journal(), lts.quorums());
+    out.number(quorums.len() as u64);
+    quorums.iter().for_each(|messages| out.words(&messages.iter().map(|id| id.0).collect::<Vec<_>>()));
     out.words(&journal.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
     out.wide(1, std::iter::once(lts.contents()));
 }
@@ -177,6 +179,10 @@ pub fn save_lts(lts: &Lts<'_>, out: &mut Writer<'_>) {
 ///
 /// The host cannot provide an instance, or what was saved is not of this system.
 pub fn load_lts(stepper: &mut Stepper<'_>, saved: &mut Reader<'_>) -> Result<(), SearchError> {
+    for _ in 0..saved.number().ok_or(SearchError::Checkpoint)? {
+        let words = saved.words().ok_or(SearchError::Checkpoint)?;
+        stepper.quorum(&words.into_iter().map(MessageId).collect::<Vec<_>>());
+    }
     let words = saved.words().ok_or(SearchError::Checkpoint)?;
     let pairs = words.as_chunks::<2>().0.iter();
     let journal: Vec<_> = pairs.map(|[state, trigger]| (LocalStateId(*state), Trigger::from_raw(*trigger))).collect();

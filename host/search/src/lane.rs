@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use host_model::fingerprint::Fingerprint;
 use host_model::known::Known;
-use host_model::lts::{LocalStateId, Step, Trigger};
-use host_model::machine::NodeId;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{NodeId, Role};
 use host_model::property::{ClassId, Judgement};
+use host_model::quorum::for_each_set;
 use host_model::stepper::OutcomesRef;
 
 use crate::codec::{Reader, Writer};
@@ -81,6 +82,8 @@ pub struct Lane {
     classes: Vec<ClassId>,
     /// Handlers that have to be executed before the stalled states can be expanded.
     pub missing: Vec<(LocalStateId, Trigger)>,
+    /// Quorums that have no id yet, which the stalled states wait for as well.
+    pub unnamed: Vec<Vec<MessageId>>,
     /// What there is to say about new states.
     pub notes: Vec<Note>,
     /// New system states by content, if they are asked for.
@@ -128,6 +131,7 @@ impl Lane {
             awake: Vec::new(),
             classes: Vec::new(),
             missing: Vec::new(),
+            unnamed: Vec::new(),
             notes: Vec::new(),
             collected: collect.then(BTreeSet::new),
             transitions: 0,
@@ -176,6 +180,7 @@ impl Lane {
         self.edges.clear();
         self.children.clear();
         self.missing.clear();
+        self.unnamed.clear();
         self.arrivals.iter_mut().for_each(Vec::clear);
         for index in self.taken.numbers() {
             let record = self.taken.record(index);
@@ -183,9 +188,9 @@ impl Lane {
             let first = self.edges.len();
             self.edges.extend_from_slice(record.edges());
             self.edges[first + reached.step.node as usize..].fill(0);
-            let missing = self.missing.len();
-            let is_cut = wake(wave, record, &mut self.awake, &mut self.missing);
-            let is_stalled = self.missing.len() > missing;
+            let missing = self.missing.len() + self.unnamed.len();
+            let is_cut = wake(wave, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
+            let is_stalled = self.missing.len() + self.unnamed.len() > missing;
             self.expanded.push(Expanded { reached, path: None, is_stalled });
             if is_stalled {
                 continue;
@@ -267,7 +272,8 @@ impl Lane {
         let record = self.taken.record(parent as usize);
         let Step { node, trigger, outcome } = child.step;
         let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]).len();
-        let in_flight = record.in_flight_len() + sent - usize::from(trigger.message().is_some());
+        let taken = usize::from(trigger.message().is_some()) + wave.known.taken_together(trigger).len();
+        let in_flight = record.in_flight_len() + sent - taken;
         let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
         in_flight > 0 || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
     }
@@ -338,16 +344,19 @@ impl Lane {
     }
 }
 
-/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing`. Returns whether the bound on
-/// local events left out something that no state before left out.
+/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
+/// bound on local events left out something that no state before left out.
 fn wake(
     wave: Wave<'_>,
     record: Record<'_>,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-    missing: &mut Vec<(LocalStateId, Trigger)>,
+    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
 ) -> bool {
     let known = wave.known;
     awake.clear();
+    for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
+        wake_by_role(known, record, node, awake, (missing, unnamed));
+    }
     let mut wake = |node: NodeId, trigger| {
         let local = record.local(node as usize);
         match known.row(local, trigger) {
@@ -358,7 +367,7 @@ fn wake(
     for message in record.awake() {
         let node = known.destination(message);
         // Nothing happens any more at a node that is stuck in a fault.
-        if !known.brief(record.local(node as usize)).is_stuck {
+        if !known.brief(record.local(node as usize)).is_stuck && !known.takes_quorums(node) {
             wake(node, Trigger::deliver(message));
         }
     }
@@ -377,6 +386,51 @@ fn wake(
         state.faults.iter().for_each(|fault| wake(node, *fault));
     }
     is_cut
+}
+
+/// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.
+fn wake_by_role(
+    known: &Known,
+    record: Record<'_>,
+    node: NodeId,
+    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
+) {
+    let local = record.local(node as usize);
+    let to_node = || record.messages().filter(|(message, _)| known.destination(*message) == node);
+    if known.brief(local).is_stuck || to_node().all(|(_, is_asleep)| is_asleep) {
+        return;
+    }
+    let mut members = Vec::new();
+    let missing_before = missing.len();
+    for (message, is_asleep) in to_node() {
+        let trigger = Trigger::deliver(message);
+        let Some(row) = known.row(local, trigger) else {
+            missing.push((local, trigger));
+            continue;
+        };
+        match known.role(local, message) {
+            Role::Alone if !is_asleep => awake.push((node, trigger, row)),
+            Role::Alone | Role::Held => {}
+            Role::Member(kind) => members.push(known.member(kind, message, (message, is_asleep))),
+        }
+    }
+    if missing.len() > missing_before {
+        return;
+    }
+    for_each_set(&members, &|_, _| true, &mut |set| {
+        if set.iter().all(|member| member.item.1) {
+            return;
+        }
+        let mut messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
+        messages.sort_unstable();
+        let Some(quorum) = known.find_quorum(&messages) else { return unnamed.push(messages) };
+        let trigger = Trigger::deliver_quorum(quorum);
+        match known.row(local, trigger) {
+            Some(row) => awake.push((node, trigger, row)),
+            None => missing.push((local, trigger)),
+        }
+    });
 }
 
 /// The visited states and the system states whose fingerprints have the same highest bits.

@@ -26,6 +26,7 @@ pub mod order;
 pub mod outlook;
 pub mod paths;
 pub mod pending;
+pub mod quorums;
 pub mod reduce;
 pub mod runs;
 pub mod symmetry;

@@ -6,13 +6,16 @@
 use std::ops::Range;
 
 use host_model::channels::Route;
-use host_model::lts::{FaultEvent, LocalStateId, Lts, MessageId, Trigger};
+use host_model::lts::{FaultEvent, LocalStateId, Lts, MessageId, QuorumId, Trigger};
 use host_model::machine::MachineError;
+use host_model::quorum::for_each_set;
 use host_model::scenario::Faults;
 use host_model::standing::Standing;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::quorums::items;
 
 /// Index of a local state in [`LocalSpace::states`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,12 +60,13 @@ impl Bits {
         }
     }
 
-    /// Keeps what is also in `other`, or is `extra`; whether that took something away.
-    fn intersect(&mut self, other: &Self, extra: Option<usize>) -> bool {
+    /// Keeps what is also in `other`, or in `extra`; whether that took something away.
+    fn intersect(&mut self, other: &Self, extra: &[u32]) -> bool {
         let mut changed = false;
         let words = std::iter::once(&mut self.low).chain(&mut self.high);
         for (index, word) in words.enumerate() {
-            let extra = extra.filter(|bit| bit / 64 == index).map_or(0, |bit| 1 << (bit % 64));
+            let extra = extra.iter().filter(|bit| (**bit / 64) as usize == index);
+            let extra = extra.fold(0, |bits, bit| bits | 1 << (bit % 64));
             let kept = *word & (other.word(index) | extra);
             changed |= kept != *word;
             *word = kept;
@@ -93,10 +97,26 @@ impl Bits {
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     to: Index,
-    /// The index at the node of the message that is delivered, if one is.
-    slot: Option<u32>,
-    /// The id of the local event that happens, if one does.
-    event: Option<u32>,
+    label: Label,
+}
+
+/// What happens along an edge.
+#[derive(Clone, Copy, Debug)]
+enum Label {
+    /// The message with this index at the node is delivered.
+    Message(u32),
+    /// Messages are delivered together.
+    Quorum(QuorumId),
+    /// The local event with this id.
+    Local(u32),
+    /// A fault.
+    Fault,
+}
+
+/// The messages of a quorum by their indices at its node.
+struct Slots {
+    node: u32,
+    slots: Box<[u32]>,
 }
 
 /// A local state with what is known of the paths to it.
@@ -113,6 +133,8 @@ pub struct Reached {
     successors: Vec<Edge>,
     /// Messages, by their index at the node, that were executed here.
     executed: Bits,
+    /// Quorums that were executed here.
+    executed_quorums: FxHashSet<QuorumId>,
     /// Messages, by their index at the node, that every path to here has consumed.
     consumed: Bits,
     /// Local events, by id, that some path to here has taken.
@@ -149,6 +171,8 @@ pub struct LocalSpace<'l> {
     inboxes: Vec<Vec<usize>>,
     /// For each node the messages, by their index there, of which there is never a second copy.
     single: Vec<Bits>,
+    /// What the quorums that were executed consist of.
+    quorums: FxHashMap<QuorumId, Slots>,
     local_events_max: u32,
     local_events_cut: bool,
     transitions: u64,
@@ -169,6 +193,7 @@ impl<'l> LocalSpace<'l> {
             known_of: FxHashMap::default(),
             inboxes: vec![Vec::new(); nodes],
             single: vec![Bits::default(); nodes],
+            quorums: FxHashMap::default(),
             local_events_max,
             local_events_cut: false,
             transitions: 0,
@@ -301,12 +326,15 @@ impl<'l> LocalSpace<'l> {
             let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
-                self.execute(stepper, index, Trigger::deliver(message), Some(slot))?;
+                self.execute(stepper, index, Trigger::deliver(message), Label::Message(slot as u32))?;
             }
+        }
+        if stepper.known().takes_quorums(node) {
+            self.expand_quorums(stepper, index)?;
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
             for fault in &local_state.faults {
-                self.execute(stepper, index, *fault, None)?;
+                self.execute(stepper, index, *fault, Label::Fault)?;
             }
         }
         if local_state.local_events.is_empty() || self.states[at].local_events_done {
@@ -318,7 +346,31 @@ impl<'l> LocalSpace<'l> {
         }
         self.states[at].local_events_done = true;
         for event in &local_state.local_events {
-            self.execute(stepper, index, Trigger::local(*event), None)?;
+            self.execute(stepper, index, Trigger::local(*event), Label::Local(event.0))?;
+        }
+        Ok(())
+    }
+
+    /// Executes the quorums of all messages that a local state may receive, unless that was done before.
+    fn expand_quorums(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
+        let Reached { state, node, ref consumed, .. } = self.states[index.0 as usize];
+        let mut members = Vec::new();
+        for (slot, known) in self.inboxes[node as usize].iter().enumerate() {
+            let is_spent = consumed.contains(slot) && self.single[node as usize].contains(slot);
+            if !is_spent {
+                members.extend(stepper.member(state, self.known[*known].message, slot as u32)?);
+            }
+        }
+        let mut sets: Vec<Vec<u32>> = Vec::new();
+        for_each_set(&members, &|_, _| true, &mut |set| sets.push(items(set)));
+        for slots in sets {
+            let message = |slot: &u32| self.known[self.inboxes[node as usize][*slot as usize]].message;
+            let messages: Vec<MessageId> = slots.iter().map(message).collect();
+            let quorum = stepper.quorum(&messages);
+            if self.states[index.0 as usize].executed_quorums.insert(quorum) {
+                self.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
+                self.execute(stepper, index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum))?;
+            }
         }
         Ok(())
     }
@@ -328,13 +380,11 @@ impl<'l> LocalSpace<'l> {
         stepper: &mut Stepper<'l>,
         from: Index,
         trigger: Trigger,
-        slot: Option<usize>,
+        label: Label,
     ) -> Result<(), MachineError> {
         let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];
         let row = stepper.step(state, trigger)?;
         let local_events = local_events + u32::from(trigger.local_event().is_some());
-        let edge =
-            |to| Edge { to, slot: slot.map(|slot| slot as u32), event: trigger.local_event().map(|event| event.0) };
         for outcome in stepper.outcomes(row) {
             self.transitions += 1;
             for message in &outcome.sent {
@@ -349,12 +399,10 @@ impl<'l> LocalSpace<'l> {
             let (to, is_new) = self.enter(outcome.next, node, depth + 1, local_events);
             if is_new {
                 let mut consumed = self.states[from.0 as usize].consumed.clone();
-                if let Some(slot) = slot {
-                    consumed.insert(slot);
-                }
+                slots(&label, &self.quorums).iter().for_each(|slot| consumed.insert(*slot as usize));
                 self.states[to.0 as usize].consumed = consumed;
             }
-            let edge = edge(to);
+            let edge = Edge { to, label };
             self.states[from.0 as usize].successors.push(edge);
             if to != from {
                 self.states[to.0 as usize].predecessors.push(from);
@@ -382,8 +430,8 @@ impl<'l> LocalSpace<'l> {
 
     /// Takes the paths through one edge into account; whether that told something new about its head.
     fn relax(&mut self, from: Index, edge: Edge) -> bool {
-        let Edge { to, slot, event } = edge;
-        let (slot, event) = (slot.map(|slot| slot as usize), event.map(|event| event as usize));
+        let Edge { to, label } = edge;
+        let event = if let Label::Local(event) = label { Some(event as usize) } else { None };
         let ends = self.states.get_disjoint_mut([from.0 as usize, to.0 as usize]);
         let Ok([source, target]) = ends else {
             // Whoever comes back has consumed no less than before, and has taken this event, if it is one.
@@ -394,7 +442,7 @@ impl<'l> LocalSpace<'l> {
             return new.is_some();
         };
         let local_events = source.local_events + u32::from(event.is_some());
-        let mut is_changed = target.consumed.intersect(&source.consumed, slot);
+        let mut is_changed = target.consumed.intersect(&source.consumed, slots(&label, &self.quorums));
         is_changed |= target.taken.unite(&source.taken, event);
         is_changed |= local_events < target.local_events;
         target.local_events = target.local_events.min(local_events);
@@ -417,7 +465,7 @@ impl<'l> LocalSpace<'l> {
     /// not try it again.
     ///
     /// There is one copy at the start and nothing sends another; or only one trigger sends it, one copy at a time, and
-    /// that trigger never happens twice: a single message, or a local event that no path can repeat. A message found
+    /// that trigger never happens twice: a single message, a quorum with one, or a local event that no path can repeat. A message found
     /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
     /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
     /// trigger, hence an earlier second copy.
@@ -454,9 +502,13 @@ impl<'l> LocalSpace<'l> {
         let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
             (Some(message), _) => is_single[self.known_of[&message]],
             (_, Some(event)) => !repeatable.contains(&(event.0 as usize)),
-            _ => match trigger.fault() {
-                Some(FaultEvent::Break(_)) => self.lts.scenario().faults.breaks <= 1,
-                _ => self.lts.scenario().faults.resets <= 1,
+            _ => match (trigger.quorum(), trigger.fault()) {
+                (Some(quorum), _) => {
+                    let Slots { node, slots } = &self.quorums[&quorum];
+                    slots.iter().any(|slot| is_single[self.inboxes[*node as usize][*slot as usize]])
+                }
+                (None, Some(FaultEvent::Break(_))) => self.lts.scenario().faults.breaks <= 1,
+                (None, _) => self.lts.scenario().faults.resets <= 1,
             },
         };
         max <= 1 && triggers.iter().all(happens_once)
@@ -476,6 +528,15 @@ impl<'l> LocalSpace<'l> {
     }
 }
 
+/// The messages that are consumed along an edge, by their indices at the node.
+fn slots<'s>(label: &'s Label, quorums: &'s FxHashMap<QuorumId, Slots>) -> &'s [u32] {
+    match label {
+        Label::Message(slot) => std::slice::from_ref(slot),
+        Label::Quorum(quorum) => &quorums[quorum].slots,
+        Label::Local(_) | Label::Fault => &[],
+    }
+}
+
 impl Reached {
     fn new(state: LocalStateId, node: u32, depth: u32, local_events: u32) -> Self {
         Self {
@@ -485,6 +546,7 @@ impl Reached {
             predecessors: Vec::new(),
             successors: Vec::new(),
             executed: Bits::default(),
+            executed_quorums: FxHashSet::default(),
             consumed: Bits::default(),
             taken: Bits::default(),
             local_events,

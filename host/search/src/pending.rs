@@ -98,6 +98,13 @@ impl<'r> Record<'r> {
         })
     }
 
+    /// The distinct messages in flight in the order of their ids, each with whether it is asleep.
+    #[inline]
+    pub fn messages(self) -> impl Iterator<Item = (MessageId, bool)> + 'r {
+        let messages = self.in_flight().chunk_by(|one, other| one & !ASLEEP == other & !ASLEEP);
+        messages.map(|same| (MessageId(same[0] & !ASLEEP), same[0] & ASLEEP != 0))
+    }
+
     #[inline]
     fn tail(self) -> &'r [u32; TAIL] {
         self.words.last_chunk().expect("a record ends in a tail")
@@ -189,7 +196,7 @@ impl Pending {
     /// Pushes a successor; its path belongs to it from now on.
     ///
     /// The deliveries at nodes before that of the event fall asleep, unless the event has sent the message and it was not
-    /// in flight before.
+    /// in flight before. So does a quorum if all its messages do.
     #[inline]
     pub fn push(&mut self, known: &Known, budgets: &Budgets, successor: &Successor<'_>) {
         let Successor { parent, edges, child, reached } = successor;
@@ -205,11 +212,18 @@ impl Pending {
         self.sent.sort_unstable();
         let mut sent = self.sent.iter().peekable();
         let mut consumed = trigger.message();
+        let mut consumed_together = known.taken_together(trigger);
         let first = self.words.len();
         for word in parent.in_flight() {
             let message = MessageId(word & !ASLEEP);
             if consumed == Some(message) {
                 consumed = None;
+                continue;
+            }
+            if let Some((first, rest)) = consumed_together.split_first()
+                && *first == message
+            {
+                consumed_together = rest;
                 continue;
             }
             while let Some(new) = sent.next_if(|new| **new < message) {

@@ -220,8 +220,11 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 continue;
             }
             let Waiting { state, found, .. } = waiting;
-            if state.enabled(self.stepper.known(), &self.budgets, &mut enabled) {
+            if state.enabled(self.stepper, &self.budgets, &mut enabled)? {
                 end = End::LocalEventBound;
+            }
+            if self.symmetry.is_some() {
+                self.check_roles(&state)?;
             }
             for &(node, trigger) in &enabled {
                 let local = state.locals[node as usize];
@@ -251,6 +254,20 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             }
         }
         Ok(end)
+    }
+
+    /// Compares how the messages in flight are taken with how the renamed ones are, where there are quorums: so renamed
+    /// states have the renamed quorums.
+    fn check_roles(&mut self, state: &GlobalState) -> Result<(), SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else { return Ok(()) };
+        for message in &state.in_flight {
+            let node = self.stepper.known().destination(*message);
+            let local = state.locals[node as usize];
+            if self.stepper.known().takes_quorums(node) && !self.stepper.known().brief(local).is_stuck {
+                symmetry.check(self.stepper, local, Trigger::deliver(*message))?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes a step; returns whether it leads to a violation.

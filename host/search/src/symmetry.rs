@@ -335,7 +335,20 @@ impl Symmetry {
             return Ok(());
         }
         let states = self.states(state);
+        let taken = stepper.known().taken_together(trigger).to_vec();
         let triggers: Vec<Trigger> = match (trigger.message(), trigger.local_event(), trigger.fault()) {
+            _ if !taken.is_empty() => {
+                // So the renamed ones are members as well.
+                for message in &taken {
+                    self.check(stepper, state, Trigger::deliver(*message))?;
+                }
+                let mut renamed = Vec::with_capacity(self.size());
+                for renaming in 0..self.size() {
+                    let taken = self.rename_messages(stepper, renaming, &taken)?;
+                    renamed.push(Trigger::deliver_quorum(stepper.quorum(&taken)));
+                }
+                renamed
+            }
             (Some(message), ..) => self.messages(stepper, message)?.iter().map(|id| Trigger::deliver(*id)).collect(),
             (_, Some(event), _) => self.local_events(stepper, event)?.iter().map(|id| Trigger::local(*id)).collect(),
             // A reset names no node but the one where it happens.
@@ -356,6 +369,8 @@ impl Symmetry {
                 is_same &= sent == expected && one.choices == other.choices;
                 next[index].push(other.next);
             }
+            let role = |state, trigger: Trigger| trigger.message().map(|message| stepper.known().role(state, message));
+            is_same &= role(state, trigger) == role(states[renaming], triggers[renaming]);
             if !is_same {
                 let (one, other) = (stepper.state(state).node, stepper.state(states[renaming]).node);
                 return Err(SymmetryError::Asymmetric(format!(

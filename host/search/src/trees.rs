@@ -3,10 +3,12 @@
 use host_model::fingerprint::{self, Fingerprint};
 use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Trigger};
+use host_model::quorum::{Member, for_each_set};
 
 use crate::chains::{Chains, EventId};
 use crate::global_state::Budgets;
 use crate::order::Words;
+use crate::quorums::items;
 use crate::unfolding::Event;
 
 /// A message that a certain event sent.
@@ -36,12 +38,31 @@ pub(crate) struct Ends {
     pub(crate) taken: u32,
 }
 
-/// A possible event: `prev` is followed by a local event, a fault or the consumption of an instance.
+/// A possible event: `prev` is followed by a local event, a fault or the consumption of instances.
 #[derive(Clone, Copy)]
 pub(crate) struct Extension {
     pub(crate) prev: EventId,
     pub(crate) trigger: Trigger,
-    pub(crate) consumed: u32,
+    pub(crate) consumed: Consumed,
+}
+
+/// What an event consumes: an instance, or the quorum with this number among those of the unfolding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consumed {
+    Nothing,
+    One(InstanceId),
+    Quorum(u32),
+}
+
+impl Consumed {
+    /// The instances.
+    pub(crate) fn instances<'c>(&'c self, quorums: &'c [Box<[InstanceId]>]) -> &'c [InstanceId] {
+        match self {
+            Self::Nothing => &[],
+            Self::One(instance) => std::slice::from_ref(instance),
+            Self::Quorum(quorum) => &quorums[*quorum as usize],
+        }
+    }
 }
 
 /// An event that competes with others of its size.
@@ -75,6 +96,7 @@ pub(crate) struct Trees<'t> {
     pub(crate) events: &'t [Event],
     pub(crate) pasts: &'t [EventId],
     pub(crate) instances: &'t [Instance],
+    pub(crate) quorums: &'t [Box<[InstanceId]>],
     pub(crate) candidates: &'t [Vec<InstanceId>],
     pub(crate) ends: &'t [Ends],
 }
@@ -90,17 +112,43 @@ impl<'t> Trees<'t> {
 
     /// The past of the event that an extension makes; on its own node the event before.
     pub(crate) fn past_of(&self, extension: Extension) -> Box<[EventId]> {
-        let past = self.past(extension.prev);
-        match self.instances.get(extension.consumed as usize) {
-            Some(instance) => self.chains.join(past, self.past(instance.sender)),
-            None => past.into(),
+        let mut past: Box<[EventId]> = self.past(extension.prev).into();
+        for instance in extension.consumed.instances(self.quorums) {
+            for (entry, other) in past.iter_mut().zip(self.past(self.sender(*instance))) {
+                *entry = self.chains.later(*entry, *other);
+            }
         }
+        past
+    }
+
+    pub(crate) fn sender(&self, instance: InstanceId) -> EventId {
+        self.instances[instance.0 as usize].sender
     }
 
     /// Number of events in the join of two compatible pasts.
     pub(crate) fn size_of_join(&self, one: EventId, other: EventId) -> u32 {
         let entries = self.past(one).iter().zip(self.past(other));
         entries.map(|(one, other)| self.chains.len(*one).max(self.chains.len(*other))).sum()
+    }
+
+    /// The quorums among the candidates of an event, of which each is a member with its instance; `last` is one of all of them
+    /// if it is given. The pasts of their senders fit together.
+    pub(crate) fn quorums_of(
+        &self,
+        members: &[Member<InstanceId>],
+        last: Option<InstanceId>,
+    ) -> Vec<Box<[InstanceId]>> {
+        let fits = |chosen: &[Member<InstanceId>], next: &Member<InstanceId>| {
+            let past = self.past(self.sender(next.item));
+            chosen.iter().all(|other| self.chains.are_compatible(past, self.past(self.sender(other.item))))
+        };
+        let mut found = Vec::new();
+        for_each_set(members, &fits, &mut |set| {
+            if last.is_none_or(|last| set.iter().any(|member| member.item == last)) {
+                found.push(items(set).into());
+            }
+        });
+        found
     }
 
     /// What an event knows of the channels of its node, on an ordered network.
@@ -127,7 +175,10 @@ impl<'t> Trees<'t> {
         local_events[own] += u32::from(one.trigger.local_event().is_some());
         let locals = (0..self.nodes).map(|node| self.known.brief(state(node)).fingerprint);
         let mut sum = locals.fold(budgets.of_used(&local_events), Fingerprint::wrapping_add);
-        let consumed = self.instances.get(one.consumed as usize);
+        let consumed = match one.consumed {
+            Consumed::One(instance) => Some(&self.instances[instance.0 as usize]),
+            _ => None,
+        };
         let mut items = Vec::new();
         for (from, to) in (0..self.nodes).flat_map(|from| (0..self.nodes).map(move |to| (from, to))) {
             let mut taken = self.ends(past[to])[from].taken;
@@ -172,19 +223,20 @@ impl<'t> Trees<'t> {
         let row = self.known.row(prev.state, one.trigger).expect("the step was prepared");
         let past = self.past(one.prev);
         let chain = |last: EventId| self.event(last).chain;
-        let sum = match self.instances.get(one.consumed as usize) {
-            Some(instance) => past
+        let sum = match one.consumed {
+            Consumed::One(instance) => past
                 .iter()
-                .zip(self.past(instance.sender))
+                .zip(self.past(self.sender(instance)))
                 .fold(base, |sum, (one, other)| sum.wrapping_add(chain(self.chains.later(*one, *other)))),
-            None => past.iter().fold(base, |sum, last| sum.wrapping_add(chain(*last))),
+            Consumed::Nothing => past.iter().fold(base, |sum, last| sum.wrapping_add(chain(*last))),
+            Consumed::Quorum(_) => self.past_of(one).iter().fold(base, |sum, last| sum.wrapping_add(chain(*last))),
         };
         let sum = sum.wrapping_add(budgets.of_step(prev.node, one.trigger));
         let outcomes = self.known.outcomes(row);
         for (outcome, executed) in (0_u32..).zip(outcomes) {
             // Without an event that changes nothing, there is one message or budget more for what follows; but on an
             // ordered network a message that is taken was in the way of others.
-            let is_in_the_way = self.known.is_ordered() && one.consumed != NONE;
+            let is_in_the_way = self.known.is_ordered() && one.consumed != Consumed::Nothing;
             if executed.next != prev.state || !executed.sent.is_empty() || is_in_the_way {
                 let fingerprint = match self.known.is_ordered() {
                     true => self.fingerprint_in_order(one, outcome as usize, budgets),
@@ -198,7 +250,8 @@ impl<'t> Trees<'t> {
 
     /// The candidates of the event before a new one that do not exclude it.
     pub(crate) fn inherited(&self, id: EventId) -> Vec<InstanceId> {
-        let (prev, consumed, past) = (self.chains.prev(id), self.event(id).consumed, self.past(id));
+        let (prev, past) = (self.chains.prev(id), self.past(id));
+        let consumed = self.event(id).consumed.instances(self.quorums);
         let state = self.event(id).state;
         let is_left = |instance: &&InstanceId| {
             let Instance { sender, message, position, .. } = self.instances[instance.0 as usize];
@@ -209,7 +262,7 @@ impl<'t> Trees<'t> {
                     return false;
                 }
             }
-            instance.0 != consumed && self.chains.are_compatible(self.past(sender), past)
+            !consumed.contains(instance) && self.chains.are_compatible(self.past(sender), past)
         };
         self.candidates[prev.0 as usize].iter().filter(is_left).copied().collect()
     }

@@ -5,7 +5,8 @@
 //! node. The events of a node form a tree, whose branches exclude each other. Two pasts are compatible when for every
 //! node one of the two entries is an ancestor of the other, and then their join, which takes the later entries, is a
 //! configuration too. Configurations are exactly the executions of the system up to the order of independent events,
-//! so whatever is built from compatible events is reachable.
+//! so whatever is built from compatible events is reachable. An event that delivers a quorum has several senders, whose
+//! pasts are compatible with each other.
 //!
 //! Events are made in the order of the size of their pasts. An event whose past ends in the same global state as an
 //! earlier one is cut off: nothing new follows it. Among events of one size that reach the same global state the least
@@ -21,7 +22,7 @@ use std::collections::hash_map::Entry;
 
 use host_model::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::MachineError;
+use host_model::machine::{MachineError, Role};
 use host_model::property::ClassId;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
@@ -34,7 +35,7 @@ pub use crate::order::Order;
 use crate::chains::Chains;
 use crate::global_state::{Budgets, GlobalState};
 use crate::kernel::Limits;
-use crate::trees::{Ends, Extension, Instance, InstanceId, NONE, Offer, Staged, Trees};
+use crate::trees::{Consumed, Ends, Extension, Instance, InstanceId, NONE, Offer, Staged, Trees};
 use crate::visited::Visited;
 
 /// What an event is, besides its past.
@@ -52,8 +53,8 @@ pub struct Event {
     pub classes_below: u64,
     /// The trigger and the outcome; meaningless for a root.
     pub(crate) step: Step,
-    /// The instance consumed; `NONE` for a local event or a fault.
-    pub(crate) consumed: u32,
+    /// The instances consumed; meaningless for a root.
+    pub(crate) consumed: Consumed,
     pub(crate) first_child: u32,
     pub(crate) next_sibling: u32,
     /// Local events on the chain.
@@ -110,6 +111,8 @@ pub struct Unfolding<'u, 'l> {
     /// The pasts, a vector of `nodes` entries for each event; its own entry is the event itself.
     pasts: Vec<EventId>,
     instances: Vec<Instance>,
+    /// The quorums that extensions consume.
+    quorums: Vec<Box<[InstanceId]>>,
     /// On an ordered network, what each event knows of the channels of its node: `nodes` entries; else none.
     ends: Vec<Ends>,
     /// For each event the instances that can be consumed right after it, or once an older one is.
@@ -152,6 +155,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             events: Vec::new(),
             pasts: Vec::new(),
             instances: Vec::new(),
+            quorums: Vec::new(),
             ends: Vec::new(),
             candidates: Vec::new(),
             queue: Vec::new(),
@@ -162,12 +166,12 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             depth_cut: false,
             local_events_cut: false,
         };
-        unfolding.plant(start);
+        unfolding.plant(start)?;
         Ok(unfolding)
     }
 
     /// Makes the roots and the messages that are in flight at the start, which the roots have sent.
-    fn plant(&mut self, start: &Start) {
+    fn plant(&mut self, start: &Start) -> Result<(), MachineError> {
         let roots: Vec<EventId> = (0..self.nodes).map(|_| self.chains.push_root()).collect();
         for (root, state) in roots.iter().zip(&start.locals) {
             let (class, fingerprint) = {
@@ -182,7 +186,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
                 size: 0,
                 classes_below: class_bit(class),
                 step: Step { node: root.0, trigger: Trigger::deliver(MessageId(0)), outcome: 0 },
-                consumed: NONE,
+                consumed: Consumed::Nothing,
                 first_child: NONE,
                 next_sibling: NONE,
                 local_events: 0,
@@ -193,8 +197,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             self.candidates.push(Vec::new());
         }
         if self.stepper.known().is_ordered() {
-            self.plant_in_order(start, &roots);
-            return;
+            return self.plant_in_order(start, &roots);
         }
         let mut older: Option<(MessageId, u32)> = None;
         for message in &start.in_flight {
@@ -213,12 +216,13 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         }
         self.seen.insert(self.base, 0);
         for root in roots {
-            self.schedule(root);
+            self.schedule(root)?;
         }
+        Ok(())
     }
 
     /// The rest on an ordered network.
-    fn plant_in_order(&mut self, start: &Start, roots: &[EventId]) {
+    fn plant_in_order(&mut self, start: &Start, roots: &[EventId]) -> Result<(), MachineError> {
         for root in roots {
             let mut ends = vec![Ends { last_sent: NONE, taken: 0 }; self.nodes];
             let from = root.0;
@@ -236,8 +240,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.base = GlobalState::new(self.stepper.known(), start).fingerprint;
         self.seen.insert(self.base, 0);
         for root in roots {
-            self.schedule(*root);
+            self.schedule(*root)?;
         }
+        Ok(())
     }
 
     /// All events, the roots first. Cut-off events are not among them.
@@ -305,6 +310,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let each = self.events.capacity() * size_of::<Event>()
             + self.pasts.capacity() * size_of::<EventId>()
             + self.instances.capacity() * size_of::<Instance>()
+            + self.quorums.iter().map(|quorum| size_of_val(quorum) + size_of_val(&**quorum)).sum::<usize>()
             + candidates;
         each as u64 + self.chains.bytes() + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
     }
@@ -354,7 +360,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| trees.inherited(*id)).collect();
             for (id, inherited) in part.iter().zip(inherited) {
                 self.candidates[id.0 as usize] = inherited;
-                self.schedule(*id);
+                self.schedule(*id)?;
             }
             if !may_go_on(self) {
                 return Ok(Grown::Stopped);
@@ -363,7 +369,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         for part in added.chunks(PART) {
             let trees = self.trees();
             let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| trees.offers(*id)).collect();
-            offers.into_iter().flatten().for_each(|offer| self.accept(offer));
+            for offer in offers.into_iter().flatten() {
+                self.accept(offer)?;
+            }
             if !may_go_on(self) {
                 return Ok(Grown::Stopped);
             }
@@ -381,6 +389,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             events: &self.events,
             pasts: &self.pasts,
             instances: &self.instances,
+            quorums: &self.quorums,
             candidates: &self.candidates,
             ends: &self.ends,
         }
@@ -483,10 +492,11 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// Notes at the end of an event's chain what the event takes, and sends messages after what the chain has sent.
-    fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: u32, sent: &[MessageId]) {
+    fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: Consumed, sent: &[MessageId]) {
         let first = prev.0 as usize * self.nodes;
         let mut ends: Vec<Ends> = self.ends[first..first + self.nodes].to_vec();
-        if let Some(instance) = self.instances.get(consumed as usize) {
+        if let Consumed::One(instance) = consumed {
+            let instance = &self.instances[instance.0 as usize];
             let from = self.stepper.message(instance.message).from as usize;
             ends[from].taken = instance.position + 1;
         }
@@ -545,50 +555,95 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// Makes an instance a candidate of an event.
-    fn accept(&mut self, Offer { instance, to, size }: Offer) {
+    fn accept(&mut self, Offer { instance, to, size }: Offer) -> Result<(), MachineError> {
         let Instance { message, older, .. } = self.instances[instance.0 as usize];
         // While an older identical message is a candidate, that one goes first.
         let blocked = older != NONE && self.candidates[to.0 as usize].contains(&InstanceId(older));
         self.candidates[to.0 as usize].push(instance);
-        if !blocked && self.stepper.state(self.event(to).state).snapshot.is_some() {
-            let extension = Extension { prev: to, trigger: Trigger::deliver(message), consumed: instance.0 };
-            self.enqueue(size as usize, extension);
+        let state = self.event(to).state;
+        if blocked || self.stepper.state(state).snapshot.is_none() {
+            return Ok(());
         }
+        match self.stepper.role(state, message)? {
+            Role::Alone => {
+                let consumed = Consumed::One(instance);
+                self.enqueue(size as usize, Extension { prev: to, trigger: Trigger::deliver(message), consumed });
+            }
+            Role::Held => {}
+            Role::Member(_) => self.schedule_quorums(to, Some(instance))?,
+        }
+        Ok(())
     }
 
     /// Schedules everything that can follow an event by its candidates and its state.
-    fn schedule(&mut self, id: EventId) {
+    fn schedule(&mut self, id: EventId) -> Result<(), MachineError> {
         let Event { state, local_events, size, .. } = *self.event(id);
         let local_state = self.stepper.state(state).clone();
         if local_state.snapshot.is_none() {
             // Nothing happens any more at a node that is stuck in a fault.
             self.candidates[id.0 as usize].clear();
-            return;
+            return Ok(());
         }
+        let node = self.event(id).node;
         for index in 0..self.candidates[id.0 as usize].len() {
             let instance = self.candidates[id.0 as usize][index];
-            let older = self.instances[instance.0 as usize].older;
-            if older == NONE || !self.candidates[id.0 as usize].contains(&InstanceId(older)) {
+            let message = self.instances[instance.0 as usize].message;
+            if !self.is_blocked(id, instance) && self.stepper.role(state, message)? == Role::Alone {
                 self.schedule_instance(id, instance);
             }
         }
+        if self.stepper.known().takes_quorums(node) {
+            self.schedule_quorums(id, None)?;
+        }
         for fault in &local_state.faults {
-            self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: NONE });
+            self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: Consumed::Nothing });
         }
         if self.limits.local_events.is_some_and(|max| local_events >= max) {
             self.local_events_cut |= !local_state.local_events.is_empty();
-            return;
+            return Ok(());
         }
         for event in &local_state.local_events {
-            let extension = Extension { prev: id, trigger: Trigger::local(*event), consumed: NONE };
+            let extension = Extension { prev: id, trigger: Trigger::local(*event), consumed: Consumed::Nothing };
             self.enqueue(size as usize + 1, extension);
         }
+        Ok(())
+    }
+
+    /// Whether an older instance of a candidate has to be consumed first.
+    fn is_blocked(&self, id: EventId, instance: InstanceId) -> bool {
+        let older = self.instances[instance.0 as usize].older;
+        older != NONE && self.candidates[id.0 as usize].contains(&InstanceId(older))
+    }
+
+    /// Schedules the quorums among the candidates of an event; those with a certain member if it is given.
+    fn schedule_quorums(&mut self, prev: EventId, last: Option<InstanceId>) -> Result<(), MachineError> {
+        let state = self.event(prev).state;
+        let mut members = Vec::new();
+        for index in 0..self.candidates[prev.0 as usize].len() {
+            let instance = self.candidates[prev.0 as usize][index];
+            if !self.is_blocked(prev, instance) {
+                let message = self.instances[instance.0 as usize].message;
+                members.extend(self.stepper.member(state, message, instance)?);
+            }
+        }
+        for quorum in self.trees().quorums_of(&members, last) {
+            let messages: Vec<MessageId> =
+                quorum.iter().map(|instance| self.instances[instance.0 as usize].message).collect();
+            let trigger = Trigger::deliver_quorum(self.stepper.quorum(&messages));
+            let consumed =
+                Consumed::Quorum(u32::try_from(self.quorums.len()).expect("fewer than four billion quorums"));
+            self.quorums.push(quorum);
+            let extension = Extension { prev, trigger, consumed };
+            let size = self.chains.config_size(&self.trees().past_of(extension)) + 1;
+            self.enqueue(size as usize, extension);
+        }
+        Ok(())
     }
 
     fn schedule_instance(&mut self, prev: EventId, instance: InstanceId) {
         let Instance { message, sender, .. } = self.instances[instance.0 as usize];
         let size = self.trees().size_of_join(prev, sender) + 1;
-        let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: instance.0 };
+        let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: Consumed::One(instance) };
         self.enqueue(size as usize, extension);
     }
 
@@ -610,9 +665,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             for (node, chain) in chains.iter().enumerate() {
                 while let Some(event) = chain.get(done[node]) {
                     let event = self.event(*event);
-                    let is_sent = self.instances.get(event.consumed as usize).is_none_or(|instance| {
-                        let node = self.event(instance.sender).node as usize;
-                        self.chains.len(instance.sender) as usize <= done[node]
+                    let is_sent = event.consumed.instances(&self.quorums).iter().all(|instance| {
+                        let sender = self.instances[instance.0 as usize].sender;
+                        self.chains.len(sender) as usize <= done[self.event(sender).node as usize]
                     });
                     if !is_sent {
                         break;

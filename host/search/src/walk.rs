@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use host_model::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::{LocalKind, NodeId};
 use host_model::start::Start;
@@ -154,13 +155,15 @@ impl<'s> Run<'s> {
             return Ok(None);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
-        let is_cut = walk.cursor.enabled(stepper, &mut enabled);
+        let is_cut = walk.cursor.enabled(stepper, &mut enabled)?;
         walk.cursor.leave_out_idle(stepper, &mut enabled)?;
         // Ids depend on what other walks came across before, contents do not.
-        let deliveries = enabled.partition_point(|(_, trigger)| trigger.message().is_some());
+        let deliveries = enabled.partition_point(|(_, trigger)| trigger.is_delivery());
         enabled[..deliveries].sort_unstable_by_key(|(_, trigger)| {
-            let message = trigger.message().expect("the first of the enabled triggers are deliveries");
-            stepper.message(message).fingerprint
+            let messages =
+                trigger.message().into_iter().chain(stepper.known().taken_together(*trigger).iter().copied());
+            let fingerprints = messages.map(|message| stepper.message(message).fingerprint);
+            (trigger.quorum().is_some(), fingerprints.fold(0, Fingerprint::wrapping_add))
         });
         self.ended += u64::from(enabled.is_empty() && !is_cut);
         let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(stepper, *trigger)).collect();
@@ -181,7 +184,7 @@ impl<'s> Run<'s> {
     }
 
     fn weight(&mut self, stepper: &Stepper<'_>, trigger: Trigger) -> u64 {
-        if trigger.message().is_some() {
+        if trigger.is_delivery() {
             return self.weights.deliver.into();
         }
         let Some(event) = trigger.local_event() else { return self.weights.fault.into() };

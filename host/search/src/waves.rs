@@ -231,6 +231,9 @@ impl<'s, 'l> Waves<'s, 'l> {
         if end.is_some() {
             return Ok(end);
         }
+        for messages in self.lanes.iter().flat_map(|lane| &lane.unnamed) {
+            self.stepper.quorum(messages);
+        }
         let missing: Vec<_> = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
         for batch in missing.chunks(BATCH) {
             self.stepper.prepare(batch)?;

@@ -23,6 +23,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/property.rs",
     "src/protocol.rs",
     "src/renaming.rs",
+    "src/role.rs",
     "src/seat.rs",
     "src/test.rs",
     "src/test/explore.rs",

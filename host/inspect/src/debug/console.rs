@@ -339,7 +339,15 @@ impl<'l> Console<'l> {
     }
 
     fn describe(&mut self, action: &Action) -> String {
-        match action.cause {
+        match &action.cause {
+            Cause::Quorum(taken) => {
+                let messages: Vec<_> =
+                    taken.iter().map(|flying| self.cursor.stepper().message(flying.message).clone()).collect();
+                let senders: Vec<_> = messages.iter().map(|message| message.from).collect();
+                let said = messages.iter().map(|message| self.cursor.message(&message.payload)).collect();
+                let name = self.cursor.quorum_name(action);
+                words::quorum(action.node, &name, &senders, said)
+            }
             Cause::Deliver(flying) => {
                 let message = self.cursor.stepper().message(flying.message).clone();
                 if message.is_notice {
@@ -356,7 +364,7 @@ impl<'l> Console<'l> {
                 format!("node {}: loses its connection to node {peer}", action.node)
             }
             Cause::Local(event) => {
-                let event = self.cursor.stepper().lts().local_event(event);
+                let event = self.cursor.stepper().lts().local_event(*event);
                 format!("node {}: {} ({})", action.node, words::on_one_line(&event.name), words::name(event.kind))
             }
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use host_model::lts::LocalStateId;
-use host_model::machine::{Machine, MachineError, MachineFactory, NodeId};
+use host_model::lts::{LocalStateId, MessageId};
+use host_model::machine::{Machine, MachineError, MachineFactory, NodeId, Role};
 use host_model::property::Judgement;
 use host_model::start::{self, Start, StartError};
 use host_model::stepper::Stepper;
-use host_model::trace::{Trace, TraceEvent, TraceStep};
+use host_model::trace::{Trace, TraceStep};
 use serde_json::Value;
 
 use crate::diff::{self, Change};
@@ -102,7 +102,7 @@ impl<'l> Cursor<'l> {
         let mut result = Ok(());
         for (index, step) in trace.steps.iter().enumerate() {
             let from = *line.last().expect("the beginning is there");
-            let action = match self.points[from].world.resolve(&self.stepper, step) {
+            let action = match self.points[from].world.resolve(&mut self.stepper, step)? {
                 Ok(action) => action,
                 Err(why) => {
                     result = Err(CursorError::Trace { step: index + 1, why });
@@ -189,11 +189,13 @@ impl<'l> Cursor<'l> {
     ///
     /// The host cannot provide an instance.
     pub fn enabled(&mut self) -> Result<Vec<Action>, MachineError> {
-        let mut enabled = self.world(self.here()).enabled(&self.stepper);
+        let here = self.here();
+        let mut enabled = self.points[here].world.enabled(&mut self.stepper)?;
         let mut idle = Vec::new();
         for action in &enabled {
-            // A reset that would change nothing does not happen.
-            idle.push(matches!(action.cause, Cause::Fault(_)) && self.outcomes(action)? == 0);
+            // A reset that would change nothing does not happen, nor a quorum that is declined.
+            let may_be_idle = matches!(action.cause, Cause::Fault(_) | Cause::Quorum(_));
+            idle.push(may_be_idle && self.outcomes(action)? == 0);
         }
         let mut idle = idle.into_iter();
         enabled.retain(|_| !idle.next().unwrap_or(false));
@@ -217,8 +219,41 @@ impl<'l> Cursor<'l> {
     /// The host cannot provide an instance.
     pub fn outcomes(&mut self, action: &Action) -> Result<usize, MachineError> {
         let local = self.world(self.here()).locals()[action.node as usize];
-        let row = self.stepper.step(local, action.cause.trigger())?;
+        let trigger = action.cause.trigger(&mut self.stepper);
+        let row = self.stepper.step(local, trigger)?;
         Ok(self.stepper.outcomes(row).len())
+    }
+
+    /// How a message would be taken in the present state, if its destination is not stuck in a fault: none if by itself, else
+    /// why it cannot be delivered alone.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn not_alone(&mut self, message: MessageId) -> Result<Option<String>, MachineError> {
+        let here = self.here();
+        let node = self.stepper.message(message).to;
+        Ok(match self.points[here].world.role(&mut self.stepper, message)? {
+            Role::Alone => None,
+            Role::Held => Some(format!("node {node} does not take it in this state")),
+            Role::Member(kind) => {
+                let kind = self.stepper.known().kind(kind);
+                Some(format!(
+                    "node {node} takes it as one of {} messages `{}` of different nodes",
+                    kind.size, kind.name
+                ))
+            }
+        })
+    }
+
+    /// The name of a quorum that is enabled in the present state.
+    pub fn quorum_name(&self, action: &Action) -> String {
+        let local = self.world(self.here()).locals()[action.node as usize];
+        let role = action.cause.taken().first().map(|flying| self.stepper.known().role(local, flying.message));
+        match role {
+            Some(Role::Member(kind)) => self.stepper.known().kind(kind).name.clone(),
+            _ => String::new(),
+        }
     }
 
     /// Takes an action that is enabled in the present state, with the outcome of this number. If it is the next step of
@@ -230,7 +265,8 @@ impl<'l> Cursor<'l> {
     pub fn take(&mut self, action: &Action, outcome: usize) -> Result<(), MachineError> {
         let here = self.here();
         let local = self.world(here).locals()[action.node as usize];
-        let row = self.stepper.step(local, action.cause.trigger())?;
+        let trigger = action.cause.trigger(&mut self.stepper);
+        let row = self.stepper.step(local, trigger)?;
         let outcome = &self.stepper.outcomes(row)[outcome];
         let taken = Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action.clone() };
         let Some(next) = self.child(here, &taken)? else { return Ok(()) };
@@ -396,10 +432,5 @@ impl<'l> Cursor<'l> {
 
 /// Whether a step delivers a message with this content to this node.
 pub(super) fn delivers(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
-    match &step.event {
-        TraceEvent::Deliver { from: sender, payload: content } => {
-            *sender == from && step.node == to && content.0 == payload
-        }
-        _ => false,
-    }
+    step.node == to && step.event.received().contains(&(from, payload))
 }

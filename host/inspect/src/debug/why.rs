@@ -60,7 +60,10 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
         };
         let what = format!("{text} from node {from}");
         if is_there(cursor, here) {
-            reasons.push(format!("{what} is in flight: it is enabled"));
+            reasons.push(match not_alone(cursor, (from, node), &payload) {
+                Some(why) => format!("{what} is in flight: {why}"),
+                None => format!("{what} is in flight: it is enabled"),
+            });
             continue;
         }
         let depth = cursor.depth();
@@ -80,6 +83,17 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
             (None, None) => format!("{what} is sent on another branch only"),
         });
     }
+}
+
+/// Why a message in flight cannot be delivered alone, if that is so.
+fn not_alone(cursor: &mut Cursor<'_>, (from, to): (NodeId, NodeId), payload: &[u8]) -> Option<String> {
+    let in_flight = cursor.world(cursor.here()).in_flight().iter().map(|flying| flying.message);
+    let in_flight: Vec<_> = in_flight.collect();
+    let found = in_flight.into_iter().find(|id| {
+        let message = cursor.stepper().message(*id);
+        (message.from, message.to) == (from, to) && message.payload == payload
+    })?;
+    cursor.not_alone(found).ok().flatten()
 }
 
 /// When a local event with this name was or becomes possible, and why it is not here.

@@ -32,6 +32,14 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
                 let sent = arrows.iter().find(|arrow| arrow.delivered == Some(number)).map_or(0, |arrow| arrow.sent);
                 let _ = writeln!(text, "  n{from}->>n{node}: {number}. {label} (sent in {sent})");
             }
+            TraceEvent::Quorum { .. } => {
+                for arrow in arrows.iter().filter(|arrow| arrow.delivered == Some(number)) {
+                    let message = escaped(&clipped(&recording.message(&arrow.payload), LETTERS_MAX));
+                    let (from, sent) = (arrow.from, arrow.sent);
+                    let _ = writeln!(text, "  n{from}->>n{node}: {number}. {message} (sent in {sent})");
+                }
+                let _ = writeln!(text, "  Note over n{node}: {number}. {label}");
+            }
             _ => {
                 let _ = writeln!(text, "  Note over n{node}: {number}. {label}");
             }

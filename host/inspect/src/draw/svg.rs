@@ -198,7 +198,9 @@ fn event(svg: &mut String, recording: &Recording, layout: &Layout, number: usize
     let is_fault = recording.steps[number - 1].fault.is_some();
     let fill = if is_fault { "#b91c1c" } else { colour(step.node) };
     let shape = match &step.event {
-        TraceEvent::Deliver { .. } => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\"/>"),
+        TraceEvent::Deliver { .. } | TraceEvent::Quorum { .. } => {
+            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\"/>")
+        }
         // The node breaks off and begins anew, or loses a connection.
         TraceEvent::Reset | TraceEvent::Break { .. } | TraceEvent::TransportError { .. } => format!(
             "<path d=\"M{:.1} {:.1} l7 7 l-7 7 l-7 -7 z\" fill=\"#ffffff\" stroke=\"{fill}\" stroke-width=\"3\"/>",

@@ -107,6 +107,10 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
     let step = &recording.trace.steps[number - 1];
     let (name, said) = match &step.event {
         TraceEvent::Deliver { payload, .. } => ("deliver".to_owned(), Some(message(recording, &payload.0))),
+        TraceEvent::Quorum { messages, .. } => {
+            let said = messages.iter().map(|received| message(recording, &received.payload.0));
+            ("quorum".to_owned(), Some(said.collect()))
+        }
         TraceEvent::Local { name, .. } => (name.clone(), None),
         TraceEvent::Reset => ("reset".to_owned(), None),
         TraceEvent::Break { .. } => ("break".to_owned(), None),

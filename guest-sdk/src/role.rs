@@ -1,0 +1,35 @@
+//! How a node takes a message.
+
+use crate::NodeId;
+
+/// Which node of which cluster this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// This node.
+    pub me: NodeId,
+    /// Number of nodes in the cluster, this one included.
+    pub nodes: u32,
+}
+
+impl Place {
+    /// The smallest number of nodes that is more than half of them.
+    pub fn majority(self) -> u32 {
+        self.nodes / 2 + 1
+    }
+}
+
+/// How a node takes a message in some state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// By itself, by [`Protocol::handle_message`](crate::Protocol::handle_message).
+    Alone,
+    /// Not in this state: it stays in flight.
+    Held,
+    /// Only together with others, by [`Protocol::handle_quorum`](crate::Protocol::handle_quorum).
+    Member {
+        /// What people call the quorum.
+        name: &'static str,
+        /// How many messages it has, each from another node; at least 1.
+        size: u32,
+    },
+}
