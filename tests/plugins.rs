@@ -102,6 +102,27 @@ fn global_counts_are_those_derived_from_the_definitions() {
     }
 }
 
+/// The forms that take quorums: counts from the enumerations in the plugins' own tests, and the same system states by every
+/// complete strategy but DPOR-DS, which repeats executions.
+#[test]
+fn quorum_forms_are_explored_by_every_strategy() {
+    let cases = [("paxos", 3, [804, 2_131]), ("regular-storage", 5, [838, 2_265]), ("echo-multicast", 4, [229, 661])];
+    for (name, nodes, expected) in cases {
+        let scenario = scenario(nodes, &[("quorum", "on")]);
+        let (report, reached) = run(name, &scenario, "bdfs");
+        let counts = [report.counts.global_states, report.counts.transitions];
+        assert_eq!((counts, report.end), (expected.map(Some), End::SpaceExhausted), "{name}");
+        for algo in ["unfold", "lmc-opt", "lmc-gen", "dpor"] {
+            let (report, states) = run(name, &scenario, algo);
+            assert_eq!((report.end, states == reached), (End::SpaceExhausted, true), "{name} by {algo}");
+        }
+        let reduced = (Limits { reduce: true, ..Limits::default() }, true);
+        let (report, states) = run_from(name, &scenario, "bdfs", None, reduced);
+        assert_eq!((report.end, states == reached), (End::SpaceExhausted, true), "{name} reduced");
+        assert!(matches!(report.symmetry, Some(SymmetryUse::Renamings(2..))), "{name}: {:?}", report.symmetry);
+    }
+}
+
 /// The tree primer: nine global states, of whose system states LMC builds four, one of them unreachable: node 4 has
 /// received although node 0 has not sent.
 #[test]

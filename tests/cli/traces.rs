@@ -90,7 +90,9 @@ fn a_search_after_a_prefix_finds_a_trace_from_the_start() {
         let steps =
             if algo == "lmc" { "steps: 9 of the prefix and" } else { "18 steps: 9 of the prefix and 9 after it" };
         assert!(ran.out.contains(steps), "{}", ran.out);
-        assert!(ran.out.contains("start after 9 steps of live.json"), "{}", ran.out);
+        // The line is broken somewhere.
+        let words: Vec<&str> = ran.out.split_whitespace().collect();
+        assert!(words.join(" ").contains("start after 9 steps of live.json"), "{}", ran.out);
         let json = place.host(&[&run[..], &["--json"]].concat()).exits(12).json();
         let found = &json["violations"][0];
         assert_eq!(found["prefix_length"], json!(9));

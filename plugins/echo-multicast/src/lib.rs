@@ -3,14 +3,16 @@
 //!
 //! Source: Reiter, "Secure Agreement Protocols: Reliable and Atomic Group Multicast in Rampart", CCS 1994; one of the
 //! protocols of Bokor, Kinder, Serafini and Suri, "Efficient Model Checking of Fault-Tolerant Distributed Protocols", DSN
-//! 2011, here with single-message transitions.
+//! 2011, with single-message transitions or with quorum transitions.
 
 mod byzantine;
 mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol, Renaming};
+use guest_sdk::{
+    About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Renaming, Role,
+};
 use serde::{Deserialize, Serialize};
 
 /// What is multicast. A correct initiator sends 0; a Byzantine one 0 to some and 1 to others.
@@ -24,6 +26,7 @@ pub struct EchoMulticast {
     byzantine: u32,
     /// How many Byzantine receivers the quorum is made for.
     tolerated: u32,
+    quorum: bool,
     bug: Bug,
 }
 
@@ -106,6 +109,11 @@ impl Protocol for EchoMulticast {
         )?;
         let byzantine = parameters.get("byzantine", 1u32, "how many receivers are Byzantine: the last ones")?;
         let tolerated = parameters.get("tolerated", 1u32, "how many Byzantine receivers the quorum is made for")?;
+        let quorum = parameters.choice(
+            "quorum",
+            &[("off", false), ("on", true)],
+            "whether the initiator takes the echoes of a quorum at once",
+        )?;
         let bugs = &[
             ("none", Bug::None),
             ("majority", Bug::Majority),
@@ -121,7 +129,7 @@ impl Protocol for EchoMulticast {
         if tolerated >= receivers {
             return Err(parameters.reject("tolerated", format_args!("there are only {receivers} receivers")));
         }
-        Ok(Self { initiator, byzantine, tolerated, bug })
+        Ok(Self { initiator, byzantine, tolerated, quorum, bug })
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<State>) -> State {
@@ -144,6 +152,36 @@ impl Protocol for EchoMulticast {
             (message, State::Byzantine) => byzantine::receive(ctx, &message),
             (message, state) => unreachable!("{message:?} is never sent to {state:?}"),
         }
+    }
+
+    fn takes_quorums(&self) -> bool {
+        self.quorum
+    }
+
+    /// Echoes of a value that it wants to commit are taken together. Others stay where they are.
+    fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
+        match (message, state) {
+            (Message::Echo(value), State::Initiator(echoes)) if echoes.contains_key(value) => {
+                Role::Member { name: "echoes", size: self.quorum(place.nodes) as u32 }
+            }
+            (Message::Echo(_), _) => Role::Held,
+            _ => Role::Alone,
+        }
+    }
+
+    /// Declines echoes of different values.
+    fn handle_quorum(
+        &self,
+        ctx: &mut Context<Message>,
+        state: &mut State,
+        _name: &str,
+        messages: Vec<(NodeId, Message)>,
+    ) -> bool {
+        if messages.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            return false;
+        }
+        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
+        true
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Multicast>) {

@@ -138,3 +138,15 @@ fn quorums_must_share_a_correct_receiver() {
     assert!(explore(4, &[("bug", "majority")]).broken.is_some());
     assert_eq!(explore(5, &[("bug", "majority")]).broken, None);
 }
+
+/// The same enumeration where the initiator takes three echoes of one value at once, and leaves others in flight.
+#[test]
+fn quorums_are_taken_at_once() {
+    for (nodes, initiator, expected) in
+        [(5, "correct", (145, 361)), (4, "byzantine", (229, 661)), (5, "byzantine", (5_365, 23_125))]
+    {
+        let found = explore(nodes, &[("quorum", "on"), ("initiator", initiator)]);
+        assert_eq!((found.global_states, found.transitions), expected, "{nodes} nodes, {initiator}");
+        assert_eq!(found.broken, None);
+    }
+}

@@ -8,7 +8,7 @@ mod learner;
 mod proposer;
 mod spec;
 
-use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
 pub use acceptor::Acceptor;
@@ -39,6 +39,7 @@ pub struct Paxos {
     attempts: u32,
     nodes: u32,
     boot: Boot,
+    quorum: bool,
     bug: Bug,
 }
 
@@ -143,6 +144,11 @@ impl Protocol for Paxos {
             &[("boot", Boot::AtStart), ("event", Boot::ByEvent)],
             "whether nodes are alive from the start or by an event of their own",
         )?;
+        let quorum = parameters.choice(
+            "quorum",
+            &[("off", false), ("on", true)],
+            "whether the responses and votes of a majority are taken at once",
+        )?;
         let bug = parameters.choice(
             "bug",
             &[("none", Bug::None), ("last-response", Bug::LastResponse), ("forget-accepted", Bug::ForgetAccepted)],
@@ -161,7 +167,7 @@ impl Protocol for Paxos {
         if attempts == 0 || attempts > (Ballot::MAX - nodes) / nodes {
             return Err(parameters.reject("attempts", "there must be at least one, and a ballot for each"));
         }
-        Ok(Self { proposers, attempts, nodes, boot, bug })
+        Ok(Self { proposers, attempts, nodes, boot, quorum, bug })
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
@@ -187,6 +193,54 @@ impl Protocol for Paxos {
                 }
             }
         }
+    }
+
+    fn takes_quorums(&self) -> bool {
+        self.quorum
+    }
+
+    /// Responses to the attempt under way are taken together, and so are votes for what is not chosen yet. Others are of no
+    /// use, and stay where they are.
+    fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
+        let State::Running(roles) = state else { return Role::Alone };
+        let size = place.majority();
+        match message {
+            Message::PrepareResponse { ballot, .. } => {
+                let is_collecting = matches!(roles.proposer, Proposer::Collecting { .. });
+                match is_collecting && Some(*ballot) == self.ballot(place.me, roles.attempts) {
+                    true => Role::Member { name: "promises", size },
+                    false => Role::Held,
+                }
+            }
+            Message::Learn(proposal) => match roles.learner.chosen.contains(&proposal.value) {
+                false => Role::Member { name: "votes", size },
+                true => Role::Held,
+            },
+            _ => Role::Alone,
+        }
+    }
+
+    /// Declines votes for different proposals.
+    fn handle_quorum(
+        &self,
+        ctx: &mut Context<Message>,
+        state: &mut State,
+        name: &str,
+        messages: Vec<(NodeId, Message)>,
+    ) -> bool {
+        if name == "votes" {
+            let State::Running(roles) = state else { return false };
+            let proposal =
+                |message: &Message| if let Message::Learn(proposal) = message { Some(*proposal) } else { None };
+            let Some(first) = messages.first().and_then(|(_, message)| proposal(message)) else { return false };
+            let is_same = messages.iter().all(|(_, message)| proposal(message) == Some(first));
+            if is_same {
+                roles.learner.chosen.insert(first.value);
+            }
+            return is_same;
+        }
+        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
+        true
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {

@@ -22,6 +22,16 @@ fn one_proposal_among_three_running_nodes() {
     assert_eq!(found.broken, None);
 }
 
+/// A proposer takes two responses at once, and a learner two votes: the same enumeration with sets in place of single
+/// messages. What is left over stays in flight.
+#[test]
+fn one_proposal_by_quorums() {
+    let found = explore(&[("quorum", "on")]);
+    assert_eq!((found.global_states, found.transitions, found.system_states), (804, 2_131, 78));
+    // One proposal, 3 each of Prepare and Accept, one event for the promises, one for the votes of each node.
+    assert_eq!((found.depth, found.broken), (1 + 3 + 1 + 3 + 3, None));
+}
+
 /// With two nodes, both of which must accept, and a reset of each: what is lost is who has responded and voted. A state here
 /// has the resets that are left; the scenario `resets.toml` compares the counts with those of the host.
 #[test]

@@ -3,13 +3,14 @@
 //!
 //! Source: Attiya, Bar-Noy, Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 42(1), 1995, without the
 //! write-back of reads, so that the register is regular and not atomic; one of the protocols of Bokor, Kinder, Serafini and
-//! Suri, "Efficient Model Checking of Fault-Tolerant Distributed Protocols", DSN 2011, with single-message transitions.
+//! Suri, "Efficient Model Checking of Fault-Tolerant Distributed Protocols", DSN 2011, with single-message transitions or with
+//! quorum transitions.
 
 mod spec;
 
 use std::collections::BTreeSet;
 
-use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
 /// Which write a value comes from; 0 is the value at the start. Write `k` writes the value `k`.
@@ -21,6 +22,7 @@ pub struct RegularStorage {
     readers: u32,
     writes: u32,
     notices: bool,
+    quorum: bool,
     bug: Bug,
 }
 
@@ -131,6 +133,11 @@ impl Protocol for RegularStorage {
             &[("on", true), ("off", false)],
             "whether readers are told of complete writes; what property `regular` is about",
         )?;
+        let quorum = parameters.choice(
+            "quorum",
+            &[("off", false), ("on", true)],
+            "whether the answers of a majority are taken at once",
+        )?;
         let bugs = &[
             ("none", Bug::None),
             ("one-ack", Bug::OneAck),
@@ -140,7 +147,7 @@ impl Protocol for RegularStorage {
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
         match parameters.nodes().checked_sub(readers.saturating_add(1)) {
             None | Some(0) => Err(parameters.reject_nodes("there is a writer, the readers, and at least one object")),
-            Some(_) => Ok(Self { readers, writes, notices, bug }),
+            Some(_) => Ok(Self { readers, writes, notices, quorum, bug }),
         }
     }
 
@@ -170,6 +177,37 @@ impl Protocol for RegularStorage {
             (Message::Complete(version), State::Reader(reader)) => reader.known = version.max(reader.known),
             (message, state) => unreachable!("{message:?} is never sent to {state:?}"),
         }
+    }
+
+    fn takes_quorums(&self) -> bool {
+        self.quorum
+    }
+
+    /// Answers to the operation that is going on are taken together. Later ones are of no use, and stay where they are.
+    fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
+        match (message, state) {
+            (Message::Written(version), State::Writer(Writer { begun, acks: Some(_), .. })) if version == begun => {
+                Role::Member { name: "acks", size: self.needed(place.nodes) as u32 }
+            }
+            (Message::Value(number, _), State::Reader(Reader { begun, read: Some(Read::Waiting { .. }), .. }))
+                if number == begun =>
+            {
+                Role::Member { name: "values", size: self.majority(place.nodes) as u32 }
+            }
+            (Message::Written(_) | Message::Value(..), _) => Role::Held,
+            _ => Role::Alone,
+        }
+    }
+
+    fn handle_quorum(
+        &self,
+        ctx: &mut Context<Message>,
+        state: &mut State,
+        _name: &str,
+        messages: Vec<(NodeId, Message)>,
+    ) -> bool {
+        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
+        true
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
@@ -226,8 +264,7 @@ impl RegularStorage {
             return;
         }
         acks.insert(from);
-        let needed = if self.bug == Bug::OneAck { 1 } else { self.majority(ctx) };
-        if acks.len() >= needed {
+        if acks.len() >= self.needed(ctx.nodes()) {
             writer.acks = None;
             writer.complete = version;
             if self.notices {
@@ -240,7 +277,7 @@ impl RegularStorage {
         let Some(Read::Waiting { floor, replies, newest }) = &mut reader.read else { return };
         replies.insert(from);
         *newest = value.max(*newest);
-        if replies.len() >= self.majority(ctx) {
+        if replies.len() >= self.majority(ctx.nodes()) {
             let value = if self.bug == Bug::LastReply { value } else { *newest };
             reader.read = Some(Read::Returned { floor: *floor, value });
         }
@@ -251,8 +288,13 @@ impl RegularStorage {
     }
 
     /// More than half of the objects.
-    fn majority(&self, ctx: &Context<Message>) -> usize {
-        (ctx.nodes() - 1 - self.readers) as usize / 2 + 1
+    fn majority(&self, nodes: u32) -> usize {
+        (nodes - 1 - self.readers) as usize / 2 + 1
+    }
+
+    /// How many objects must have a value before its write is complete.
+    fn needed(&self, nodes: u32) -> usize {
+        if self.bug == Bug::OneAck { 1 } else { self.majority(nodes) }
     }
 }
 

@@ -104,6 +104,17 @@ fn one_read_without_notices() {
     assert_eq!(found.depth, 2 + 3 * 2 * 2);
 }
 
+/// Majorities are taken at once: the same enumeration with sets of two answers, 3 for each of the two operations, in place of
+/// single answers; answers that are left over stay in flight. There are fewer events: two answers in one.
+#[test]
+fn one_read_by_quorums() {
+    let found = explore(&[("quorum", "on"), ("notices", "off")]);
+    assert_eq!((found.global_states, found.transitions, found.broken), (496, 1_368, None));
+    assert_eq!(found.depth, 2 + 3 * 2 + 2);
+    let found = explore(&[("quorum", "on")]);
+    assert_eq!((found.global_states, found.transitions, found.broken), (838, 2_265, None));
+}
+
 /// The same, and a message to the reader when the write is complete. The scenario `one-read.toml` compares the counts with
 /// those of the host.
 #[test]
