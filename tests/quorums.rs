@@ -11,7 +11,7 @@ use host_model::trace::TraceEvent;
 use host_search::kernel::{End, Limits, SymmetryUse};
 use host_search::table::STRATEGIES;
 use host_search::{bdfs, dpor, reduce, unfold};
-use host_tests::reference::System;
+use host_tests::reference::{self, System};
 use host_tests::toys;
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
@@ -28,6 +28,16 @@ fn with_resets(seed: u64) -> System {
 fn with_duplicates(seed: u64) -> System {
     let faults = Faults { duplicates: 1, ..Faults::default() };
     System { network: Network::UnorderedDuplicating, faults, ..with_quorums(seed) }
+}
+
+/// The random systems are worth their time: in most of those that are tried messages are taken together.
+#[test]
+fn random_systems_have_quorums() {
+    let reached = (0..200).filter_map(|seed| reference::search(&with_quorums(seed), None, None, STATES_MAX));
+    let reached = reached.filter(|reached| reached.global_states > 60);
+    let together: Vec<u64> = reached.map(|reached| reached.together).collect();
+    let with = together.iter().filter(|count| **count > 0).count();
+    assert!(with * 2 > together.len(), "only {with} of {} systems have quorums of several messages", together.len());
 }
 
 #[test]

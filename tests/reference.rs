@@ -147,6 +147,8 @@ pub struct Reached {
     pub transitions: u64,
     /// The distinct tuples of local states.
     pub system_states: BTreeSet<Vec<Local>>,
+    /// Number of edges that take more than one message.
+    pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
 }
@@ -173,6 +175,7 @@ pub fn search(
         for (node, happening) in happenings(system, &global, local_events_max) {
             for next in moves(system, &global, node, &happening, local_events_max.is_some()) {
                 reached.transitions += 1;
+                reached.together += u64::from(matches!(&happening, Happening::Quorum(_, set) if set.len() > 1));
                 if seen.insert(next.clone()) {
                     queue.push_back((next, depth + 1));
                 }
