@@ -124,6 +124,19 @@ fn a_declined_quorum_does_not_happen() {
     assert_eq!((counts.global_states, counts.transitions), (Some(2), Some(1)));
 }
 
+/// Node 0 either sends `a` to node 2, or has node 1 send `b` there. No execution has both, so the quorum of the two is never
+/// there: the start, node 0 after either, and node 1 after it was asked.
+#[test]
+fn messages_that_exclude_each_other_are_no_quorum() {
+    let (a, b) = (0, 1);
+    let toy = Toy::new(3).rule(0, 0, ToyTrigger::Local(0), 1, &[(2, a)]).rule(0, 0, ToyTrigger::Local(0), 2, &[(1, 0)]);
+    let toy = toy.rule(1, 0, ToyTrigger::Message(0, 0), 1, &[(2, b)]).collect((2, 0), &[a, b], 2, 1, &[]);
+    for row in STRATEGIES.iter().filter(|row| row.is_complete) {
+        let ran = toys::run(&System::new(toy.clone()), Limits::default(), row.run, true);
+        assert_eq!((ran.report.end, ran.system_states.len()), (End::SpaceExhausted, 4), "{}", row.name);
+    }
+}
+
 /// A quorum is one step of a trace, which names all its messages.
 #[test]
 fn a_quorum_is_one_step_of_a_trace() {
