@@ -10,6 +10,7 @@
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `golden` | what people see of each seeded bug, word for word |
+//! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
 //! | `book` | every command of the book in `docs` |
 //! | `schema` | traces against their schema, and back from other formats |
@@ -21,6 +22,7 @@ mod bad_input;
 mod book;
 mod counterexamples;
 mod debugging;
+mod ends;
 mod faults;
 mod golden;
 mod mixed;
@@ -154,7 +156,9 @@ fn bundled(name: &str) -> &'static str {
             let wasm = built.unwrap_or_else(|error| panic!("cannot build {name}: {error}")).wasm;
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
-        ["fanout", "paxos", "query", "register", "register-text", "tree", "two-phase-commit"].map(build).into()
+        ["fanout", "paxos", "query", "register", "register-text", "shadow-map", "tree", "two-phase-commit"]
+            .map(build)
+            .into()
     });
     &built[name]
 }

@@ -46,7 +46,23 @@ fn in_order(seed: u64) -> System {
 fn with_breaks(seed: u64) -> System {
     let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_errors(seed).with_random_durable(seed);
     let (resets, breaks) = [(0, 1), (1, 0), (0, 2), (1, 1)][seed as usize / 2 % 4];
-    System { network: Network::Ordered, faults: Faults { resets, breaks, duplicates: 0 }, ..System::new(toy) }
+    System { network: Network::Ordered, faults: Faults { resets, breaks, ..Faults::default() }, ..System::new(toy) }
+}
+
+fn with_refusals(seed: u64) -> System {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_refusals(seed);
+    System { faults: Faults { refusals: 1 + (seed / 2) as u32 % 2, ..Faults::default() }, ..System::new(toy) }
+}
+
+/// All that can go wrong together, on an ordered network.
+fn with_refusals_and_breaks(seed: u64) -> System {
+    let toy = Toy::random(seed, 2).with_random_refusals(seed).with_random_errors(seed).with_random_durable(seed);
+    let (resets, breaks) = [(0, 0), (0, 1), (1, 0)][seed as usize % 3];
+    System {
+        network: Network::Ordered,
+        faults: Faults { resets, breaks, refusals: 1, duplicates: 0 },
+        ..System::new(toy)
+    }
 }
 
 /// Calls `check` with systems of a family that are tractable and not trivial.
@@ -220,6 +236,47 @@ fn breaks_are_explored_exactly() {
 #[test]
 fn executions_with_breaks_are_explored_once() {
     check_executions(with_breaks);
+}
+
+#[test]
+fn refusals_are_explored_exactly() {
+    check_states(with_refusals, &[reduce::explore], STATES_MAX / 6);
+}
+
+#[test]
+fn executions_with_refusals_are_explored_once() {
+    check_executions(with_refusals);
+}
+
+#[test]
+fn refusals_and_breaks_together_are_explored_exactly() {
+    check_states(with_refusals_and_breaks, &[], STATES_MAX / 6);
+    check_executions(with_refusals_and_breaks);
+}
+
+/// Node 0 sends `a` and `b` to node 1 by one local event, and goes to state 1, or to state 2 if it sees that one was refused.
+/// Node 1 counts what comes.
+///
+/// - With nothing refused: the start, both in flight, either one, none: 5 states, and 1 + 2 + 2 edges.
+/// - With one refused: the other one, `a` or `b`, is in flight, or it has come: 3 states, and 2 + 2 edges.
+/// - With both refused: 1 state, and 1 edge.
+#[test]
+fn each_message_can_be_refused() {
+    let (a, b) = (0, 1);
+    let mut toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, a), (1, b)]).refuse(0, 1, 2);
+    for (state, content) in [(0, a), (0, b), (1, a), (1, b)] {
+        toy = toy.rule(1, state, ToyTrigger::Message(0, content), state + 1, &[]);
+    }
+    for (refusals, states, edges) in [(0, 5, 5), (1, 5 + 3, 5 + 4), (2, 5 + 3 + 1, 5 + 4 + 1)] {
+        let faults = Faults { refusals, ..Faults::default() };
+        let system = System { faults, ..System::new(toy.clone()) };
+        let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+        assert_eq!((counts.global_states, counts.transitions), (Some(states), Some(edges)));
+        // The local event has 2^2 resolutions, of which those with more refusals than the budget are never executed: `init`
+        // twice, four deliveries to node 1, and 1, 3 or 4 resolutions.
+        let resolutions = [1, 3, 4][refusals as usize];
+        assert_eq!(counts.handler_calls, Some(2 + 4 + resolutions));
+    }
 }
 
 /// A node that counts up to two by local events and keeps what it has at one only: it is in state 0, 1 or 2, and was reset

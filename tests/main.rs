@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `agreement` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
-//! | `faults` | faults by every strategy against the reference |
+//! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
+//! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
@@ -17,6 +18,7 @@
 
 mod agreement;
 mod cli;
+mod deadlocks;
 mod faults;
 mod fuzzing;
 mod languages;

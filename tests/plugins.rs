@@ -8,7 +8,7 @@ use host_model::fingerprint::Fingerprint;
 use host_model::lts::Lts;
 use host_model::machine::{LocalEvent, NodeId};
 use host_model::replay::Replay;
-use host_model::scenario::Scenario;
+use host_model::scenario::{Faults, Scenario};
 use host_model::start::{self, Start};
 use host_model::stepper::Stepper;
 use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
@@ -38,6 +38,11 @@ fn plugin(name: &'static str) -> &'static Plugin {
 fn scenario(nodes: u32, parameters: &[(&str, &str)]) -> Scenario {
     let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario { parameters, ..Scenario::new(nodes) }
+}
+
+/// The same where each node's transport may refuse messages.
+fn refusing(scenario: Scenario, refusals: u32) -> Scenario {
+    Scenario { faults: Faults { refusals, ..Faults::default() }, ..scenario }
 }
 
 /// Runs a strategy from the start, and returns the system states by content.
@@ -195,6 +200,7 @@ fn strategies_agree_on_every_plugin() {
         ("template", scenario(3, &[])),
         ("raft", scenario(2, &[("terms", "1")])),
         ("two-phase-commit", scenario(4, &[])),
+        ("shadow-map", refusing(scenario(3, &[("bug", "forget-refused")]), 1)),
     ];
     for (name, scenario) in cases {
         let (_, expected) = run(name, &scenario, "bdfs");

@@ -29,6 +29,8 @@ pub struct Local {
     pub resets: u32,
     /// Breaks so far that this node has begun.
     pub breaks: u32,
+    /// Messages of the node that were refused so far.
+    pub refusals: u32,
     /// For each node, how many breaks of the connection to it are known, and whether anything was sent or received over it
     /// since. Empty where connections cannot break.
     pub ends: Vec<(u32, bool)>,
@@ -151,6 +153,8 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
+    /// Number of events on the shortest path to a deadlock.
+    pub deadlock_depth: Option<u32>,
 }
 
 /// Breadth-first search within the bounds; `None` if there are more than `states_max` global states.
@@ -167,6 +171,9 @@ pub fn search(
     while let Some((global, depth)) = queue.pop_front() {
         if system.toy.is_forbidden(&states(&global.locals)) && reached.violation_depth.is_none() {
             reached.violation_depth = Some(depth);
+        }
+        if is_deadlock(system, &global) && reached.deadlock_depth.is_none() {
+            reached.deadlock_depth = Some(depth);
         }
         reached.system_states.insert(global.locals.clone());
         if depth_max.is_some_and(|max| depth >= max) {
@@ -199,6 +206,14 @@ fn start(system: &System) -> Global {
         start.send_all(system, node, sent.map(|(_, to, content)| (*to, *content)).collect());
     }
     start
+}
+
+/// Whether nothing is in flight, no local event is possible, bound or not, and some node is not done.
+fn is_deadlock(system: &System, global: &Global) -> bool {
+    let mut nodes = (0..).zip(&global.locals);
+    global.in_flight.is_empty()
+        && nodes.clone().all(|(node, local)| system.toy.local_events(node, local.state).is_empty())
+        && nodes.any(|(node, local)| !system.toy.done.contains(&(node, local.state)))
 }
 
 /// What can happen in a global state.
@@ -344,21 +359,44 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
         }
     };
     let is_ignored = outcomes.contains(&ToyOutcome::Go(state, Vec::new()));
+    // What `init` sends is never refused.
+    let is_first = *happening == Happening::Reset && !system.toy.durable.contains_key(&(node, state));
+    let left = if is_first { 0 } else { system.faults.refusals - local.refusals };
     let mut next = Vec::new();
-    for outcome in outcomes {
-        let ToyOutcome::Go(after, sent) = outcome else { panic!("the reference does not know traps") };
+    for (after, sent, refused) in outcomes.into_iter().flat_map(|outcome| resolutions(system, node, outcome, left)) {
         let breaks_nothing = before.locals[node as usize].ends == local.ends;
         if *happening == Happening::Reset && after == state && sent.is_empty() && breaks_nothing {
             continue;
         }
         let mut one = before.clone();
         one.locals[node as usize].state = after;
+        one.locals[node as usize].refusals += refused;
         one.send_all(system, node, sent);
         next.push(one);
     }
     // A handler that ignores the error does what one does that never hears of it.
     next.extend(unheard.filter(|_| !is_ignored));
     next
+}
+
+/// An outcome with some of its messages refused: the state, what is sent, and how many were refused.
+type Resolution = (ToyState, Vec<(NodeId, u8)>, u32);
+
+/// An outcome in all ways in which the transport can refuse up to `left` of its messages, in the order of the answers,
+/// message by message.
+fn resolutions(system: &System, node: NodeId, outcome: ToyOutcome, left: u32) -> Vec<Resolution> {
+    let ToyOutcome::Go(after, sent) = outcome else { panic!("the reference does not know traps") };
+    let mut found = vec![(after, Vec::new(), 0)];
+    for message in sent {
+        let longer = |(state, sent, refused): Resolution| {
+            let taken = (state, sent.iter().copied().chain([message]).collect(), refused);
+            let is_asked = system.toy.is_careful && refused < left;
+            let dropped = is_asked.then(|| (system.toy.after_refusal(node, after), sent, refused + 1));
+            std::iter::once(taken).chain(dropped)
+        };
+        found = found.into_iter().flat_map(longer).collect();
+    }
+    found
 }
 
 /// The configurations of a toy: executions up to the order of independent events.

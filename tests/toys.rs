@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::lts::{LocalStateId, Lts};
+use host_model::property::Judgement;
 use host_model::replay::Replay;
 use host_model::scenario::Scenario;
 use host_model::start;
@@ -81,7 +82,7 @@ fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let standing = &state.standing;
     let ends = (0..lts.scenario().nodes).map(|peer| (standing.incarnation(peer), standing.is_open(peer)));
     let ends = if standing.has_connections() { ends.collect() } else { Vec::new() };
-    Local { state: words[1] as u8, resets: standing.resets, breaks: standing.breaks, ends }
+    Local { state: words[1] as u8, resets: standing.resets, breaks: standing.breaks, refusals: standing.refusals, ends }
 }
 
 /// Executes a path from the start.
@@ -95,6 +96,9 @@ fn replay(
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
-    let findings = replay.findings().expect("a toy's property can be evaluated");
+    let mut findings = replay.findings().expect("a toy's property can be evaluated");
+    if matches!(found.judgement, Judgement::Deadlock { .. }) {
+        findings = replay.deadlock().into_iter().collect();
+    }
     (steps, findings)
 }

@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use crate::NodeId;
 
-/// Where `choose` and `log` lead: the host, or a test.
+/// Where `choose`, `can_send` and `log` lead: the host, or a test.
 pub(crate) trait Environment {
     fn choose(&mut self, alternatives: u32) -> u32;
+    fn can_send(&mut self, to: NodeId) -> bool;
     fn log(&mut self, line: &str);
 }
 
@@ -52,6 +53,21 @@ impl<'a, M> Context<'a, M> {
     pub fn send(&mut self, to: NodeId, message: M) {
         assert!(to < self.nodes, "sent to node {to} of a cluster of {}", self.nodes);
         self.sent.push((to, message));
+    }
+
+    /// Sends a message unless the transport refuses it, because its buffers are full; whether it is sent. The checker
+    /// explores refusals as far as its budget goes (`host run --refusals N`); without one, messages are sent.
+    ///
+    /// # Panics
+    ///
+    /// There is no such node.
+    #[must_use = "a message that is refused is not sent, and nobody else will know"]
+    pub fn try_send(&mut self, to: NodeId, message: M) -> bool {
+        let is_taken = self.environment.can_send(to);
+        if is_taken {
+            self.send(to, message);
+        }
+        is_taken
     }
 
     /// Sends a message to every node, this one included, in the order of the nodes.

@@ -104,6 +104,13 @@ pub trait Protocol: Sized + 'static {
         None
     }
 
+    /// Whether a node in this state may stay there for ever: it waits for nothing. Asked where nothing can happen any more, in
+    /// a search for deadlocks (`host run --deadlock`); by default a node is never done.
+    fn is_done(&self, state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
     /// The groups of nodes that only their number tells apart, in a cluster of so many; none by default. A search need not
     /// tell apart states that differ only in which node of a group did what.
     ///

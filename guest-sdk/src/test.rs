@@ -115,6 +115,12 @@ impl<P: Protocol> Cluster<P> {
         &self.script.log
     }
 
+    /// Says of the next messages that are sent by [`Context::try_send`](crate::Context::try_send), in order, whether they
+    /// are refused, after what was said before. All later ones are taken.
+    pub fn refuse(&mut self, refusals: &[bool]) {
+        self.script.refusals.extend(refusals);
+    }
+
     /// Answers the next calls of `choose`, in order, after what was scripted before. Without a script the answer is 0.
     pub fn answer(&mut self, answers: &[u32]) {
         self.script.answers.extend(answers);
@@ -379,10 +385,12 @@ impl<P: Protocol> Cluster<P> {
     }
 }
 
-/// Answers `choose` as the test wants, then with 0, and remembers what was asked.
+/// Answers `choose` and `can_send` as the test wants, then with 0 and yes, and remembers what was asked.
 #[derive(Clone, Default)]
 struct Script {
     answers: VecDeque<u32>,
+    /// Whether the next messages that the transport is asked for are refused.
+    refusals: VecDeque<bool>,
     /// Answer and number of alternatives of each call.
     asked: Vec<(u32, u32)>,
     log: Vec<String>,
@@ -394,6 +402,10 @@ impl Environment for Script {
         assert!(answer < alternatives, "the script answers {answer} where there are {alternatives} alternatives");
         self.asked.push((answer, alternatives));
         answer
+    }
+
+    fn can_send(&mut self, _to: NodeId) -> bool {
+        self.refusals.pop_front() != Some(true)
     }
 
     fn log(&mut self, line: &str) {

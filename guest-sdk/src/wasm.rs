@@ -19,7 +19,7 @@ pub mod bindings;
 pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{
-    defaults, describe, durable, node, quorum, specification, symmetry, transport,
+    completion, defaults, describe, durable, node, quorum, specification, symmetry, transport,
 };
 use bindings::host::protocol::{environment, types};
 
@@ -44,6 +44,10 @@ struct Host;
 impl Environment for Host {
     fn choose(&mut self, alternatives: u32) -> u32 {
         environment::choose(alternatives)
+    }
+
+    fn can_send(&mut self, to: NodeId) -> bool {
+        environment::can_send(to)
     }
 
     fn log(&mut self, line: &str) {
@@ -227,6 +231,12 @@ impl<P: Plugin> transport::Guest for P {
         with_node::<P, _>(|Node { seat, state }| {
             envelopes::<P::Protocol>(seat.handle_transport_error(&mut Host, state, peer))
         })
+    }
+}
+
+impl<P: Plugin> completion::Guest for P {
+    fn is_done() -> bool {
+        with_node::<P, _>(|Node { seat, state }| seat.protocol.is_done(state))
     }
 }
 

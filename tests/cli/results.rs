@@ -85,6 +85,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "seconds",
         "memory_peak_bytes",
         "properties",
+        "deadlock",
         "violations",
         "audit",
     ];
@@ -196,7 +197,8 @@ fn inspect_shows_what_a_plugin_is_made_of() {
     }
     let json = place.host(&["inspect", bundled("paxos"), "--json"]).exits(0).json();
     assert_eq!(json["about"]["nodes"], 3);
-    assert_eq!(json["optional"], json!(["defaults", "describe", "durable", "quorum", "symmetry", "transport"]));
+    let optional = ["completion", "defaults", "describe", "durable", "quorum", "symmetry", "transport"];
+    assert_eq!(json["optional"], json!(optional));
     assert_eq!(json["modules"][0]["memories"][0]["pages_min"], 2, "128 KiB: the stack of a guest is small");
 }
 

@@ -19,6 +19,8 @@ pub struct Explored {
     pub local_states: Vec<usize>,
     /// Global states in which nothing can happen.
     pub terminal_states: usize,
+    /// Global states in which nothing but resets can happen and some node is not done.
+    pub deadlocks: usize,
     /// Events on the shortest way to the furthest global state.
     pub depth: usize,
     /// The first `always` property that is broken, and why. The search ends there, and the counts with it;
@@ -51,6 +53,7 @@ impl<P: Protocol> Cluster<P> {
             system_states: 0,
             local_states: Vec::new(),
             terminal_states: 0,
+            deadlocks: 0,
             depth: 0,
             broken: None,
         };
@@ -69,6 +72,7 @@ impl<P: Protocol> Cluster<P> {
             let successors = cluster.successors();
             found.transitions += successors.len();
             found.terminal_states += usize::from(successors.is_empty());
+            found.deadlocks += usize::from(cluster.is_deadlocked());
             for successor in successors {
                 if seen.insert(successor.key()) {
                     assert!(seen.len() <= global_states_max, "more than {global_states_max} global states");
@@ -80,6 +84,13 @@ impl<P: Protocol> Cluster<P> {
         found.system_states = system_states.len();
         found.local_states = local_states.iter().map(BTreeSet::len).collect();
         found
+    }
+
+    /// Whether no message is in flight, no local event is possible, and some node is not done.
+    pub fn is_deadlocked(&self) -> bool {
+        let mut nodes = 0..self.nodes() as NodeId;
+        let is_end = self.in_flight.is_empty() && nodes.clone().all(|node| self.local_events(node).is_empty());
+        is_end && !nodes.all(|node| self.seats[node as usize].protocol.is_done(self.state(node)))
     }
 
     /// The global states after each possible event, one for each resolution of its choices.

@@ -147,8 +147,8 @@ pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Reso
 /// The contract with a world `plugin` that has the interfaces offered, for tools that read WIT. `offers` is given the short
 /// name of an interface.
 pub(crate) fn wit_text(offers: impl Fn(&str) -> bool) -> String {
-    let optional =
-        ["defaults", "describe", "durable", "quorum", "transport"].into_iter().filter(|interface| offers(interface));
+    let optional = ["completion", "defaults", "describe", "durable", "quorum", "transport"];
+    let optional = optional.into_iter().filter(|interface| offers(interface));
     let exports: String = optional.map(|interface| format!("  export {interface};\n")).collect();
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{exports}}}\n")
 }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_module_without_bindings_becomes_what_its_exports_say() {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
-        // These two, and defaults, describe, durable, quorum, symmetry and transport.
-        assert_eq!(exports_of("full").len(), 8);
+        // These two, and completion, defaults, describe, durable, quorum, symmetry and transport.
+        assert_eq!(exports_of("full").len(), 9);
     }
 }

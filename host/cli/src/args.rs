@@ -208,6 +208,10 @@ pub struct RunArguments {
     /// transport error, which can be lost, too [default: 0]
     #[arg(long, value_name = "N", help_heading = "Faults")]
     pub breaks: Option<u32>,
+    /// Messages of each node that its transport refuses because its buffers are full, of those that the protocol asks it for
+    /// (`can-send` in the contract) [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Faults")]
+    pub refusals: Option<u32>,
     /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -216,6 +220,10 @@ pub struct RunArguments {
     /// `bdfs --reduce`, which do not go through each of them
     #[arg(long, help_heading = "What to explore")]
     pub count_system_states: bool,
+    /// Look for deadlocks: states where no message is in flight and no local event is possible, and some node does not say
+    /// that it is done (`completion` in the contract). A fault that could still happen saves nobody
+    #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
+    pub deadlock: bool,
     /// Tell states apart that differ only in the names of nodes which the plugin declares to be interchangeable
     #[arg(long, requires = "reduce", help_heading = "What to explore")]
     pub no_symmetry: bool,
@@ -263,7 +271,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "duplicates", "breaks", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "duplicates", "breaks", "refusals", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]

@@ -35,7 +35,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Ok, "no violation (also when a bound ended the search, see --require-complete)"),
     (Exit::Unexpected, "something else came out than a scenario or a test expects"),
     (Exit::Usage, "the command line is not understood"),
-    (Exit::Deadlock, "deadlock (no strategy of this version looks for one)"),
+    (Exit::Deadlock, "nothing can happen any more, and a node is not done (looked for with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
     (Exit::Liveness, "an `eventually` property is violated (no strategy of this version checks one)"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// The keys of `[expect]`.
-pub const KEYS: [&str; 9] =
-    ["result", "end", "property", "fault", "length", "length-max", "depth", "counts", "properties"];
+pub const KEYS: [&str; 10] =
+    ["result", "end", "property", "fault", "deadlock", "length", "length-max", "depth", "counts", "properties"];
+
+/// The values of `deadlock`.
+pub const DEADLOCKS: [&str; 3] = ["found", "none", "unknown"];
 
 /// The values of `result`.
 pub const RESULTS: [&str; 4] = ["ok", "violation", "incomplete", "error"];
@@ -38,6 +41,8 @@ pub struct Expectation {
     pub property: Option<String>,
     /// The kind of the first violation, where it is a fault.
     pub fault: Option<String>,
+    /// Whether there is a deadlock.
+    pub deadlock: Option<String>,
     /// Events of the first violation, those of a prefix included.
     pub length: Option<u64>,
     /// The same, at most.
@@ -65,6 +70,7 @@ impl Expectation {
         compare("the end", &run["end"], text(&self.end));
         compare("the violated property", &first["property"], text(&self.property));
         compare("the kind of violation", &first["kind"], text(&self.fault));
+        compare("deadlock", &run["deadlock"], text(&self.deadlock));
         compare("the length of the violation", &first["length"], self.length.map(Value::from));
         compare("the depth", &run["depth"], self.depth.map(Value::from));
         for (name, number) in &self.counts {
@@ -101,7 +107,7 @@ mod tests {
     fn what_differs_is_said() {
         let run = json!({
             "result": "ok", "end": "space-exhausted", "depth": 3, "counts": { "global_states": 7, "events": null },
-            "properties": [{ "name": "agreement", "status": "holds" }], "violations": [],
+            "properties": [{ "name": "agreement", "status": "holds" }], "deadlock": "none", "violations": [],
         });
         let expect = |change: &dyn Fn(&mut Expectation)| {
             let mut expectation = Expectation::default();
@@ -112,6 +118,8 @@ mod tests {
         assert_eq!(expect(&|expect| expect.result = Some("ok".into())), [""; 0]);
         assert_eq!(expect(&|expect| expect.end = Some("time-bound".into())).len(), 1);
         assert_eq!(expect(&|expect| expect.depth = Some(4)), ["the depth is 3, expected 4"]);
+        assert_eq!(expect(&|expect| expect.deadlock = Some("none".into())), [""; 0]);
+        assert_eq!(expect(&|expect| expect.deadlock = Some("found".into())), ["deadlock is none, expected found"]);
         let counts = |name: &str, number| expect(&|expect| expect.counts = BTreeMap::from([(name.to_owned(), number)]));
         assert_eq!(counts("global_states", 7), [""; 0]);
         assert_eq!(counts("global_states", 8), ["global states is 7, expected 8"]);

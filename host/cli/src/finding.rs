@@ -52,6 +52,7 @@ pub fn exit(finding: &Finding) -> Exit {
         Finding::Property { kind: PropertyKind::Sometimes, .. } => Exit::Ok,
         Finding::Broken { .. } => Exit::Evaluation,
         Finding::Fault { .. } => Exit::GuestFault,
+        Finding::Deadlock { .. } => Exit::Deadlock,
     }
 }
 
@@ -121,6 +122,7 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
         let what = match &violation.trace.finding {
             Some(Finding::Property { name, .. } | Finding::Broken { property: name, .. }) => name.clone(),
             Some(Finding::Fault { fault, .. }) => fault.to_string(),
+            Some(Finding::Deadlock { message }) => message.clone(),
             None => String::new(),
         };
         let last = match violation.recording.steps.len() {
@@ -163,5 +165,6 @@ fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
             node: found.node.expect("a fault is a judgement on the state of one node"),
             fault: fault.clone(),
         },
+        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
     }
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     }
     let loaded = loaded;
     let lts = Lts::new(loaded.factory(), scenario).map_err(host_error)?.audited(arguments.audit);
-    let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()))?;
+    let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()), arguments.deadlock)?;
     let keeper = checkpoint::Folder::new(arguments, &loaded, environment)?;
     let (report, times) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
@@ -89,12 +89,23 @@ fn check_out(arguments: &RunArguments, environment: &Environment<'_>) -> Result<
 }
 
 /// The states to begin from: after `init`, or after the prefix.
-fn starts(lts: &Lts<'_>, loaded: &Loaded, prefix: Option<(&Path, &Trace)>) -> Result<Vec<Start>, Failure> {
+fn starts(
+    lts: &Lts<'_>,
+    loaded: &Loaded,
+    prefix: Option<(&Path, &Trace)>,
+    is_end_asked: bool,
+) -> Result<Vec<Start>, Failure> {
     let mut stepper = Stepper::new(lts).map_err(host_error)?;
     let starts = match prefix {
         None => start::initial(&mut stepper),
         Some((_, trace)) => start::follow(&mut stepper, trace).map(|start| vec![start]),
     };
+    let nodes = lts.scenario().nodes;
+    if is_end_asked && (0..nodes).any(|node| stepper.known().takes_quorums(node)) {
+        let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so nobody knows \
+                   whether a cluster with quorums has come to its end";
+        return Err(Failure::configuration(why).help("leave it out, or have the plugin take messages one by one"));
+    }
     starts.map_err(|error| match error {
         StartError::Refused(why) => {
             let failure = Failure::configuration(format_args!("{}: {why}", loaded.reference.name));

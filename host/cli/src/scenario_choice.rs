@@ -80,6 +80,7 @@ fn faults(arguments: &RunArguments, network: Network, prefix: Option<&Trace>) ->
         resets: arguments.resets.unwrap_or(recorded.resets),
         duplicates: arguments.duplicates.unwrap_or(recorded.duplicates),
         breaks: arguments.breaks.unwrap_or(recorded.breaks),
+        refusals: arguments.refusals.unwrap_or(recorded.refusals),
     }
 }
 
@@ -113,6 +114,7 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         local_events,
         states,
         reduce,
+        deadlock,
         no_symmetry,
         count_system_states,
         seed,
@@ -127,6 +129,7 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         states,
         violations,
         reduce,
+        deadlock,
         no_symmetry,
         count_system_states,
         seed,

@@ -39,6 +39,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("", "prefix", Kind::Path),
     ("", "audit", Kind::Text),
     ("", "no-minimize", Kind::Flag),
+    ("", "deadlock", Kind::Flag),
     ("", "continue", Kind::Flag),
     ("", "max-violations", Kind::Number),
     ("strategy", "algo", Kind::Text),
@@ -50,6 +51,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("faults", "resets", Kind::Number),
     ("faults", "duplicates", Kind::Number),
     ("faults", "breaks", Kind::Number),
+    ("faults", "refusals", Kind::Number),
     ("bounds", "depth", Kind::Number),
     ("bounds", "local-events", Kind::Number),
     ("bounds", "states", Kind::Number),
@@ -468,6 +470,14 @@ impl<'t> Reader<'t> {
                 "end" => expect.end = Some(self.text(key, value)?),
                 "property" => expect.property = Some(self.text(key, value)?),
                 "fault" => expect.fault = Some(self.text(key, value)?),
+                "deadlock" => {
+                    let deadlock = self.text(key, value)?;
+                    if !expectation::DEADLOCKS.contains(&deadlock.as_str()) {
+                        let known = expectation::DEADLOCKS.join(", ");
+                        return Err(self.wrong(key, &format!("`deadlock` is one of {known}, not {deadlock:?}")));
+                    }
+                    expect.deadlock = Some(deadlock);
+                }
                 "length" => expect.length = Some(self.number(key, value)?),
                 "length-max" => expect.length_max = Some(self.number(key, value)?),
                 "depth" => expect.depth = Some(self.number(key, value)?),

@@ -145,8 +145,12 @@ pub fn end(recording: &Recording) -> String {
     }
 }
 
-/// What the property of the finding reads of each node, and since which step; empty if it reads nothing.
+/// What the property of the finding reads of each node, and since which step; empty if it reads nothing. For a deadlock the
+/// states of all nodes.
 pub fn views(recording: &Recording) -> String {
+    if recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Deadlock { .. })) {
+        return last_states(recording);
+    }
     let views = recording.views();
     let is_property = recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Property { .. }));
     if views.is_empty() || !is_property {
@@ -170,6 +174,18 @@ pub fn views(recording: &Recording) -> String {
             let _ = writeln!(text, "{line}");
             head = " ".repeat(head.len() - 4) + "then";
         }
+    }
+    text
+}
+
+/// The states of the nodes at the end, and since which step.
+fn last_states(recording: &Recording) -> String {
+    let mut text = "at the end\n".to_owned();
+    for node in 0..recording.nodes() {
+        let since = recording.step_before(recording.steps.len() + 1, node);
+        let state = words::clipped(&state(recording.observed(node, since)), WIDTH).to_string();
+        let since = if since > 0 { format!(" since step {since}") } else { String::new() };
+        let _ = writeln!(text, "  node {node}: {state}{since}");
     }
     text
 }

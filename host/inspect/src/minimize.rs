@@ -88,6 +88,8 @@ enum Target {
     Broken(u32),
     /// A node is stuck in a fault of this kind.
     Fault(FaultKind),
+    /// Nothing can happen any more, and some node is not done.
+    Deadlock,
 }
 
 impl Target {
@@ -100,6 +102,7 @@ impl Target {
             Finding::Property { name, .. } => index(name).map(Self::Property),
             Finding::Broken { property, .. } => index(property).map(Self::Broken),
             Finding::Fault { fault, .. } => Some(Self::Fault(fault.kind)),
+            Finding::Deadlock { .. } => Some(Self::Deadlock),
         }
     }
 
@@ -108,6 +111,7 @@ impl Target {
             (Self::Property(wanted), Judgement::Violated { property, .. } | Judgement::Witnessed { property })
             | (Self::Broken(wanted), Judgement::Broken { property, .. }) => wanted == *property,
             (Self::Fault(wanted), Judgement::Fault(fault)) => wanted == fault.kind,
+            (Self::Deadlock, Judgement::Deadlock { .. }) => true,
             _ => false,
         }
     }
@@ -199,6 +203,7 @@ pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
             let node = minimized.steps.last().map_or(0, |step| step.node);
             Finding::Fault { node, fault: fault.clone() }
         }
+        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
     }
 }
 
@@ -258,6 +263,7 @@ impl Trials<'_, '_> {
             run.1.push(step);
             let (before, next) = (self.stepper.state(before).class, self.stepper.state(after));
             let is_news = next.class != before || !next.judgements.is_empty();
+            let is_news = is_news || self.target == Target::Deadlock;
             if is_news && let Some(judgement) = self.hit(&world)? {
                 return Ok(Some(Run { events: run.0, path: run.1, judgement }));
             }
@@ -274,6 +280,9 @@ impl Trials<'_, '_> {
 
     fn hit(&mut self, world: &World) -> Result<Option<Judgement>, MachineError> {
         let target = self.target;
+        if target == Target::Deadlock {
+            return world.judge_end(self.stepper);
+        }
         Ok(world.judge(self.stepper)?.into_iter().find(|judgement| target.is_hit(judgement)))
     }
 

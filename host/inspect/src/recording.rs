@@ -88,6 +88,10 @@ impl Recording {
             Err(ReplayError::Broken { property, fault }) => vec![(None, Finding::Broken { property, fault })],
             findings => findings?,
         };
+        // Most protocols come to an end somewhere: it is a finding only where the trace says so.
+        if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
+            self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));
+        }
         Ok(())
     }
 
@@ -175,7 +179,7 @@ impl Recording {
         let Some((at, finding)) = self.finding() else { return Vec::new() };
         let name = match finding {
             Finding::Property { name, .. } | Finding::Broken { property: name, .. } => name,
-            Finding::Fault { .. } => return Vec::new(),
+            Finding::Fault { .. } | Finding::Deadlock { .. } => return Vec::new(),
         };
         let Some(index) = self.properties.iter().position(|property| property.name == *name) else {
             return Vec::new();

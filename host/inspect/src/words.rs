@@ -50,13 +50,18 @@ pub fn quorum(node: NodeId, name: &str, senders: &[NodeId], mut said: Vec<String
     format!("node {node} <- {}: {} [{}]", nodes(senders), on_one_line(name), said.join(", "))
 }
 
-/// The answers to `choose` behind an event; empty if there were none.
+/// The answers behind an event: to `choose`, and which messages were refused; empty if there were none.
 pub fn choices(choices: &[Choice]) -> String {
-    if choices.is_empty() {
-        return String::new();
+    let chosen = choices.iter().filter(|choice| choice.to.is_none());
+    let chosen: Vec<String> = chosen.map(|choice| format!("{} of {}", choice.picked, choice.alternatives)).collect();
+    let refused = choices.iter().filter(|choice| choice.is_refusal()).filter_map(|choice| choice.to);
+    let refused: Vec<NodeId> = refused.collect();
+    let chosen = if chosen.is_empty() { String::new() } else { format!(", choosing {}", chosen.join(", ")) };
+    let messages = if refused.len() == 1 { "a message" } else { "messages" };
+    match refused.is_empty() {
+        true => chosen,
+        false => format!("{chosen}, {messages} to {} refused", nodes(&refused)),
     }
-    let answers = choices.iter().map(|choice| format!("{} of {}", choice.picked, choice.alternatives));
-    format!(", choosing {}", answers.collect::<Vec<_>>().join(", "))
 }
 
 /// What a trace shows at its end; `node` is where, if it is about one node and the finding does not say so itself.
@@ -67,6 +72,7 @@ pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
         Finding::Property { name, message, .. } => format!("{name} is violated{at}: {message}"),
         Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
         Finding::Fault { node, fault } => format!("{} of node {node}: {fault}", name(fault.kind)),
+        Finding::Deadlock { message } => format!("deadlock: {message}"),
     };
     shortened(on_one_line(&text))
 }

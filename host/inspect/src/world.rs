@@ -434,6 +434,20 @@ impl World {
         Ok(judgements)
     }
 
+    /// What is wrong with this state if nothing but faults can happen: that some node is not done. None otherwise.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
+        let is_quiet = |node: usize| {
+            let state = stepper.state(self.locals[node]);
+            state.snapshot.is_some() && state.local_events.is_empty()
+        };
+        let is_end = self.in_flight.is_empty() && (0..self.locals.len()).all(is_quiet);
+        if is_end { stepper.judge_end(&self.locals) } else { Ok(None) }
+    }
+
     fn is_alive(&self, stepper: &Stepper<'_>, node: NodeId) -> bool {
         stepper.state(self.locals[node as usize]).snapshot.is_some()
     }

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod channels;
+pub mod deadlock;
 pub mod fingerprint;
 pub mod known;
 pub mod lts;

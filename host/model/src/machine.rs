@@ -76,13 +76,34 @@ pub struct Property {
     pub scope: PropertyScope,
 }
 
-/// One answer of the host to a handler's call of `choose`.
+/// One answer of the host to a handler: to `choose`, or to the question whether the transport takes a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The answer; smaller than `alternatives`.
     pub picked: u32,
     /// How many answers there were; at least 1.
     pub alternatives: u32,
+    /// The destination if the question was about a message. There are two answers then: 0, it is taken; 1, it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<NodeId>,
+}
+
+impl Choice {
+    /// An answer to `choose`.
+    pub fn among(alternatives: u32, picked: u32) -> Self {
+        Self { picked, alternatives, to: None }
+    }
+
+    /// Whether the transport takes a message to a node; 1 for no.
+    pub fn sending(to: NodeId, picked: u32) -> Self {
+        Self { picked, alternatives: 2, to: Some(to) }
+    }
+
+    /// Whether a message was refused.
+    pub fn is_refusal(&self) -> bool {
+        self.to.is_some() && self.picked > 0
+    }
 }
 
 /// What a guest did wrong. A finding about the protocol, not an error of the host.
@@ -177,7 +198,7 @@ pub enum Input<'a> {
 pub struct Effects {
     /// Messages in the order of sending.
     pub sent: Vec<Envelope>,
-    /// The calls of `choose` in order.
+    /// The calls of `choose` and `can-send` in order.
     pub choices: Vec<Choice>,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
@@ -238,7 +259,7 @@ pub trait Machine: Send {
     /// The host cannot provide a fresh instance where it needs one.
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
 
-    /// Runs one handler. The first calls of `choose` are answered from `script`, later ones with 0.
+    /// Runs one handler. The first calls of `choose` and `can-send` are answered from `script`, later ones with 0.
     ///
     /// `effects` is cleared first and filled as far as the handler got, also on a fault.
     ///
@@ -287,6 +308,16 @@ pub trait Machine: Send {
     /// The guest's fault.
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
+    }
+
+    /// Whether the node is done where nothing happens to it any more: it waits for nothing. Only [asked](crate::deadlock)
+    /// where nothing can happen. A protocol that does not say so is never done.
+    ///
+    /// # Errors
+    ///
+    /// The guest's fault.
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        Ok(false)
     }
 
     /// The part of the local state that a property reads; `None` if this node cannot matter to it.

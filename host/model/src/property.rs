@@ -42,6 +42,11 @@ pub enum Judgement {
     },
     /// The node is stuck in a fault.
     Fault(Fault),
+    /// Nothing can happen any more, and some node is not done.
+    Deadlock {
+        /// Which nodes.
+        message: String,
+    },
 }
 
 impl Judgement {

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::channels::{self, Route};
+use crate::deadlock;
 use crate::lts::Trigger;
 use crate::machine::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
@@ -396,6 +397,10 @@ impl Replay {
             let what = format!("it asked for the choices {:?}", report.effects.choices);
             return Err(ReplayError::Differs { step: self.steps, what });
         }
+        if !self.standings[node as usize].refuse(&report.effects.choices, &self.rules) {
+            let why = format!("the transport of node {node} may not refuse so many messages");
+            return Err(ReplayError::NotEnabled { step: self.steps, why });
+        }
         for Envelope { to, payload } in &report.effects.sent {
             let incarnation = self.standings[node as usize].open(*to);
             let route = Route { from: node, to: *to, incarnation, is_notice: false };
@@ -468,6 +473,20 @@ impl Replay {
         Ok(findings)
     }
 
+    /// What is wrong if nothing can happen any more: that some node is not done. None if all are, or something can happen.
+    /// The replay cannot go on if a node misbehaves when it is asked.
+    pub fn deadlock(&mut self) -> Option<Finding> {
+        let machines = &mut self.machines;
+        let is_end = self.faults.is_empty()
+            && self.in_flight.is_empty()
+            && machines.iter_mut().all(|machine| machine.local_events().is_ok_and(|events| events.is_empty()));
+        if !is_end {
+            return None;
+        }
+        let answers: Vec<Result<bool, Fault>> = machines.iter_mut().map(|machine| machine.is_done()).collect();
+        deadlock::message(&answers).map(|message| Finding::Deadlock { message })
+    }
+
     /// The properties of the protocol.
     pub fn properties(&self) -> &[Property] {
         &self.properties
@@ -511,6 +530,13 @@ pub fn confirm(
     for step in steps {
         let report = replay.step(step)?;
         confirmed.push(TraceStep { state: report.state.map(Hex), ..step.clone() });
+    }
+    if matches!(finding, Finding::Deadlock { .. }) {
+        return match replay.deadlock() {
+            Some(found) if found == *finding => Ok(confirmed),
+            Some(other) => Err(ReplayError::NoFinding { what: format!("there is {other:?}") }),
+            None => Err(ReplayError::NoFinding { what: "something can happen, or every node is done".to_owned() }),
+        };
     }
     let findings = match replay.findings() {
         // A property that cannot be evaluated is itself what was found.

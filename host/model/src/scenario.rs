@@ -50,6 +50,9 @@ pub struct Faults {
     /// Breaks of connections that each node begins.
     #[serde(skip_serializing_if = "is_zero")]
     pub breaks: u32,
+    /// Messages of each node that its transport refuses, because its buffers are full.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refusals: u32,
 }
 
 impl Faults {

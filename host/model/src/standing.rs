@@ -20,6 +20,8 @@ pub struct Standing {
     pub resets: u32,
     /// Breaks so far that this node has begun.
     pub breaks: u32,
+    /// Messages so far that the transport of this node has refused.
+    pub refusals: u32,
     /// Its ends of the connections to all nodes; none where connections cannot break.
     ends: Box<[End]>,
 }
@@ -41,7 +43,7 @@ impl Standing {
 
     /// Whether the local state is as good as its content.
     fn is_fresh(&self) -> bool {
-        self.resets == 0 && self.breaks == 0 && self.ends.iter().all(|end| *end == End::default())
+        self.resets == 0 && self.breaks == 0 && self.refusals == 0 && self.ends.iter().all(|end| *end == End::default())
     }
 
     /// Whether connections can break.
@@ -89,6 +91,12 @@ impl Standing {
         closed.into_iter().filter(|(peer, _)| *peer != me).collect()
     }
 
+    /// Notes the messages that the transport has refused in a handler; whether there was budget for them.
+    pub fn refuse(&mut self, choices: &[Choice], rules: &Rules) -> bool {
+        self.refusals += choices.iter().filter(|choice| choice.is_refusal()).count() as u32;
+        self.refusals <= rules.refusals_max
+    }
+
     /// Whether a node of this standing can take a message, if the order of those in flight does not forbid it.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
@@ -98,7 +106,7 @@ impl Standing {
     /// What a fingerprint is made of.
     fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
-        [self.resets, self.breaks].into_iter().chain(ends).collect()
+        [self.resets, self.breaks, self.refusals].into_iter().chain(ends).collect()
     }
 }
 
@@ -107,6 +115,8 @@ impl Standing {
 pub struct Rules {
     resets_max: u32,
     breaks_max: u32,
+    /// How many messages of each node its transport can refuse.
+    pub(crate) refusals_max: u32,
     /// How often each message that is sent can be delivered.
     copies: usize,
     nodes: u32,
@@ -127,6 +137,7 @@ impl Rules {
         Self {
             resets_max: scenario.faults.resets,
             breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
+            refusals_max: scenario.faults.refusals,
             copies,
             nodes: scenario.nodes,
             is_ordered,
@@ -136,7 +147,7 @@ impl Rules {
 
     /// Whether a local state can be more than its content.
     pub(crate) fn has_standings(&self) -> bool {
-        self.resets_max > 0 || self.breaks_max > 0
+        self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
     }
 
     /// How often each message that is sent can be delivered.
@@ -146,7 +157,7 @@ impl Rules {
 
     /// The standing of a node before its first event.
     pub(crate) fn fresh(&self) -> Standing {
-        let has_connections = self.is_ordered && self.has_standings();
+        let has_connections = self.is_ordered && (self.resets_max > 0 || self.breaks_max > 0);
         Standing::new(if has_connections { self.nodes as usize } else { 0 })
     }
 
@@ -266,11 +277,11 @@ impl Tables {
             if trigger == Trigger::RESET && is_idle {
                 continue;
             }
-            outcomes.push(self.finish(rules, &draft, bare, false));
+            outcomes.extend(self.finish(rules, &draft, bare, false));
         }
         if is_error {
             let unheard = Bare { content: state.content, sent: Vec::new(), choices: Vec::new() };
-            let lost = self.finish(rules, &draft, &unheard, true);
+            let lost = self.finish(rules, &draft, &unheard, true).expect("no message is refused where none is sent");
             // A handler that ignores the error does what one does that never hears of it.
             if !outcomes.iter().any(|heard: &Outcome| heard.delta == lost.delta) {
                 outcomes.push(lost);
@@ -296,6 +307,9 @@ impl Tables {
         let mut outcomes = Vec::with_capacity(bares.len());
         for bare in bares {
             let mut standing = rules.fresh();
+            if !standing.refuse(&bare.choices, rules) {
+                continue;
+            }
             let sent = self.send(rules, node, &mut standing, &bare.sent);
             let next = self.intern_standing(rules, bare.content, standing);
             outcomes.push(self.outcome(0, next, sent, bare.choices.as_slice().into()));
@@ -303,9 +317,12 @@ impl Tables {
         outcomes
     }
 
-    /// The outcome of an execution.
-    fn finish(&mut self, rules: &Rules, draft: &Draft<'_>, bare: &Bare, is_lost: bool) -> Outcome {
+    /// The outcome of an execution; none if the transport would refuse more messages than it may.
+    fn finish(&mut self, rules: &Rules, draft: &Draft<'_>, bare: &Bare, is_lost: bool) -> Option<Outcome> {
         let mut standing = draft.standing.clone();
+        if !standing.refuse(&bare.choices, rules) {
+            return None;
+        }
         let node = draft.before.node;
         let notices = draft.notices.iter().map(|(to, incarnation)| Route {
             from: node,
@@ -317,7 +334,7 @@ impl Tables {
         sent.extend(self.send(rules, node, &mut standing, &bare.sent));
         let next = self.intern_standing(rules, bare.content, standing);
         let before = draft.before.fingerprint.wrapping_add(draft.consumed);
-        Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.choices.as_slice().into()) }
+        Some(Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.choices.as_slice().into()) })
     }
 
     /// Messages on their way.

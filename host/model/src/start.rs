@@ -304,7 +304,7 @@ fn find_other(
 
 fn describe(judgement: &Judgement) -> &str {
     match judgement {
-        Judgement::Violated { message, .. } => message,
+        Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
         Judgement::Broken { fault, .. } | Judgement::Fault(fault) => &fault.message,
         Judgement::Witnessed { .. } => "a property is reached",
     }

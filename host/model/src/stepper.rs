@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
@@ -38,6 +38,8 @@ pub struct Stepper<'l> {
     /// One a worker, made when there is work for it.
     machines: Vec<Box<dyn Machine>>,
     known: Known,
+    /// What local states said when they were asked whether they are done.
+    done: FxHashMap<LocalStateId, Result<bool, Fault>>,
 }
 
 /// How many handlers a worker takes at a time: executing one costs about a microsecond.
@@ -110,7 +112,7 @@ impl<'l> Stepper<'l> {
     /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
         let known = Known::new(lts.rules.is_ordered);
-        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known };
+        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known, done: FxHashMap::default() };
         stepper.known.catch_up(&lts.read());
         Ok(stepper)
     }
@@ -431,6 +433,24 @@ impl<'l> Stepper<'l> {
         Ok(machine.interchangeable())
     }
 
+    /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
+        if let Some(known) = self.done.get(&state) {
+            return Ok(known.clone());
+        }
+        let snapshot = self.state(state).snapshot.clone();
+        let Some(snapshot) = snapshot else { return Ok(Ok(false)) };
+        let machine = &mut *self.machines[0];
+        machine.restore(Some(&snapshot))?;
+        let is_done = machine.is_done();
+        self.done.insert(state, is_done.clone());
+        Ok(is_done)
+    }
+
     /// The message with each node `i` renamed to `renaming[i]`: in sender, destination and content. Interned.
     ///
     /// # Errors
@@ -631,7 +651,7 @@ fn explore(
             Ok(ended) => ended,
             Err(fault) => Some(Ended::Fault(fault)),
         };
-        let more = next_script(&effects.choices, &mut script);
+        let more = next_script(&effects.choices, lts.rules.refusals_max, &mut script);
         executions.extend(next.map(|next| Execution { next, effects }));
         if !more {
             break;
@@ -733,9 +753,15 @@ pub(crate) fn evaluate(
     })
 }
 
-/// Puts the lexicographically next resolution after `choices` into `script`; false if there is none.
-fn next_script(choices: &[Choice], script: &mut Vec<u32>) -> bool {
-    let Some(last) = choices.iter().rposition(|choice| choice.picked + 1 < choice.alternatives) else {
+/// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses
+/// so many messages at most.
+fn next_script(choices: &[Choice], refusals_max: u32, script: &mut Vec<u32>) -> bool {
+    let may_rise = |at: usize| {
+        let choice = choices[at];
+        let refused = || choices[..at].iter().filter(|choice| choice.is_refusal()).count() as u32;
+        choice.picked + 1 < choice.alternatives && (choice.to.is_none() || refused() < refusals_max)
+    };
+    let Some(last) = (0..choices.len()).rev().find(|at| may_rise(*at)) else {
         return false;
     };
     script.clear();

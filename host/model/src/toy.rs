@@ -58,6 +58,12 @@ pub struct Toy {
     /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
     /// `always` property, named `forbidden`, of system scope.
     pub forbidden: Vec<Vec<Option<ToyState>>>,
+    /// Whether the transport is asked for each message, but those that `init` sends.
+    pub is_careful: bool,
+    /// Where a node goes if a message was refused on the way to a state; without an entry it goes there all the same.
+    pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
+    /// The states in which a node says that it is done.
+    pub done: BTreeSet<(NodeId, ToyState)>,
     /// What it declares about interchangeable nodes, true or not. Contents name nodes as in [`named`].
     pub interchangeable: Vec<Vec<NodeId>>,
 }
@@ -142,6 +148,54 @@ impl Toy {
     #[must_use]
     pub fn forbid(mut self, states: &[Option<ToyState>]) -> Self {
         self.forbidden.push(states.to_vec());
+        self
+    }
+
+    /// Has a node go to another state if a message is refused on the way to a state, and has the transport asked.
+    #[must_use]
+    pub fn refuse(mut self, node: NodeId, state: ToyState, instead: ToyState) -> Self {
+        self.is_careful = true;
+        self.refused.insert((node, state), instead);
+        self
+    }
+
+    /// The same system where messages can be refused, which nodes notice or not.
+    #[must_use]
+    pub fn with_random_refusals(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0xf011);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        self.is_careful = true;
+        for node in 0..self.nodes {
+            for state in 0..states {
+                // Never to a smaller one, so that local events still make the state larger.
+                if dice.below(2) > 0 {
+                    let instead = state + dice.below(u32::from(states - state)) as ToyState;
+                    self.refused.insert((node, state), instead);
+                }
+            }
+        }
+        self
+    }
+
+    /// Where a node goes that wanted to get to a state, if a message was refused.
+    pub fn after_refusal(&self, node: NodeId, next: ToyState) -> ToyState {
+        self.refused.get(&(node, next)).copied().unwrap_or(next)
+    }
+
+    /// Lets a node say in a state that it is done.
+    #[must_use]
+    pub fn done(mut self, node: NodeId, state: ToyState) -> Self {
+        self.done.insert((node, state));
+        self
+    }
+
+    /// The same system where nodes are done in some states, more likely than not.
+    #[must_use]
+    pub fn with_random_done(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0xd07e);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        let all = (0..self.nodes).flat_map(|node| (0..states).map(move |state| (node, state)));
+        self.done = all.filter(|_| dice.below(3) > 0).collect();
         self
     }
 
@@ -494,12 +548,22 @@ impl Machine for ToyMachine {
         let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
         let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
         if alternatives > 1 {
-            effects.choices.push(Choice { picked, alternatives });
+            effects.choices.push(Choice::among(alternatives, picked));
         }
         match outcomes.swap_remove(picked as usize) {
             ToyOutcome::Go(next, sent) => {
                 self.state = next;
-                effects.sent = sent.iter().map(|(to, content)| Envelope { to: *to, payload: vec![*content] }).collect();
+                for (to, content) in sent {
+                    if self.toy.is_careful {
+                        let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
+                        effects.choices.push(Choice::sending(to, answer));
+                        if answer > 0 {
+                            self.state = self.toy.after_refusal(self.node, next);
+                            continue;
+                        }
+                    }
+                    effects.sent.push(Envelope { to, payload: vec![content] });
+                }
                 Ok(())
             }
             ToyOutcome::Trap => Err(Fault { kind: FaultKind::Trap, message: format!("toy trap in {}", self.state) }),
@@ -530,6 +594,10 @@ impl Machine for ToyMachine {
         let names = self.toy.local_events(self.node, self.state).into_iter();
         let event = |name| LocalEvent { name: format!("local{name}"), kind: LocalKind::Internal, payload: vec![name] };
         Ok(names.map(event).collect())
+    }
+
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.done.contains(&(self.node, self.state)))
     }
 
     fn view(&mut self, _property: u32) -> Result<Option<Vec<u8>>, Fault> {

@@ -207,6 +207,11 @@ pub enum Finding {
         /// How.
         fault: Fault,
     },
+    /// Nothing can happen any more, and some node is not done.
+    Deadlock {
+        /// Which nodes.
+        message: String,
+    },
 }
 
 /// A path of events from the start of a cluster.

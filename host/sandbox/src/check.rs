@@ -15,7 +15,7 @@ use crate::error::LoadError;
 use crate::limits::Limits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 8] = [
+const INTERFACES: [(&str, bool, &[&str]); 9] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
@@ -24,6 +24,7 @@ const INTERFACES: [(&str, bool, &[&str]); 8] = [
     ("quorum", false, &["is-used", "role-of", "handle-quorum"]),
     ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
     ("transport", false, &["handle-transport-error"]),
+    ("completion", false, &["is-done"]),
 ];
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
@@ -171,6 +172,7 @@ pub(crate) struct Interfaces {
     pub quorum: Option<String>,
     pub symmetry: Option<String>,
     pub transport: Option<String>,
+    pub completion: Option<String>,
 }
 
 /// The names that a component imports and exports.
@@ -226,9 +228,11 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, durable, quorum, symmetry, transport] = found;
+    let [node, specification, defaults, describe, durable, quorum, symmetry, transport, completion] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    Ok((Interfaces { node, specification, defaults, describe, durable, quorum, symmetry, transport }, names))
+    let interfaces =
+        Interfaces { node, specification, defaults, describe, durable, quorum, symmetry, transport, completion };
+    Ok((interfaces, names))
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.
@@ -309,11 +313,11 @@ fn check_environment(engine: &Engine, name: &str, item: &ComponentItem) -> Resul
     if !matches!(split(name), Some(("environment", _))) {
         return Ok(());
     }
-    match instance.exports(engine).find(|(function, _)| !matches!(*function, "choose" | "log")) {
+    match instance.exports(engine).find(|(function, _)| !matches!(*function, "choose" | "can-send" | "log")) {
         None => Ok(()),
         Some((function, _)) => Err(LoadError::Import {
             name: format!("{name}#{function}"),
-            remedy: format!("`{}` has `choose` and `log` only", abi::ENVIRONMENT),
+            remedy: format!("`{}` has `choose`, `can-send` and `log` only", abi::ENVIRONMENT),
         }),
     }
 }

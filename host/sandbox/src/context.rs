@@ -81,8 +81,22 @@ impl Context {
 
     /// Answers `choose`.
     pub(crate) fn choose(&mut self, alternatives: u32) -> wasmtime::Result<u32> {
+        let picked = self.answer("choose", alternatives)?;
+        self.choices.push(Choice::among(alternatives, picked));
+        Ok(picked)
+    }
+
+    /// Answers `can-send`.
+    pub(crate) fn can_send(&mut self, to: u32) -> wasmtime::Result<bool> {
+        let picked = self.answer("can-send", 2)?;
+        self.choices.push(Choice::sending(to, picked));
+        Ok(picked == 0)
+    }
+
+    /// The answer of the script to the next question.
+    fn answer(&mut self, function: &str, alternatives: u32) -> wasmtime::Result<u32> {
         let made = self.choices.len();
-        if let Some(message) = self.wrong_choice(alternatives) {
+        if let Some(message) = self.wrong_choice(function, alternatives) {
             self.fault = Some(Fault { kind: FaultKind::Choose, message });
             return Err(Refused.into());
         }
@@ -95,15 +109,14 @@ impl Context {
             self.fault = Some(Fault { kind: FaultKind::Choose, message });
             return Err(Refused.into());
         }
-        self.choices.push(Choice { picked, alternatives });
         Ok(picked)
     }
 
-    fn wrong_choice(&self, alternatives: u32) -> Option<String> {
+    fn wrong_choice(&self, function: &str, alternatives: u32) -> Option<String> {
         match self.phase {
-            Phase::Start => return Some("calls `choose` while it starts; only handlers may choose".into()),
-            Phase::Reading(function) => {
-                return Some(format!("calls `choose` in `{function}`; only handlers may choose"));
+            Phase::Start => return Some(format!("calls `{function}` while it starts; only handlers may choose")),
+            Phase::Reading(place) => {
+                return Some(format!("calls `{function}` in `{place}`; only handlers may choose"));
             }
             Phase::Handler => {}
         }
@@ -116,7 +129,7 @@ impl Context {
         } else if self.choices.len() >= self.limits.choices_per_call {
             let limit = self.limits.choices_per_call;
             let more = allows_more("choices");
-            Some(format!("calls `choose` more often than the limit of {limit} in one handler; {more}"))
+            Some(format!("calls `choose` and `can-send` more often than the limit of {limit} in one handler; {more}"))
         } else {
             None
         }

@@ -10,7 +10,7 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
-    /// The optional interfaces of the contract that it exports: `defaults`, `describe`, `durable`, `symmetry`.
+    /// The optional interfaces of the contract that it exports: such as `durable`.
     pub optional: Vec<String>,
     /// Its core modules, in order.
     pub modules: Vec<ModuleInspection>,
@@ -79,6 +79,7 @@ impl Inspection {
         pristine_bytes: usize,
     ) -> Self {
         let optional = [
+            ("completion", &interfaces.completion),
             ("defaults", &interfaces.defaults),
             ("describe", &interfaces.describe),
             ("durable", &interfaces.durable),

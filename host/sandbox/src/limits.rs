@@ -23,7 +23,7 @@ pub struct Limits {
     pub items_per_call: usize,
     /// Properties. Each state is asked for its view of every one. Default: 256.
     pub properties: usize,
-    /// Calls of `choose` in one handler. Default: 64.
+    /// Calls of `choose` and `can-send` in one handler. Default: 64.
     pub choices_per_call: usize,
     /// Alternatives of one `choose`. Default: 4096.
     pub alternatives: u32,
@@ -138,7 +138,7 @@ pub const LIMITS: &[Limit] = &[
     limit!("text", Bytes, text_bytes as usize, 64..=1 << 20, "one name; a longer explanation is cut"),
     limit!("items", Count, items_per_call as usize, 1..=1 << 20, "messages, or local events, that one call returns"),
     limit!("properties", Count, properties as usize, 0..=1 << 16, "properties of the plugin"),
-    limit!("choices", Count, choices_per_call as usize, 0..=1 << 16, "calls of `choose` in one handler"),
+    limit!("choices", Count, choices_per_call as usize, 0..=1 << 16, "calls of `choose` and `can-send` in one handler"),
     limit!("alternatives", Count, alternatives as u32, 1..=1 << 16, "alternatives of one `choose`"),
     limit!("log", Bytes, log_bytes as usize, 0..=GIB, "log lines of one call; more is dropped with a note"),
     // Threads have 2 MiB, and the host needs some of it below the guest.

@@ -166,10 +166,16 @@ impl GuestMachine {
     /// Moves the messages into `effects` and checks them.
     fn deliver(&mut self, sent: Vec<EnvelopeOut>, effects: &mut Effects) -> Result<(), Fault> {
         self.check_count(sent.len(), "messages")?;
+        let nodes = self.live().nodes;
+        if let Some(to) = effects.choices.iter().filter_map(|choice| choice.to).find(|to| *to >= nodes) {
+            return Err(Fault {
+                kind: FaultKind::Malformed,
+                message: format!("calls `can-send` for node {to} of a cluster of {nodes}, numbered from 0"),
+            });
+        }
         for EnvelopeOut { message, .. } in &sent {
             self.check_message(message, "a message")?;
         }
-        let nodes = self.live().nodes;
         for EnvelopeOut { to, message } in sent {
             if to >= nodes {
                 return Err(Fault {
@@ -314,6 +320,15 @@ impl Machine for GuestMachine {
         let live = self.read("persist");
         let result = live.call("persist", |f| f.persist.as_ref().expect("the interface is there"), ());
         self.settle(result).map(|(durable,)| durable)
+    }
+
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        if self.plugin.interfaces.completion.is_none() {
+            return Ok(false);
+        }
+        let live = self.read("is-done");
+        let result = live.call("is-done", |f| f.is_done.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(is_done,)| is_done)
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {

@@ -103,6 +103,9 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
     environment.func_wrap("choose", |mut store: StoreContextMut<'_, Context>, (alternatives,): (u32,)| {
         Ok((store.data_mut().choose(alternatives)?,))
     })?;
+    environment.func_wrap("can-send", |mut store: StoreContextMut<'_, Context>, (to,): (u32,)| {
+        Ok((store.data_mut().can_send(to)?,))
+    })?;
     environment.func_wrap("log", |mut store: StoreContextMut<'_, Context>, (line,): (WasmStr,)| {
         let wanted = store.data().log_wanted();
         let text = line.to_str(&store)?;

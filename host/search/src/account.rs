@@ -8,8 +8,9 @@ use host_model::property::ClassId;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 
+use crate::cursor::Cursor;
 use crate::execution::{Cut, Event, Execution};
-use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_system_state};
+use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_start};
 use crate::runs::Runs;
 
 /// How many events an execution can have, or more precisely how many can happen before an event, unless
@@ -100,7 +101,7 @@ impl<'s, 'l> Account<'s, 'l> {
             self.locals = Some(Runs::new(start.locals.iter().copied()));
             self.collected.insert(start.locals.as_slice().into());
         }
-        let judgements = judge_system_state(self.stepper, &start.locals)?;
+        let judgements = judge_start(self.search, self.stepper, start)?;
         Ok(self.report.note(start, &[], judgements).then_some(End::Violation))
     }
 
@@ -178,10 +179,57 @@ impl<'s, 'l> Account<'s, 'l> {
         Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
     }
 
-    /// Counts an execution in which nothing more can happen; returns the end if it is the last one allowed.
-    pub fn count_execution(&mut self) -> Option<End> {
+    /// Counts an execution in which nothing more can happen, and judges where it and its beginnings come to an end;
+    /// returns why the search ends, if it does.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn count_execution(&mut self) -> Result<Option<End>, SearchError> {
         self.executions += 1;
-        self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound)
+        if self.limits.deadlock && self.judge_ends()? {
+            return Ok(Some(End::Violation));
+        }
+        Ok(self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound))
+    }
+
+    /// Judges the ends among the cuts of the current execution; whether one is a deadlock.
+    ///
+    /// After an end only faults are possible. So of the events that are left out of such a cut the first ones are faults,
+    /// and all others happen after these: the cut is what is left of the execution without some faults and all that
+    /// happens after them. There are few faults in an execution, and all choices of them are tried.
+    fn judge_ends(&mut self) -> Result<bool, SearchError> {
+        let Self { execution, stepper, start, report, limits, .. } = self;
+        let events = execution.events();
+        let depth_max = limits.depth.unwrap_or(DEPTH_DEFAULT) as usize;
+        let faults: Vec<usize> = (0..events.len()).filter(|at| events[*at].step.trigger.fault().is_some()).collect();
+        let mut tried: BTreeSet<Vec<usize>> = BTreeSet::new();
+        let mut left = vec![Vec::new()];
+        while let Some(out) = left.pop() {
+            let is_in = |at: usize| {
+                !out.iter().any(|fault: &usize| at == *fault || at > *fault && execution.happens_after(at, *fault))
+            };
+            let kept: Vec<usize> = (0..events.len()).filter(|at| is_in(*at)).collect();
+            let faults = faults.iter().filter(|fault| is_in(**fault));
+            left.extend(faults.map(|fault| out.iter().copied().chain([*fault]).collect::<Vec<_>>()));
+            if kept.len() > depth_max || !tried.insert(kept.clone()) {
+                continue;
+            }
+            let mut locals = start.locals.clone();
+            kept.iter().for_each(|at| locals[events[*at].step.node as usize] = events[*at].next);
+            let is_quiet = |local: &LocalStateId| stepper.state(*local).local_events.is_empty();
+            if !locals.iter().all(is_quiet) {
+                continue;
+            }
+            let Some(deadlock) = stepper.judge_end(&locals)? else { continue };
+            let path: Vec<Step> = kept.iter().map(|at| events[*at].step).collect();
+            let mut cursor = Cursor::new(stepper, start, limits);
+            cursor.go_to(stepper, &path)?;
+            if cursor.is_end(stepper) && report.note(start, &path, vec![(None, deadlock)]) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Judges what the last event brings; whether the search is to end with it.

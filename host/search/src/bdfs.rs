@@ -23,7 +23,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
 /// `ARCHITECTURE.md`. Memory: 12 bytes a slot, about 16 bytes a distinct global state, plus the stacks with their paths.
 /// On an ordered network it is a breadth-first search by one worker, which keeps about 45 bytes a state and no checkpoints.
-/// Honours: depth, local-event and state bounds, the monitor; the wish to reduce, which is another search, see
+/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor; the wish to reduce, which is another search, see
 /// [`reduce`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
 /// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded

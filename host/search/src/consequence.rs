@@ -19,7 +19,7 @@ use crate::visited::Seen;
 /// and the messages that follow from it are explored from the start state, but not all sequences of chains. If nothing
 /// was left out that way, the report says that the space is exhausted.
 /// Explores: global states, breadth-first. Memory: about 45 bytes a distinct global state.
-/// Honours: depth, local-event and state bounds, the monitor.
+/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor.
 /// Source: Yabandeh, Knežević, Kostić, Kunčak, "CrystalBall: Predicting and preventing inconsistencies in deployed
 /// distributed systems", NSDI 2009, figure 3.2 in Yabandeh's thesis; differs in: a state is marked when it is found
 /// and not when it is taken up, so none is taken up twice.
@@ -92,6 +92,14 @@ impl Run<'_> {
         self.queue.push_back(None);
         while let Some(state) = self.queue.pop_front() {
             cursor.go_to(stepper, &self.path_to(state))?;
+            // The start state was judged when it was entered.
+            if limits.deadlock
+                && state.is_some()
+                && let Some(deadlock) = cursor.judge_end(stepper)?
+                && self.ledger.report.note(start, cursor.path(), vec![(None, deadlock)])
+            {
+                return Ok(End::Violation);
+            }
             if cursor.enabled(stepper, &mut enabled)? {
                 end = end.max(End::LocalEventBound);
             }

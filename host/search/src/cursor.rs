@@ -72,6 +72,23 @@ impl Cursor {
         self.state.enabled(stepper, &self.budgets, enabled)
     }
 
+    /// What is wrong here if nothing but faults can happen: that some node is not done. None otherwise.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
+        if !self.is_end(stepper) {
+            return Ok(None);
+        }
+        stepper.judge_end(&self.state.locals)
+    }
+
+    /// Whether nothing but faults can happen here, see [`GlobalState::is_end`].
+    pub fn is_end(&self, stepper: &Stepper<'_>) -> bool {
+        self.state.is_end(stepper.known())
+    }
+
     /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.
     ///
     /// # Errors

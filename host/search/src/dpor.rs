@@ -17,7 +17,7 @@ use crate::wakeup::{WakeupTree, is_weak_initial};
 /// all system states that the execution and its reorderings go through, see [`runs`](crate::runs). `redundant` counts
 /// executions given up since all that can happen was explored before; optimality means that there are none. Memory:
 /// the path, with the beginnings of executions still to be explored.
-/// Honours: depth, local-event and state bounds (a state is an execution here), the monitor.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: Abdulla, Aronis, Jonsson, Sagonas, "Source sets: a foundation for optimal dynamic partial order reduction",
 /// Journal of the ACM 64(4), 2017, algorithm 2; differs in: events of one node can disable each other, and a handler
 /// has several outcomes, so besides races between executed events, those with events that could have been executed
@@ -79,7 +79,7 @@ impl Run<'_, '_, '_> {
                 self.levels.push(Level { sleep, wakeup });
             }
             if self.enabled.is_empty() {
-                let end = self.account.count_execution();
+                let end = self.account.count_execution()?;
                 if end.is_some() {
                     return Ok(end);
                 }

@@ -18,7 +18,7 @@ use crate::kernel::{End, Report, Search, SearchError};
 /// sleep sets, so many executions repeat earlier ones up to the order of independent events: `redundant` says how many.
 /// Properties are evaluated as by [`dpor`](crate::dpor). Memory: the path, and 16 bytes an execution to tell
 /// repetitions.
-/// Honours: depth, local-event and state bounds (a state is an execution here), the monitor.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
 /// EPFL, the second algorithm, which the page calls precise; differs in: a branch is added unless one that begins with
 /// the same event is there, since the page leaves open when the loop ends; branches before the very first event are
@@ -65,7 +65,7 @@ impl Run<'_, '_, '_> {
                 self.levels.push(Level::default());
             }
             self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
-            let end = self.account.count_execution();
+            let end = self.account.count_execution()?;
             if end.is_some() {
                 return Ok(end);
             }

@@ -22,7 +22,7 @@ use crate::kernel::{End, Report, Search, SearchError};
 /// repeat earlier ones up to the order of independent events. Properties are evaluated as by [`dpor`](crate::dpor).
 /// Memory: the tree, about 50 bytes an event of an execution that it does not share with earlier ones, the pairs found
 /// under the current path, and 16 bytes an execution to tell repetitions.
-/// Honours: depth, local-event and state bounds (a state is an execution here), the monitor.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
 /// EPFL, the first algorithm (`AddBranch`); differs in: a pair is noted when its execution is explored, and not looked for
 /// again in the tree, which finds the same ones in the same order; the pair must be unordered by what messages force, since
@@ -108,7 +108,7 @@ impl Run<'_, '_, '_> {
                 self.levels.push(Level { node, ..Level::default() });
             }
             self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
-            let end = self.account.count_execution();
+            let end = self.account.count_execution()?;
             if end.is_some() {
                 return Ok(end);
             }

@@ -186,6 +186,16 @@ impl GlobalState {
         Ok(())
     }
 
+    /// Whether nothing but faults can happen here, whatever the bounds, and no node is stuck.
+    pub fn is_end(&self, known: &Known) -> bool {
+        let is_quiet = |local: &LocalStateId| {
+            let state = known.state(*local);
+            state.snapshot.is_some() && state.local_events.is_empty()
+        };
+        // Of what is in flight, also on an ordered network, something can come next.
+        self.in_flight.is_empty() && self.locals.iter().all(is_quiet)
+    }
+
     /// Adds the successors by one trigger to `children`: one for each outcome in its row.
     #[inline]
     pub fn push_children(

@@ -7,7 +7,7 @@ use host_model::start::{Start, StartError};
 use host_model::stepper::Stepper;
 
 use crate::codec::{Reader, Writer};
-
+use crate::global_state::GlobalState;
 use crate::weights::Weights;
 
 /// How far a search may go. `None` is without bound.
@@ -31,6 +31,8 @@ pub struct Limits {
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.
     pub count_system_states: bool,
+    /// Whether an end where some node is not done is a violation, see [`host_model::deadlock`].
+    pub deadlock: bool,
     /// Whether to tell apart global states that differ only in the names of interchangeable nodes.
     pub no_symmetry: bool,
 }
@@ -396,6 +398,23 @@ pub fn judge_system_state(
         judgements.extend(state.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
     }
     judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
+    Ok(judgements)
+}
+
+/// The judgements on a start state.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn judge_start(
+    search: &Search<'_>,
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+    let mut judgements = judge_system_state(stepper, &start.locals)?;
+    if search.limits.deadlock && GlobalState::new(stepper.known(), start).is_end(stepper.known()) {
+        judgements.extend(stepper.judge_end(&start.locals)?.map(|judgement| (None, judgement)));
+    }
     Ok(judgements)
 }
 

@@ -57,6 +57,8 @@ pub struct Note {
     pub next: LocalStateId,
     /// One a node.
     pub classes: Vec<ClassId>,
+    /// The local states, one a node, if nothing but faults can happen there, and that is asked for.
+    pub end: Option<Box<[LocalStateId]>>,
 }
 
 /// A lane: a stack of states to expand, and what the current wave makes of them.
@@ -110,6 +112,8 @@ pub struct Wave<'w> {
     pub bound: u32,
     /// Witnesses that are not wanted any more, by property.
     pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+    /// Whether states where nothing but faults can happen are to be noted.
+    pub wants_ends: bool,
 }
 
 /// How many system states are remembered as sent.
@@ -270,21 +274,32 @@ impl Lane {
     /// Whether something can happen in a child.
     fn has_successors(&self, wave: Wave<'_>, parent: u32, child: &Child) -> bool {
         let record = self.taken.record(parent as usize);
-        let Step { node, trigger, outcome } = child.step;
+        let node = child.step.node as usize;
+        let local = |other: usize| if other == node { child.next } else { record.local(other) };
+        self.in_flight_len(wave, parent, child) > 0
+            || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
+    }
+
+    /// How many messages are in flight in a child.
+    fn in_flight_len(&self, wave: Wave<'_>, parent: u32, child: &Child) -> usize {
+        let Step { trigger, outcome, .. } = child.step;
         let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]).len();
         let taken = usize::from(trigger.message().is_some()) + wave.known.taken_together(trigger).len();
-        let in_flight = record.in_flight_len() + sent - taken;
-        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
-        in_flight > 0 || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
+        self.taken.record(parent as usize).in_flight_len() + sent - taken
     }
 
     /// Sends the system state of a new state to its shard, and notes what there is to say about it.
     fn look_at(&mut self, wave: Wave<'_>, parent: u32, index: usize) {
+        let end = self.end(wave, parent, index);
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
         let node = child.step.node as usize;
         let before = record.local(node);
         if child.next == before {
+            if end.is_some() {
+                let (node, next, classes) = (child.step.node, child.next, Vec::new());
+                self.notes.push(Note { child: index as u32, node, next, classes, end });
+            }
             return;
         }
         let local = |other: usize| if other == node { child.next } else { record.local(other) };
@@ -298,17 +313,34 @@ impl Lane {
                 collected.insert((0..record.nodes()).map(local).collect());
             }
         }
-        if !says_more(wave.known, before, child.next) {
+        if !says_more(wave.known, before, child.next) && end.is_none() {
             return;
         }
         self.classes.clear();
         self.classes.extend(briefs.map(|brief| brief.class));
         let own = wave.known.state(child.next).judgements.iter();
         let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
-        if all.is_none_or(|mut all| all.any(wave.is_wanted)) {
+        if end.is_some() || all.is_none_or(|mut all| all.any(wave.is_wanted)) {
             let (node, next, classes) = (child.step.node, child.next, self.classes.clone());
-            self.notes.push(Note { child: index as u32, node, next, classes });
+            self.notes.push(Note { child: index as u32, node, next, classes, end });
         }
+    }
+
+    /// The local states of a child where nothing but faults can happen; none if something else can, or nobody asks.
+    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<Box<[LocalStateId]>> {
+        let record = self.taken.record(parent as usize);
+        let (_, child) = &self.children[index];
+        if !wave.wants_ends || self.in_flight_len(wave, parent, child) > 0 {
+            return None;
+        }
+        let node = child.step.node as usize;
+        let local = |other: usize| if other == node { child.next } else { record.local(other) };
+        let is_quiet = |local: LocalStateId| {
+            let brief = wave.known.brief(local);
+            !brief.is_stuck && (!brief.has_own_events || wave.known.state(local).local_events.is_empty())
+        };
+        let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
+        locals.iter().all(|local| is_quiet(*local)).then_some(locals)
     }
 
     /// Drops what is on its way to the visited set; the system states stay.

@@ -9,7 +9,7 @@ use host_model::stepper::Stepper;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::{Child, Cursor};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, judge_system_state};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, judge_start};
 use crate::visited::{Seen, Visited};
 
 /// The books of one search.
@@ -56,7 +56,7 @@ impl<'s> Ledger<'s> {
             return Ok((false, None));
         }
         self.note_system_state(stepper, cursor, None);
-        let judgements = judge_system_state(stepper, cursor.locals())?;
+        let judgements = judge_start(self.search, stepper, start)?;
         let is_bad = self.report.note(start, cursor.path(), judgements);
         Ok((true, is_bad.then_some(End::Violation)))
     }

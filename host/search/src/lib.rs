@@ -14,6 +14,7 @@ pub mod cuts;
 pub mod dpor;
 pub mod dpor_ds;
 pub mod dpor_ds_tree;
+pub mod ends;
 pub mod execution;
 pub mod facts;
 pub mod global_state;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{Fault, MachineError, NodeId, Property};
+use host_model::machine::{Choice, Fault, MachineError, NodeId, Property};
 use host_model::property::Judgement;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
@@ -40,7 +40,7 @@ pub type Saying = (Option<u32>, bool);
 /// The content of a judgement that renamed states must share; words may name nodes.
 pub fn saying(judgement: &Judgement) -> Saying {
     match judgement {
-        Judgement::Fault(_) => (None, false),
+        Judgement::Fault(_) | Judgement::Deadlock { .. } => (None, false),
         Judgement::Broken { property, .. } | Judgement::Violated { property, .. } => (Some(*property), false),
         Judgement::Witnessed { property } => (Some(*property), true),
     }
@@ -319,6 +319,14 @@ impl Symmetry {
         best
     }
 
+    /// Whether these are the same answers but for the names of destinations.
+    fn are_same_choices(&self, renaming: usize, one: &[Choice], other: &[Choice]) -> bool {
+        let renamed = one
+            .iter()
+            .map(|choice| Choice { to: choice.to.map(|to| self.node(renaming, to as usize) as NodeId), ..*choice });
+        renamed.eq(other.iter().copied())
+    }
+
     /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
     /// Afterwards the local states that it leads to can be renamed.
     ///
@@ -366,7 +374,7 @@ impl Symmetry {
                 let expected = self.rename_messages(stepper, renaming, &one.sent)?;
                 let mut sent = other.sent.to_vec();
                 sent.sort_unstable();
-                is_same &= sent == expected && one.choices == other.choices;
+                is_same &= sent == expected && self.are_same_choices(renaming, &one.choices, &other.choices);
                 next[index].push(other.next);
             }
             let role = |state, trigger: Trigger| trigger.message().map(|message| stepper.known().role(state, message));

@@ -24,16 +24,19 @@ pub enum Bound {
     Reduce,
     /// [`Limits::count_system_states`].
     CountSystemStates,
+    /// [`Limits::deadlock`].
+    Deadlock,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Depth,
         Self::LocalEvents,
         Self::States,
         Self::Reduce,
         Self::CountSystemStates,
+        Self::Deadlock,
         Self::Seed,
         Self::Walks,
         Self::Weights,
@@ -52,6 +55,7 @@ impl Bound {
             Self::Violations => limits.violations.is_some(),
             Self::Reduce => limits.reduce,
             Self::CountSystemStates => limits.count_system_states,
+            Self::Deadlock => limits.deadlock,
         }
     }
 
@@ -67,6 +71,7 @@ impl Bound {
             Self::Violations => "max-violations",
             Self::Reduce => "reduce",
             Self::CountSystemStates => "count-system-states",
+            Self::Deadlock => "deadlock",
         }
     }
 }
@@ -110,6 +115,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Reduce,
             Bound::CountSystemStates,
             Bound::Violations,
+            Bound::Deadlock,
         ],
         keeps_checkpoints: true,
         run: bdfs::run,
@@ -143,7 +149,14 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every event is in some execution",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates, Bound::Violations],
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::CountSystemStates,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
         keeps_checkpoints: false,
         run: unfold::run,
     },
@@ -154,7 +167,14 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every state is reached",
         completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
         is_complete: false,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::CountSystemStates, Bound::Violations],
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::CountSystemStates,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
         keeps_checkpoints: false,
         run: consequence::run,
     },
@@ -165,7 +185,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every execution is carried out",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         run: dpor::run,
     },
@@ -176,7 +196,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every execution is carried out",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         run: dpor_ds::run,
     },
@@ -187,7 +207,7 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every execution is carried out",
         completeness: "complete within the bounds",
         is_complete: true,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations],
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         run: dpor_ds_tree::run,
     },
@@ -198,7 +218,15 @@ pub const STRATEGIES: &[Strategy] = &[
         soundness: "every step is carried out",
         completeness: "a sample: says how many local states and outcomes the walks went through",
         is_complete: false,
-        honours: &[Bound::Depth, Bound::LocalEvents, Bound::Seed, Bound::Walks, Bound::Weights, Bound::Violations],
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::Seed,
+            Bound::Walks,
+            Bound::Weights,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
         keeps_checkpoints: false,
         run: walk::run,
     },

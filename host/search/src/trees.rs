@@ -99,6 +99,8 @@ pub(crate) struct Trees<'t> {
     pub(crate) quorums: &'t [Box<[InstanceId]>],
     pub(crate) candidates: &'t [Vec<InstanceId>],
     pub(crate) ends: &'t [Ends],
+    /// Whether deliveries that change nothing are events: where it matters what is in flight.
+    pub(crate) keeps_idle: bool,
 }
 
 impl<'t> Trees<'t> {
@@ -235,8 +237,8 @@ impl<'t> Trees<'t> {
         let outcomes = self.known.outcomes(row);
         for (outcome, executed) in (0_u32..).zip(outcomes) {
             // Without an event that changes nothing, there is one message or budget more for what follows; but on an
-            // ordered network a message that is taken was in the way of others.
-            let is_in_the_way = self.known.is_ordered() && one.consumed != Consumed::Nothing;
+            // ordered network a message that is taken was in the way of others, and at an end none may be left.
+            let is_in_the_way = self.keeps_idle && one.consumed != Consumed::Nothing;
             if executed.next != prev.state || !executed.sent.is_empty() || is_in_the_way {
                 let fingerprint = match self.known.is_ordered() {
                     true => self.fingerprint_in_order(one, outcome as usize, budgets),

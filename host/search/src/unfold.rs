@@ -9,6 +9,7 @@ use host_model::start::Start;
 use host_model::stepper::Stepper;
 
 use crate::cuts;
+use crate::ends;
 use crate::kernel::{Counts, End, Found, Limits, Progress, Report, Search, SearchError, judge_system_state};
 use crate::reduce;
 use crate::targets::{Hit, Targets};
@@ -25,7 +26,7 @@ const SEARCH_GROWTH: usize = 8;
 /// Complete: within the bounds.
 /// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
 /// about 200 bytes an event.
-/// Honours: depth, local-event and state bounds (a state is an event here), the monitor.
+/// Honours: depth, local-event and state bounds (a state is an event here), the wish to find deadlocks, the monitor.
 /// Source: see [`unfolding`](crate::unfolding); differs in: properties are decided on tuples of view classes, see
 /// [`targets`](crate::targets).
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
@@ -122,6 +123,7 @@ impl Run<'_, '_> {
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
                 self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
+                self.search_ends(&mut unfolding, &mut best, depth_max)?;
             }
             if let Some(end) = self.stop(&unfolding, &best) {
                 break end;
@@ -144,6 +146,12 @@ impl Run<'_, '_> {
             }
         };
         self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
+        let mut end = end;
+        if end != End::Pruned
+            && let Some(stopped) = self.search_ends(&mut unfolding, &mut best, depth_max)?
+        {
+            end = end.max(stopped);
+        }
         let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
         if end != End::Pruned && (targets.overflown || self.search.collect_system_states || is_counted) {
             self.walk(&mut unfolding, &mut best, depth_max, states)?;
@@ -174,6 +182,29 @@ impl Run<'_, '_> {
         };
         let hits = targets.search(unfolding, size_max, &is_wanted);
         best.take(self.report, hits);
+    }
+
+    /// Looks for the smallest deadlock, as far as it is still of use; returns why that was given up, if it was. Larger ones
+    /// are not looked for, however many violations are wanted.
+    fn search_ends(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        best: &mut Best,
+        depth_max: u32,
+    ) -> Result<Option<End>, SearchError> {
+        if !self.search.limits.deadlock {
+            return Ok(None);
+        }
+        let size_max = best.size_max().map_or(Some(depth_max), |size| size.checked_sub(1));
+        let Some(size_max) = size_max else { return Ok(None) };
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let found = ends::smallest_deadlock(unfolding, size_max, || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        })?;
+        best.take(self.report, found.into_iter().collect());
+        Ok(stopped)
     }
 
     /// Why to stop growing, if there is a reason.

@@ -381,7 +381,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// What workers read while nothing changes.
-    fn trees(&self) -> Trees<'_> {
+    pub(crate) fn trees(&self) -> Trees<'_> {
         Trees {
             nodes: self.nodes,
             known: self.stepper.known(),
@@ -392,6 +392,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             quorums: &self.quorums,
             candidates: &self.candidates,
             ends: &self.ends,
+            keeps_idle: self.stepper.known().is_ordered() || self.limits.deadlock,
         }
     }
 

@@ -12,7 +12,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use rustc_hash::FxHashSet;
 
 use crate::cursor::Cursor;
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_system_state};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_start};
 use crate::weights::Weights;
 
 /// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
@@ -34,7 +34,7 @@ const BATCH: u64 = 256;
 /// came to an end where nothing can happen, and which local states and outcomes of handlers they went through. Walks
 /// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: the
 /// paths of a batch.
-/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the monitor. Walk
+/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the wish to find deadlocks, the monitor. Walk
 /// number `i` depends on the seed and on `i` only, and is the same on every machine.
 /// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
@@ -54,6 +54,7 @@ pub fn run_numbers(search: &Search<'_>, mut numbers: Range<u64>) -> Result<Repor
         kinds: Vec::new(),
         walks: 0,
         ended: 0,
+        has_enough: false,
         transitions: 0,
         local_states: FxHashSet::default(),
         outcomes: FxHashSet::default(),
@@ -90,6 +91,8 @@ struct Run<'s> {
     walks: u64,
     /// Walks that came to where nothing can happen.
     ended: u64,
+    /// Whether as many deadlocks were found as are asked for.
+    has_enough: bool,
     transitions: u64,
     local_states: FxHashSet<LocalStateId>,
     outcomes: FxHashSet<(LocalStateId, Trigger, u32)>,
@@ -102,7 +105,7 @@ impl<'s> Run<'s> {
     /// A walk judges where it comes to, so start states are judged apart.
     fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
         for start in self.search.starts {
-            let judgements = judge_system_state(stepper, &start.locals)?;
+            let judgements = judge_start(self.search, stepper, start)?;
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(End::Violation));
             }
@@ -119,6 +122,9 @@ impl<'s> Run<'s> {
             for walk in &mut walks {
                 walk.drawn = self.draw(stepper, walk)?;
                 pairs.extend(walk.drawn.map(|(node, trigger)| (walk.cursor.locals()[node as usize], trigger)));
+            }
+            if self.has_enough {
+                return Ok(Some(End::Violation));
             }
             stepper.prepare(&pairs)?;
             walks.retain(|walk| walk.drawn.is_some());
@@ -145,12 +151,27 @@ impl<'s> Run<'s> {
         Walk { start, cursor: Cursor::new(stepper, start, &self.search.limits), dice, drawn: None, is_over: false }
     }
 
+    /// Ends a walk that came to a deadlock. The start state was judged before.
+    fn judge_end(&mut self, stepper: &mut Stepper<'_>, walk: &mut Walk<'_>) -> Result<(), SearchError> {
+        if walk.cursor.depth() > 0
+            && let Some(deadlock) = walk.cursor.judge_end(stepper)?
+        {
+            walk.is_over = true;
+            self.ended += 1;
+            self.has_enough |= self.report.note(walk.start, walk.cursor.path(), vec![(None, deadlock)]);
+        }
+        Ok(())
+    }
+
     /// Draws the next event of a walk; none if the walk is over.
     fn draw(
         &mut self,
         stepper: &mut Stepper<'_>,
         walk: &mut Walk<'_>,
     ) -> Result<Option<(NodeId, Trigger)>, SearchError> {
+        if !walk.is_over && self.search.limits.deadlock {
+            self.judge_end(stepper, walk)?;
+        }
         if walk.is_over || walk.cursor.depth() >= self.length {
             return Ok(None);
         }

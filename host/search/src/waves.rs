@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::codec::Reader;
 use crate::global_state::{Budgets, GlobalState};
 use crate::kernel::{
-    Counts, End, Found, Keeper, Progress, Report, Search, SearchError, judge_system_state, load_lts, save_lts,
+    Counts, End, Found, Keeper, Progress, Report, Search, SearchError, judge_start, load_lts, save_lts,
 };
 use crate::lane::{Lane, Wave, WaveShard};
 use crate::pending::Taken;
@@ -192,7 +192,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             if let Some(collected) = &mut lane.collected {
                 collected.insert(state.locals.as_slice().into());
             }
-            let judgements = judge_system_state(self.stepper, &state.locals)?;
+            let judgements = judge_start(self.search, self.stepper, start)?;
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(End::Violation));
             }
@@ -250,7 +250,8 @@ impl<'s, 'l> Waves<'s, 'l> {
             _ => true,
         };
         let (known, budgets) = (self.stepper.known(), &self.budgets);
-        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted };
+        let wants_ends = self.search.limits.deadlock;
+        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, wants_ends };
         let (lanes, shards) = (&mut self.lanes, &mut self.shards);
         if is_shared {
             lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
@@ -271,8 +272,13 @@ impl<'s, 'l> Waves<'s, 'l> {
             for note in &lane.notes {
                 let own = self.stepper.state(note.next).judgements.iter();
                 let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
-                let verdict = self.stepper.judge(&note.classes)?;
-                judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
+                if !note.classes.is_empty() {
+                    let verdict = self.stepper.judge(&note.classes)?;
+                    judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
+                }
+                if let Some(end) = &note.end {
+                    judgements.extend(self.stepper.judge_end(end)?.map(|judgement| (None, judgement)));
+                }
                 if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
                     bad.push((lane.depth_of(note), lane, note, judgements));
                     continue;

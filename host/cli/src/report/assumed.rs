@@ -47,6 +47,8 @@ pub struct FaultBudgets {
     pub duplicates: u32,
     /// Breaks of connections that each node begins.
     pub breaks: u32,
+    /// Messages of each node that are refused.
+    pub refusals: u32,
 }
 
 impl FaultBudgets {
@@ -58,6 +60,9 @@ impl FaultBudgets {
         }
         if self.breaks > 0 {
             parts.push(format!("{} a node", count(self.breaks.into(), "broken connection")));
+        }
+        if self.refusals > 0 {
+            parts.push(format!("{} a node", count(self.refusals.into(), "refused message")));
         }
         if self.duplicates > 0 {
             parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));
@@ -117,6 +122,7 @@ impl Assumed {
                 resets: scenario.faults.resets,
                 duplicates: scenario.faults.duplicates,
                 breaks: scenario.faults.breaks,
+                refusals: scenario.faults.refusals,
             },
             identity: "serialized",
             collision_odds: run.report.fingerprints.map(visited::collision_odds),

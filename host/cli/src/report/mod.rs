@@ -86,6 +86,8 @@ pub struct RunReport {
     seconds: Seconds,
     memory_peak_bytes: Option<u64>,
     properties: Vec<PropertyReport>,
+    /// `found`, `none` or `unknown`; null if nobody looked for one.
+    deadlock: Option<&'static str>,
     violations: Vec<ViolationReport>,
     /// What was audited, and what came of it; none without an audit.
     audit: Option<AuditReport>,
@@ -194,9 +196,9 @@ struct PropertyReport {
 
 #[derive(Debug, Serialize)]
 struct ViolationReport {
-    /// None for a fault.
+    /// None for a fault and a deadlock.
     property: Option<String>,
-    /// `always`, `broken`, `nondeterminism`, or the kind of fault.
+    /// `always`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
     kind: String,
     message: String,
     node: Option<NodeId>,
@@ -235,9 +237,10 @@ impl RunReport {
         };
         let reports: Vec<ViolationReport> =
             violations.iter().zip(saved).map(|(violation, saved)| violation_report(run, violation, saved)).collect();
+        let properties = properties(run, result, violations);
         let because = match reports.first() {
             Some(violation) => violation.title.clone(),
-            None => because(run.report.end).to_owned(),
+            None => because(run.report.end).to_owned() + &unreached(&properties),
         };
         let strategy = run.arguments.algo;
         Self {
@@ -259,7 +262,8 @@ impl RunReport {
                 verification: run.report.counts.soundness_checks.map(|_| rounded(run.times.verification)),
             },
             memory_peak_bytes: peak_bytes(),
-            properties: properties(run, result, violations),
+            properties,
+            deadlock: run.arguments.deadlock.then(|| deadlock(result, violations)),
             violations: reports,
             audit: None,
             unmet: None,
@@ -363,6 +367,26 @@ fn properties(run: &Run<'_>, result: Verdict, violations: &[Violation]) -> Vec<P
     properties.collect()
 }
 
+/// What the verdict must not leave unsaid: a goal that cannot be reached is no violation, but hardly what was meant.
+fn unreached(properties: &[PropertyReport]) -> String {
+    let unreached = properties.iter().filter(|property| property.status == "never-reached");
+    let names: Vec<&str> = unreached.map(|property| property.name.as_str()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {} is never reached", words::on_one_line(one)),
+        several => format!("; never reached: {}", words::on_one_line(&several.join(", "))),
+    }
+}
+
+fn deadlock(result: Verdict, violations: &[Violation]) -> &'static str {
+    let is_deadlock = |violation: &Violation| matches!(&violation.trace.finding, Some(Finding::Deadlock { .. }));
+    match result {
+        _ if violations.iter().any(is_deadlock) => "found",
+        Verdict::Ok => "none",
+        _ => "unknown",
+    }
+}
+
 fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) -> ViolationReport {
     let trace = &violation.trace;
     let finding = trace.finding.as_ref().expect("a violation is a finding");
@@ -370,6 +394,7 @@ fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) 
         Finding::Property { name, kind, message } => (Some(name.clone()), words::name(kind), message.clone()),
         Finding::Broken { property, fault } => (Some(property.clone()), "broken".to_owned(), fault.to_string()),
         Finding::Fault { fault, .. } => (None, words::name(fault.kind), fault.to_string()),
+        Finding::Deadlock { message } => (None, "deadlock".to_owned(), message.clone()),
     };
     let mut title = words::finding(finding, violation.node.filter(|_| property.is_some()));
     if let Some(differs) = &violation.nondeterminism {

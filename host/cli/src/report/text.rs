@@ -29,6 +29,7 @@ impl RunReport {
             let assumed = self.assumed_rows().into_iter().map(|(name, value)| format!("{name} {value}"));
             let statuses = self.properties.iter();
             let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), status(it.status)));
+            let statuses = statuses.chain(self.deadlock.map(|found| format!("deadlock {}", status(found))));
             sections.push(
                 paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
                     + &paragraph("assumed", &assumed.collect::<Vec<_>>().join("; "))
@@ -131,15 +132,16 @@ impl RunReport {
     }
 
     fn properties_text(&self) -> String {
-        if self.properties.is_empty() {
+        if self.properties.is_empty() && self.deadlock.is_none() {
             return "properties\n  none; only faults are looked for\n".to_owned();
         }
-        let width = self.properties.iter().map(|property| property.name.chars().count()).max().unwrap_or(0);
-        let rows: Vec<(String, String)> = (self.properties.iter())
-            .map(|property| {
-                let left = format!("{:width$}  {:10}", on_one_line(&property.name), words::name(property.kind));
-                (left, status(property.status).to_owned())
-            })
+        let properties = (self.properties.iter())
+            .map(|property| (on_one_line(&property.name), words::name(property.kind), status(property.status)));
+        let deadlock = self.deadlock.map(|found| ("deadlock".into(), String::new(), status(found)));
+        let properties: Vec<_> = properties.chain(deadlock).collect();
+        let width = properties.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+        let rows: Vec<(String, String)> = (properties.into_iter())
+            .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status.to_owned()))
             .collect();
         table("properties", &rows)
     }

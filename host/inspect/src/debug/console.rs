@@ -549,6 +549,7 @@ impl<'l> Console<'l> {
                 Judgement::Witnessed { property } => format!("{} is reached", name(*property)),
                 Judgement::Broken { property, fault } => format!("{} cannot be evaluated: {fault}", name(*property)),
                 Judgement::Fault(fault) => format!("a node is stuck in a fault: {fault}"),
+                Judgement::Deadlock { message } => format!("deadlock: {message}"),
             };
             let line = words::shortened(words::on_one_line(&line));
             if !text.contains(&line) {

@@ -1,0 +1,238 @@
+//! The smallest configuration of an unfolding that ends in a deadlock.
+//!
+//! A configuration is a tuple of events, one a node, such that no past of one of them reaches beyond another one. What a node
+//! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
+//! an [end](host_model::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
+//! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
+//! Events that fit together are therefore found by looking numbers up, and no configurations are walked.
+//!
+//! On an ordered network with connections that break some of what was sent is lost. There the items that were not received
+//! are looked at one by one.
+//!
+//! Deliveries that change nothing have to be events here: without them, what nobody heeds would stay in flight.
+//!
+//! Each reachable global state is at the end of a configuration without cut-off events, none smaller of which is cut off, so
+//! nothing is missed in a complete unfolding, and no shorter way exists.
+
+use host_model::machine::MachineError;
+use rustc_hash::FxHashMap;
+
+use crate::chains::EventId;
+use crate::targets::Hit;
+use crate::trees::{NONE, Trees};
+use crate::unfolding::Unfolding;
+
+/// How many combinations are tried between two questions whether to go on.
+const PATIENCE: u64 = 1 << 16;
+
+/// The smallest deadlock of at most `size_max` events, if there is one. `may_go_on` is asked every now and then; once it has
+/// returned false, the best one so far is returned.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn smallest_deadlock(
+    unfolding: &mut Unfolding<'_, '_>,
+    size_max: u32,
+    mut may_go_on: impl FnMut() -> bool,
+) -> Result<Option<Hit>, MachineError> {
+    let waits = who_waits(unfolding)?;
+    let trees = unfolding.trees();
+    let traffic = Traffic::new(trees);
+    let mut quiet: Vec<Vec<EventId>> = vec![Vec::new(); trees.nodes];
+    for (id, event) in (0..).map(EventId).zip(trees.events) {
+        if waits[id.0 as usize].is_some() && traffic.is_clear(id, id) {
+            quiet[event.node as usize].push(id);
+        }
+    }
+    let by_traffic = quiet.iter().enumerate().map(|(node, events)| {
+        let mut lists: FxHashMap<Box<[u32]>, Vec<EventId>> = FxHashMap::default();
+        for event in events {
+            lists.entry(traffic.with_nodes_before(*event, node)).or_default().push(*event);
+        }
+        lists
+    });
+    let mut run = Run {
+        by_traffic: by_traffic.collect(),
+        traffic,
+        waits: &waits,
+        picked: Vec::new(),
+        size_max,
+        best: None,
+        tries: 0,
+        may_go_on: &mut may_go_on,
+    };
+    run.pick(0, false);
+    let Some((size, config)) = run.best else { return Ok(None) };
+    let locals: Vec<_> = config.iter().map(|last| unfolding.event(*last).state).collect();
+    let judgement = unfolding.stepper().judge_end(&locals)?.expect("one of the nodes is not done");
+    Ok(Some(Hit { judgement, node: None, config, size }))
+}
+
+/// For each event whether its node waits for something afterwards; none if a local event is possible there, or the node is
+/// stuck.
+fn who_waits(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Option<bool>>, MachineError> {
+    let mut waits = Vec::with_capacity(unfolding.events().len());
+    for index in 0..unfolding.events().len() {
+        let id = unfolding.events()[index].state;
+        let stepper = unfolding.stepper();
+        let state = stepper.state(id);
+        let is_quiet = state.snapshot.is_some() && state.local_events.is_empty();
+        waits.push(if is_quiet { Some(stepper.judge_end(&[id])?.is_some()) } else { None });
+    }
+    Ok(waits)
+}
+
+/// What each chain of events has sent and received.
+struct Traffic<'t> {
+    trees: Trees<'t>,
+    /// For each event and node, how much the chain has sent to it, and then received from it.
+    counts: Vec<u32>,
+    /// Whether something that was sent can be lost.
+    is_lossy: bool,
+}
+
+impl<'t> Traffic<'t> {
+    fn new(trees: Trees<'t>) -> Self {
+        let nodes = trees.nodes;
+        let is_ordered = trees.known.is_ordered();
+        let mut counts = vec![0; trees.events.len() * 2 * nodes];
+        let count_sent = |counts: &mut [u32], instances: std::ops::Range<usize>, sender: Option<EventId>| {
+            for instance in &trees.instances[instances] {
+                if sender.is_none_or(|sender| instance.sender == sender) {
+                    counts[trees.known.message(instance.message).to as usize] += 1;
+                }
+            }
+        };
+        for (id, event) in (0..).map(EventId).zip(trees.events) {
+            let (before, rest) = counts.split_at_mut(id.0 as usize * 2 * nodes);
+            let own = &mut rest[..2 * nodes];
+            if is_ordered {
+                for (node, ends) in trees.ends(id).iter().enumerate() {
+                    let last = trees.instances.get(ends.last_sent as usize);
+                    own[node] = last.map_or(0, |last| last.position + 1);
+                    own[nodes + node] = ends.taken;
+                }
+                continue;
+            }
+            let prev = trees.chains.prev(id);
+            let sent = event.sent.0 as usize..event.sent.1 as usize;
+            if prev == id {
+                // What is in flight at the start is in one list for all roots.
+                count_sent(own, sent, Some(id));
+                continue;
+            }
+            own.copy_from_slice(&before[prev.0 as usize * 2 * nodes..][..2 * nodes]);
+            count_sent(own, sent, None);
+            for instance in event.consumed.instances(trees.quorums) {
+                let message = trees.instances[instance.0 as usize].message;
+                own[nodes + trees.known.message(message).from as usize] += 1;
+            }
+        }
+        let root = trees.known.state(trees.events[0].state);
+        Self { trees, counts, is_lossy: root.standing.has_connections() }
+    }
+
+    fn of(&self, event: EventId) -> (&[u32], &[u32]) {
+        let nodes = self.trees.nodes;
+        self.counts[event.0 as usize * 2 * nodes..][..2 * nodes].split_at(nodes)
+    }
+
+    /// Whether nothing is on its way from the node of one event to that of another one.
+    fn is_clear(&self, from: EventId, to: EventId) -> bool {
+        let (sender, receiver) = (self.trees.event(from), self.trees.event(to));
+        let (sent, taken) = (self.of(from).0[receiver.node as usize], self.of(to).1[sender.node as usize]);
+        if sent <= taken || !self.is_lossy {
+            return sent <= taken;
+        }
+        let mut at = self.trees.ends(from)[receiver.node as usize].last_sent;
+        while at != NONE {
+            let instance = &self.trees.instances[at as usize];
+            if instance.position < taken {
+                break;
+            }
+            if !self.trees.is_lost(at, receiver.state) {
+                return false;
+            }
+            at = instance.before;
+        }
+        true
+    }
+
+    /// What has to agree between an event of a node and those of the nodes before: what went to them, then what came.
+    fn with_nodes_before(&self, event: EventId, node: usize) -> Box<[u32]> {
+        if self.is_lossy {
+            return Box::default();
+        }
+        let (sent, taken) = self.of(event);
+        sent[..node].iter().chain(&taken[..node]).copied().collect()
+    }
+
+    /// The same of these events of the nodes before, for the next node.
+    fn wanted_of(&self, picked: &[EventId]) -> Box<[u32]> {
+        if self.is_lossy {
+            return Box::default();
+        }
+        let node = picked.len();
+        let taken = picked.iter().map(|event| self.of(*event).1[node]);
+        let sent = picked.iter().map(|event| self.of(*event).0[node]);
+        taken.chain(sent).collect()
+    }
+
+    /// Whether neither past reaches beyond the other event, and nothing is on its way between the two.
+    fn fit(&self, one: EventId, other: EventId) -> bool {
+        let Trees { chains, .. } = self.trees;
+        let (node, other_node) = (self.trees.event(one).node as usize, self.trees.event(other).node as usize);
+        chains.is_ancestor(self.trees.past(one)[other_node], other)
+            && chains.is_ancestor(self.trees.past(other)[node], one)
+            && self.is_clear(one, other)
+            && self.is_clear(other, one)
+    }
+}
+
+struct Run<'r> {
+    traffic: Traffic<'r>,
+    /// For each node its events after which nothing can happen at the node, by what has to agree with the nodes before.
+    by_traffic: Vec<FxHashMap<Box<[u32]>, Vec<EventId>>>,
+    waits: &'r [Option<bool>],
+    /// One event for each of the first nodes.
+    picked: Vec<EventId>,
+    size_max: u32,
+    best: Option<(u32, Box<[EventId]>)>,
+    tries: u64,
+    may_go_on: &'r mut dyn FnMut() -> bool,
+}
+
+impl Run<'_> {
+    /// Picks an event for the next node in every way that fits; those so far have `size` events, and `someone` says whether
+    /// one of their nodes waits. Returns whether to go on.
+    fn pick(&mut self, size: u32, someone: bool) -> bool {
+        let node = self.picked.len();
+        if node == self.by_traffic.len() {
+            if someone {
+                self.best = Some((size, self.picked.as_slice().into()));
+            }
+            return true;
+        }
+        let wanted = self.traffic.wanted_of(&self.picked);
+        let candidates = self.by_traffic[node].get(&wanted).cloned().unwrap_or_default();
+        for event in candidates {
+            self.tries += 1;
+            if self.tries.is_multiple_of(PATIENCE) && !(self.may_go_on)() {
+                return false;
+            }
+            let size = size + self.traffic.trees.chains.len(event);
+            let is_small = size <= self.size_max && self.best.as_ref().is_none_or(|(best, _)| size < *best);
+            if !is_small || !self.picked.iter().all(|other| self.traffic.fit(*other, event)) {
+                continue;
+            }
+            self.picked.push(event);
+            let goes_on = self.pick(size, someone || self.waits[event.0 as usize] == Some(true));
+            self.picked.pop();
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,206 @@
+//! Deadlocks by every strategy that looks for them: the same as the reference on random systems, and toys counted by hand.
+
+use host_model::property::Judgement;
+use host_model::scenario::{Faults, Network};
+use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
+use host_search::kernel::{End, Limits};
+use host_search::table::{Bound, STRATEGIES, Strategy};
+use host_search::{bdfs, consequence, walk};
+use host_tests::reference::{self, System};
+use host_tests::toys::{self, Ran};
+
+/// Systems with more global states than this are left out: executions are many more than states.
+const STATES_MAX: usize = 150;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(30)
+}
+
+/// A random system where some nodes are not done in some states; nothing is forbidden.
+fn random(seed: u64) -> Toy {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_done(seed);
+    Toy { forbidden: Vec::new(), ..toy }
+}
+
+fn unordered(seed: u64) -> System {
+    System::new(random(seed))
+}
+
+fn with_resets(seed: u64) -> System {
+    let faults = Faults { resets: 1, ..Faults::default() };
+    System { faults, ..System::new(random(seed).with_random_durable(seed)) }
+}
+
+fn with_duplicates(seed: u64) -> System {
+    let faults = Faults { duplicates: 1, ..Faults::default() };
+    System { network: Network::UnorderedDuplicating, faults, ..System::new(random(seed)) }
+}
+
+fn in_order(seed: u64) -> System {
+    System { network: Network::Ordered, ..System::new(random(seed)) }
+}
+
+fn with_breaks(seed: u64) -> System {
+    let toy = random(seed).with_random_errors(seed).with_random_durable(seed);
+    let (resets, breaks) = [(0, 1), (1, 0), (1, 1)][seed as usize / 2 % 3];
+    System { network: Network::Ordered, faults: Faults { resets, breaks, ..Faults::default() }, ..System::new(toy) }
+}
+
+/// The strategies that miss no deadlock.
+fn complete() -> impl Iterator<Item = &'static Strategy> {
+    STRATEGIES.iter().filter(|row| row.is_complete && row.honours.contains(&Bound::Deadlock))
+}
+
+fn run(system: &System, limits: Limits, row: &Strategy) -> Ran {
+    toys::run(system, Limits { deadlock: true, ..limits }, row.run, false)
+}
+
+/// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; those that say
+/// that there is no shorter way are right. The others find no deadlock that is not there.
+fn check(family: fn(u64) -> System) {
+    let bounded =
+        [Limits { local_events: Some(1), ..Limits::default() }, Limits { depth: Some(5), ..Limits::default() }];
+    let (mut deadlocked, mut deepest) = (0, 0);
+    for limits in std::iter::once(Limits::default()).chain(bounded) {
+        let mut tried = 0;
+        for seed in 0.. {
+            let system = family(seed);
+            let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX) else {
+                continue;
+            };
+            if reached.global_states < 20 {
+                continue;
+            }
+            for row in complete().filter(|row| limits.depth.is_none() || row.honours.contains(&Bound::Depth)) {
+                // DPOR-DS repeats executions, however many there are.
+                let states = row.name.starts_with("dpor").then_some(1_000);
+                let ran = run(&system, Limits { states, ..limits }, row);
+                if ran.report.end == End::StateBound {
+                    continue;
+                }
+                let name = row.name;
+                assert_eq!(ran.confirmed.is_some(), reached.deadlock_depth.is_some(), "seed {seed}, {name}");
+                assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}, {name}");
+                let shortest = ran.report.violations.first().filter(|found| found.shortest);
+                let length = shortest.map(|found| found.path.len() as u32);
+                assert!(length.is_none() || length == reached.deadlock_depth, "seed {seed}, {name}");
+                let is_sure = ran.report.violations.is_empty() || length.is_some();
+                assert!(is_sure || !matches!(name, "bdfs" | "unfold"), "seed {seed}, {name} finds a shortest one");
+            }
+            for (strategy, walks) in [(consequence::run as toys::Run, None), (walk::run, Some(30))] {
+                let limits = Limits { deadlock: true, walks, seed: walks.map(|_| seed), ..limits };
+                let found = toys::run(&system, limits, strategy, false).confirmed;
+                let is_there = reached.deadlock_depth.is_some();
+                assert!(found.is_none_or(|findings| !findings.is_empty() && is_there), "seed {seed}");
+            }
+            tried += 1;
+            deadlocked += u64::from(reached.deadlock_depth.is_some());
+            deepest = deepest.max(reached.deadlock_depth.unwrap_or(0));
+            if tried == systems() {
+                break;
+            }
+        }
+    }
+    let is_telling = deadlocked > 2 && deadlocked < 3 * systems() && deepest > 2;
+    assert!(is_telling, "of the systems {deadlocked} have a deadlock, in depth {deepest} at most");
+}
+
+#[test]
+fn deadlocks_are_found_exactly() {
+    check(unordered);
+}
+
+#[test]
+fn deadlocks_with_resets_are_found_exactly() {
+    check(with_resets);
+}
+
+#[test]
+fn deadlocks_with_duplicates_are_found_exactly() {
+    check(with_duplicates);
+}
+
+#[test]
+fn deadlocks_in_order_are_found_exactly() {
+    check(in_order);
+}
+
+#[test]
+fn deadlocks_with_breaks_are_found_exactly() {
+    check(with_breaks);
+}
+
+/// The words of the first violation, and the length of its path.
+fn found(ran: &Ran) -> Option<(&str, usize)> {
+    let found = ran.report.violations.first()?;
+    match &found.judgement {
+        Judgement::Deadlock { message } => Some((message, found.path.len())),
+        other => panic!("{other:?} is no deadlock"),
+    }
+}
+
+/// Node 0 has one local event, and sends `a` to node 1 or forgets to; node 1 waits for it. The states are the start, `a` in
+/// flight, `a` received, and the one where it was forgotten: there node 1 waits for ever, 1 event after the start.
+fn forgetful() -> Toy {
+    let mut toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 7)]);
+    let outcomes = toy.rules.get_mut(&(0, 0, ToyTrigger::Local(0))).expect("it was added just now");
+    outcomes.push(ToyOutcome::Go(1, Vec::new()));
+    toy.rule(1, 0, ToyTrigger::Message(0, 7), 1, &[]).done(0, 1).done(1, 1)
+}
+
+#[test]
+fn who_waits_for_what_was_never_sent_is_named() {
+    for row in complete() {
+        let ran = run(&System::new(forgetful()), Limits::default(), row);
+        assert_eq!(found(&ran), Some(("nothing can happen any more, and node 1 is not done", 1)), "{}", row.name);
+        assert_eq!(ran.report.end, End::Violation);
+        // To wait is all right for a node that says so.
+        let patient = System::new(forgetful().done(1, 0));
+        assert_eq!(run(&patient, Limits::default(), row).report.end, End::SpaceExhausted, "{}", row.name);
+    }
+    let counts = toys::run(&System::new(forgetful()), Limits::default(), bdfs::run, false).report.counts;
+    assert_eq!((counts.global_states, counts.transitions), (Some(4), Some(3)));
+}
+
+/// Two nodes wait for each other from the start: there is nothing to happen at all.
+#[test]
+fn the_start_can_be_a_deadlock() {
+    let toy = Toy::new(2).rule(0, 0, ToyTrigger::Message(1, 0), 1, &[(1, 0)]);
+    let toy = toy.rule(1, 0, ToyTrigger::Message(0, 0), 1, &[(0, 0)]).done(0, 1).done(1, 1);
+    for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock)) {
+        let ran = run(&System::new(toy.clone()), Limits::default(), row);
+        let message = "nothing can happen any more, and nodes 0 and 1 are not done";
+        assert_eq!(found(&ran), Some((message, 0)), "{}", row.name);
+    }
+}
+
+/// Node 1 waits for `a`, which node 0 sends in `init` and so again after a reset; `b` of the first time was lost on node 1
+/// as it has no rule for it in state 0. A reset could help, but nobody can rely on one: the deadlock is where `a` was
+/// received and node 1, which needs two of them, has only one.
+#[test]
+fn a_fault_saves_nobody() {
+    let from_0 = ToyTrigger::Message(0, 7);
+    let toy = Toy::new(2).in_flight(0, 1, 7).rule(1, 0, from_0, 1, &[]).rule(1, 1, from_0, 2, &[]);
+    let toy = toy.keep(1, 0, 0).keep(1, 1, 1).keep(1, 2, 2).done(0, 0).done(1, 2);
+    let system = System { faults: Faults { resets: 1, ..Faults::default() }, ..System::new(toy) };
+    for row in complete() {
+        let ran = run(&system, Limits::default(), row);
+        let message = "nothing can happen any more, and node 1 is not done";
+        assert_eq!(found(&ran), Some((message, 1)), "{}", row.name);
+    }
+}
+
+/// A local event that a bound leaves out can still happen: that is no end.
+#[test]
+fn a_bound_makes_no_deadlock() {
+    let toy = Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]);
+    let toy = toy.done(0, 2);
+    for row in complete() {
+        let limits = Limits { local_events: Some(1), ..Limits::default() };
+        let ran = run(&System::new(toy.clone()), limits, row);
+        assert_eq!((found(&ran), ran.report.end), (None, End::LocalEventBound), "{}", row.name);
+        let ran = run(&System::new(toy.clone()), Limits::default(), row);
+        assert_eq!((found(&ran), ran.report.end), (None, End::SpaceExhausted), "{}", row.name);
+    }
+}
