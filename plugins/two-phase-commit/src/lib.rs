@@ -1,7 +1,8 @@
 //! Two-phase commit. Node 0 is the coordinator, all others are participants.
 //!
 //! Source: Gray, "Notes on Data Base Operating Systems", 1978; Bernstein, Hadzilacos, Goodman, "Concurrency Control and
-//! Recovery in Database Systems", 1987, section 7.4. Without time-outs and logs: nobody stops here.
+//! Recovery in Database Systems", 1987, section 7.4. Without time-outs and logs: who waits for a node that has
+//! stopped waits for ever.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug)]
 pub struct TwoPhaseCommit {
     bug: Bug,
+    stops: Stops,
+}
+
+/// Who may stop where others wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stops {
+    Nobody,
+    /// Node 0, after it has asked for votes and before it decides.
+    Coordinator,
+    /// The last node, before it votes.
+    Participant,
 }
 
 /// What is wrong on purpose.
@@ -53,9 +65,14 @@ pub enum Decision {
     Abort,
 }
 
-/// The application wants the transaction to be committed.
+/// What can happen to a node without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Begin;
+pub enum Local {
+    /// The application wants the transaction to be committed.
+    Begin,
+    /// The node stops for good.
+    Stop,
+}
 
 /// What one node knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -75,6 +92,8 @@ pub enum Coordinator {
     Collecting(BTreeMap<NodeId, Vote>),
     /// Told the participants. Who voted what is forgotten.
     Decided(Decision),
+    /// Does nothing any more, and has not decided.
+    Stopped,
 }
 
 /// How far a participant is.
@@ -86,21 +105,26 @@ pub enum Participant {
     Prepared,
     /// Was told to commit, or to abort, or voted no.
     Ended(Decision),
+    /// Does nothing any more, and has not voted.
+    Stopped,
 }
 
 impl Protocol for TwoPhaseCommit {
     const ABOUT: About = guest_sdk::about!().nodes(4);
     type State = State;
     type Message = Message;
-    type Local = Begin;
+    type Local = Local;
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
         let bugs = &[("none", Bug::None), ("majority", Bug::Majority), ("impatient", Bug::Impatient)];
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
+        let stops =
+            &[("nobody", Stops::Nobody), ("coordinator", Stops::Coordinator), ("participant", Stops::Participant)];
+        let stops = parameters.choice("stops", stops, "who may stop where others wait for it")?;
         match parameters.nodes() {
             0 | 1 => Err(parameters.reject_nodes("there is a coordinator, and at least one participant")),
-            _ => Ok(Self { bug }),
+            _ => Ok(Self { bug, stops }),
         }
     }
 
@@ -129,19 +153,41 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    fn local_events(&self, state: &State, events: &mut LocalEvents<Begin>) {
-        if *state == State::Coordinator(Coordinator::Idle) {
-            events.application("begin", Begin);
+    fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
+        let is_last = events.me() + 1 == events.nodes();
+        match state {
+            State::Coordinator(Coordinator::Idle) => events.application("begin", Local::Begin),
+            State::Coordinator(Coordinator::Collecting(_)) if self.stops == Stops::Coordinator => {
+                events.internal("stop", Local::Stop);
+            }
+            State::Participant(Participant::Working) if self.stops == Stops::Participant && is_last => {
+                events.internal("stop", Local::Stop);
+            }
+            _ => {}
         }
     }
 
-    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, _: Begin) {
-        *state = State::Coordinator(Coordinator::Collecting(BTreeMap::new()));
-        to_participants(ctx, Message::Prepare);
+    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
+        match (event, state) {
+            (Local::Begin, State::Coordinator(coordinator)) => {
+                *coordinator = Coordinator::Collecting(BTreeMap::new());
+                to_participants(ctx, Message::Prepare);
+            }
+            (Local::Stop, State::Coordinator(coordinator)) => *coordinator = Coordinator::Stopped,
+            (Local::Stop, State::Participant(participant)) => *participant = Participant::Stopped,
+            (event, state) => unreachable!("{event:?} is not possible in {state:?}"),
+        }
+    }
+
+    /// Who has asked waits for the votes, and who has voted yes for the decision. Nobody else waits: not who may still abort
+    /// by itself, and not who has stopped.
+    fn is_done(&self, state: &State) -> bool {
+        !matches!(state, State::Coordinator(Coordinator::Collecting(_)) | State::Participant(Participant::Prepared))
     }
 
     fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
-        vec![(1..nodes).collect()]
+        let last = if self.stops == Stops::Participant { nodes - 1 } else { nodes };
+        vec![(1..last).collect()]
     }
 
     fn properties(claims: &mut Properties<Self>) {
@@ -156,7 +202,7 @@ const COORDINATOR: NodeId = 0;
 
 impl Coordinator {
     fn count(&mut self, ctx: &mut Context<Message>, from: NodeId, vote: Vote, bug: Bug) {
-        // Votes that come after a broken connection has decided are late.
+        // Votes that come after a broken connection has decided are late, and so are those after the end.
         let Self::Collecting(votes) = self else { return };
         votes.insert(from, vote);
         let participants = ctx.nodes() as usize - 1;
@@ -185,6 +231,9 @@ impl Coordinator {
 
 impl Participant {
     fn vote(&mut self, ctx: &mut Context<Message>) {
+        if *self == Self::Stopped {
+            return;
+        }
         let (vote, next) = match ctx.choose(2) {
             0 => (Vote::Yes, Self::Prepared),
             _ => (Vote::No, Self::Ended(Decision::Abort)),
@@ -281,6 +330,41 @@ mod tests {
             assert_eq!((found.global_states, found.transitions, found.broken), (states, transitions, None));
             // All have committed, or all have aborted; 1 + 4 N events: `begin`, Prepare, vote and decision.
             assert_eq!((found.terminal_states, found.depth), (2, 1 + 3 * n));
+        }
+    }
+
+    /// The states without `stop`, and after it: each of N participants is in one of 5 situations, Prepare on its way, vote
+    /// yes or no on its way, vote yes or no gone, 5^N. Edges are those without `stop`; one `stop` for each of the 5^N - 2^N states
+    /// in which votes are collected; 4 N 5^(N-1) after it. At the end all votes are gone, and who has voted yes waits: all
+    /// but one of 2^N ends are deadlocks.
+    #[test]
+    fn a_coordinator_that_stops_blocks_who_has_voted_yes() {
+        for n in 1..=3 {
+            let found = with(n, &[("stops", "coordinator")]).explore(10_000);
+            let without = with(n, &[]).explore(10_000);
+            let (five, two) = (5_usize.pow(n), 2_usize.pow(n));
+            let transitions = without.transitions + five - two + 4 * n as usize * five / 5;
+            assert_eq!((found.global_states, found.transitions), (without.global_states + five, transitions));
+            assert_eq!((found.terminal_states, found.deadlocks, found.broken), (2 + two, two - 1, None));
+            assert_eq!(without.deadlocks, 0);
+        }
+    }
+
+    /// The states without `stop`; one before `begin`; and 2 * 5^(N-1) where votes are collected and the last participant has
+    /// stopped, with Prepare on its way to it or not. Edges are those without `stop`; `stop` and `begin` in the other order, 2;
+    /// 5^(N-1) times `stop` while Prepare is on its way, and 5^(N-1) times its arrival; and what the others do in both situations, 2
+    /// * 4 (N-1) 5^(N-2). The ends are those where the others have voted, in 2^(N-1) ways, and the coordinator waits.
+    #[test]
+    fn a_participant_that_stops_blocks_all_others() {
+        for n in 2..=3 {
+            let found = with(n, &[("stops", "participant")]).explore(10_000);
+            let without = with(n, &[]).explore(10_000);
+            let (five, others) = (5_usize.pow(n - 1), n as usize - 1);
+            let transitions = without.transitions + 2 + 2 * five + 2 * 4 * others * five / 5;
+            assert_eq!(found.global_states, without.global_states + 1 + 2 * five);
+            assert_eq!(found.transitions, transitions);
+            let ends = 2_usize.pow(n - 1);
+            assert_eq!((found.terminal_states, found.deadlocks, found.broken), (2 + ends, ends, None));
         }
     }
 
