@@ -8,6 +8,7 @@ use crate::NodeId;
 pub(crate) trait Environment {
     fn choose(&mut self, alternatives: u32) -> u32;
     fn can_send(&mut self, to: NodeId) -> bool;
+    fn choose_weighted(&mut self, weights: &[u32]) -> u32;
     fn log(&mut self, line: &str);
 }
 
@@ -87,6 +88,24 @@ impl<'a, M> Context<'a, M> {
     pub fn choose(&mut self, alternatives: u32) -> u32 {
         assert!(alternatives > 0, "a choice among nothing");
         self.environment.choose(alternatives)
+    }
+
+    /// Nondeterminism whose answers are not equally likely in practice: a place in `weights`. The checker explores every
+    /// answer; a random walk draws each with a probability in proportion to its weight, and none of weight 0.
+    ///
+    /// ```
+    /// # fn handler(ctx: &mut guest_sdk::Context<'_, ()>) {
+    /// // A cache rarely misses, and a walk shall not spend half of its steps on that.
+    /// let is_miss = ctx.choose_weighted(&[95, 5]) == 1;
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// There are no weights, or all are 0.
+    pub fn choose_weighted(&mut self, weights: &[u32]) -> u32 {
+        assert!(weights.iter().any(|weight| *weight > 0), "a choice among nothing that is likely");
+        self.environment.choose_weighted(weights)
     }
 
     /// A line for people, shown when a trace is replayed; no influence on anything.

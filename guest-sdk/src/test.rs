@@ -408,6 +408,10 @@ impl Environment for Script {
         self.refusals.pop_front() != Some(true)
     }
 
+    fn choose_weighted(&mut self, weights: &[u32]) -> u32 {
+        self.choose(weights.len() as u32)
+    }
+
     fn log(&mut self, line: &str) {
         self.log.push(line.to_owned());
     }

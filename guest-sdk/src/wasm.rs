@@ -21,7 +21,7 @@ pub use bindings::__export_plugin as export_plugin;
 use bindings::exports::host::protocol::{
     completion, defaults, describe, durable, node, quorum, specification, symmetry, transport,
 };
-use bindings::host::protocol::{environment, types};
+use bindings::host::protocol::{environment, odds, types};
 
 /// A node after `init`.
 pub struct Node<P: Protocol> {
@@ -48,6 +48,10 @@ impl Environment for Host {
 
     fn can_send(&mut self, to: NodeId) -> bool {
         environment::can_send(to)
+    }
+
+    fn choose_weighted(&mut self, weights: &[u32]) -> u32 {
+        odds::choose_weighted(weights)
     }
 
     fn log(&mut self, line: &str) {

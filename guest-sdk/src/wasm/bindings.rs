@@ -7,7 +7,41 @@
 #[allow(dead_code, clippy::all)]
 pub mod host {
     pub mod protocol {
-        /// All that a guest may import. A component that imports anything else is refused at load.
+        /// Optional to import: nondeterminism whose answers are not equally likely in practice.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod odds {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// As `environment.choose`, with as many alternatives as there are weights.
+            ///
+            /// A search explores every answer. A random walk draws answer `i` with a probability in proportion to `weights[i]`,
+            /// while it draws the answers of `choose` evenly. An answer of weight 0 is drawn by no walk, and explored by a search all the same;
+            /// weights that are all 0 are a fault of the guest.
+            #[allow(async_fn_in_trait)]
+            pub fn choose_weighted(weights: &[u32]) -> u32 {
+                unsafe {
+                    let vec0 = weights;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/odds@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "choose-weighted"]
+                        fn wit_import1(_: *mut u8, _: usize) -> i32;
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) -> i32 {
+                        unreachable!()
+                    }
+                    let ret = wit_import1(ptr0.cast_mut(), len0);
+                    ret as u32
+                }
+            }
+        }
+        /// All that a guest may import, besides `odds`. A component that imports anything else is refused at load.
         ///
         /// These functions may be called only inside `node.init`, `node.handle-message`, `node.handle-local`,
         /// `quorum.handle-quorum` and `transport.handle-transport-error`; `log` also right before a trap, anywhere.
@@ -2525,6 +2559,7 @@ pub mod exports {
 #[rustfmt::skip]
 mod _rt {
     #![allow(dead_code, unused_imports, clippy::all)]
+    pub use alloc_crate::vec::Vec;
     pub fn as_i32<T: AsI32>(t: T) -> i32 {
         t.as_i32()
     }
@@ -2595,7 +2630,6 @@ mod _rt {
             val != 0
         }
     }
-    pub use alloc_crate::vec::Vec;
     pub use alloc_crate::string::String;
     #[cfg(target_arch = "wasm32")]
     pub fn run_ctors_once() {
@@ -2682,56 +2716,57 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2048] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2117] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x85\x0f\x01A\x02\x01\
-A\x1a\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x02to\
-y\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lines\x01\0\x04\0\x03log\x01\x02\x03\
-\0\x1fhost:protocol/environment@0.1.0\x05\0\x01B\x0f\x01y\x04\0\x07node-id\x03\0\
-\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05\
-timer\x0bapplication\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\
-\x04kind\x06\x07payload\x02\x04\0\x0blocal-event\x03\0\x07\x01m\x03\x06always\x09\
-sometimes\x0aeventually\x04\0\x0dproperty-kind\x03\0\x09\x01m\x02\x04node\x06sys\
-tem\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\x04names\x04kind\x0a\x05scope\x0c\
-\x04\0\x08property\x03\0\x0d\x03\0\x19host:protocol/types@0.1.0\x05\x01\x01B\x0b\
-\x01m\x03\x09unordered\x15unordered-duplicating\x07ordered\x04\0\x07network\x03\0\
-\0\x01m\x02\x0aserialized\x06memory\x04\0\x08identity\x03\0\x02\x01r\x03\x04name\
-s\x0ddefault-values\x07meanings\x04\0\x09parameter\x03\0\x04\x01p\x05\x01r\x07\x04\
-names\x07versions\x07summarys\x05nodesy\x07network\x01\x08identity\x03\x0aparame\
-ters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\x08\x04\0\x05about\x01\x09\x04\0\x1c\
-host:protocol/defaults@0.1.0\x05\x02\x01B\x05\x01@\0\0s\x04\0\x05state\x01\0\x01\
-p}\x01@\x01\x07message\x01\0s\x04\0\x07message\x01\x02\x04\0\x1chost:protocol/de\
-scribe@0.1.0\x05\x03\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\x02\
-\x04\0\x1bhost:protocol/durable@0.1.0\x05\x04\x02\x03\0\x01\x07node-id\x02\x03\0\
-\x01\x08envelope\x01B\x14\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\
-\x01\x06\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kind\x03\
-\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\x04role\x03\0\
-\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\0\x08received\x03\0\x09\x01@\0\
-\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\x07\x04\0\x07\
-role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08messages\x0d\0\x0f\
-\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x07\x01B\
-\x0b\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\x03\
-\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07message\x05\x08renaming\x02\0\
-\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payload\x05\x08renaming\x02\0\x05\
-\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x08\x01\
-B\x07\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x06\x04\0\x08\
-envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-transport\
--error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x09\x01B\x02\x01@\0\0\x7f\
-\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x0a\x02\x03\0\
-\x01\x0blocal-event\x01B\x15\x02\x03\x02\x01\x05\x04\0\x07node-id\x03\0\0\x02\x03\
-\x02\x01\x06\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x0b\x04\0\x0blocal-even\
-t\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02me\x01\x0cclus\
-ter-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\x01@\x02\x03src\x01\
-\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01@\0\0\x0c\x04\0\
-\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chandle-local\x01\x0e\
-\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:protocol/node@0.1.0\x05\x0c\
-\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\x01\x0d\x04\0\x08property\x03\0\0\
-\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01k\x04\x01@\x01\x08pr\
-opertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01@\x02\x08propertyy\x05\
-views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:protocol/specification@0.1\
-.0\x05\x0e\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\x01\0\x04full\x03\0\0\
-\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bind\
-gen-rust\x060.60.0";
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xca\x0f\x01A\x02\x01\
+A\x1c\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
+\0\x18host:protocol/odds@0.1.0\x05\0\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
+\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
+es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x01\x01\
+B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
+\x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
+al-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\x07payload\x02\x04\0\x0blocal-ev\
+ent\x03\0\x07\x01m\x03\x06always\x09sometimes\x0aeventually\x04\0\x0dproperty-ki\
+nd\x03\0\x09\x01m\x02\x04node\x06system\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\
+\x04names\x04kind\x0a\x05scope\x0c\x04\0\x08property\x03\0\x0d\x03\0\x19host:pro\
+tocol/types@0.1.0\x05\x02\x01B\x0b\x01m\x03\x09unordered\x15unordered-duplicatin\
+g\x07ordered\x04\0\x07network\x03\0\0\x01m\x02\x0aserialized\x06memory\x04\0\x08\
+identity\x03\0\x02\x01r\x03\x04names\x0ddefault-values\x07meanings\x04\0\x09para\
+meter\x03\0\x04\x01p\x05\x01r\x07\x04names\x07versions\x07summarys\x05nodesy\x07\
+network\x01\x08identity\x03\x0aparameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\
+\x08\x04\0\x05about\x01\x09\x04\0\x1chost:protocol/defaults@0.1.0\x05\x03\x01B\x05\
+\x01@\0\0s\x04\0\x05state\x01\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07messag\
+e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x04\x01B\x04\x01p}\x01k\0\x01\
+@\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x05\x02\
+\x03\0\x02\x07node-id\x02\x03\0\x02\x08envelope\x01B\x14\x02\x03\x02\x01\x06\x04\
+\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01r\x02\x04\
+names\x04sizey\x04\0\x04kind\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06memb\
+er\x01\x05\0\x04\0\x04role\x03\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\
+\0\x08received\x03\0\x09\x01@\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\
+\x07message\x08\0\x07\x04\0\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\
+\x04names\x08messages\x0d\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:pro\
+tocol/quorum@0.1.0\x05\x08\x01B\x0b\x02\x03\x02\x01\x06\x04\0\x07node-id\x03\0\0\
+\x01p\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07\
+message\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07pa\
+yload\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:prot\
+ocol/symmetry@0.1.0\x05\x09\x01B\x07\x02\x03\x02\x01\x06\x04\0\x07node-id\x03\0\0\
+\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\
+\x04\x04\0\x16handle-transport-error\x01\x05\x04\0\x1dhost:protocol/transport@0.\
+1.0\x05\x0a\x01B\x02\x01@\0\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/\
+completion@0.1.0\x05\x0b\x02\x03\0\x02\x0blocal-event\x01B\x15\x02\x03\x02\x01\x06\
+\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x02\x03\
+\x02\x01\x0c\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\
+\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04\
+init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\
+\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\
+\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\
+\x18host:protocol/node@0.1.0\x05\x0d\x02\x03\0\x02\x08property\x01B\x0d\x02\x03\x02\
+\x01\x0e\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
+\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01\
+j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\
+\0!host:protocol/specification@0.1.0\x05\x0f\x04\0\x18host:protocol/full@0.1.0\x04\
+\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-\
+component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -2744,20 +2779,22 @@ pub use __export_full_impl as __export_plugin;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 621] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xd2\x03\x01A\x02\x01\
-A\x04\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x02to\
-y\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lines\x01\0\x04\0\x03log\x01\x02\x03\
-\0\x1fhost:protocol/environment@0.1.0\x05\0\x01B\x0f\x01y\x04\0\x07node-id\x03\0\
-\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05\
-timer\x0bapplication\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\
-\x04kind\x06\x07payload\x02\x04\0\x0blocal-event\x03\0\x07\x01m\x03\x06always\x09\
-sometimes\x0aeventually\x04\0\x0dproperty-kind\x03\0\x09\x01m\x02\x04node\x06sys\
-tem\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\x04names\x04kind\x0a\x05scope\x0c\
-\x04\0\x08property\x03\0\x0d\x03\0\x19host:protocol/types@0.1.0\x05\x01\x04\08ho\
-st:protocol/full-with-all-of-its-exports-removed@0.1.0\x04\0\x0b*\x01\0$full-wit\
-h-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0d\
-wit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 690] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x97\x04\x01A\x02\x01\
+A\x06\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
+\0\x18host:protocol/odds@0.1.0\x05\0\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
+\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
+es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x01\x01\
+B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
+\x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
+al-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\x07payload\x02\x04\0\x0blocal-ev\
+ent\x03\0\x07\x01m\x03\x06always\x09sometimes\x0aeventually\x04\0\x0dproperty-ki\
+nd\x03\0\x09\x01m\x02\x04node\x06system\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\
+\x04names\x04kind\x0a\x05scope\x0c\x04\0\x08property\x03\0\x0d\x03\0\x19host:pro\
+tocol/types@0.1.0\x05\x02\x04\08host:protocol/full-with-all-of-its-exports-remov\
+ed@0.1.0\x04\0\x0b*\x01\0$full-with-all-of-its-exports-removed\x03\0\0\0G\x09pro\
+ducers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x06\
+0.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

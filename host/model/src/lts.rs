@@ -16,7 +16,7 @@ use crate::audit::{Audit, Audited, Mode};
 use crate::channels::Route;
 use crate::fingerprint::{self, Fingerprint};
 use crate::machine::{
-    Choice, Fault, LocalEvent, MachineError, MachineFactory, NodeId, Property, Quorum, Role, Snapshot,
+    Choice, Fault, Likelihood, LocalEvent, MachineError, MachineFactory, NodeId, Property, Quorum, Role, Snapshot,
 };
 use crate::property::{ClassId, Judgement, ViewId};
 use crate::scenario::Scenario;
@@ -196,6 +196,8 @@ pub struct Outcome {
     pub sent: Box<[MessageId]>,
     /// The answers to `choose`, in order.
     pub choices: Box<[Choice]>,
+    /// How likely they are in a random walk.
+    pub likelihood: Likelihood,
     /// What the step adds to the fingerprint of a global state, delivery included. Of no use on an ordered network.
     pub delta: Fingerprint,
     /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
@@ -440,11 +442,11 @@ impl Tables {
         before: Fingerprint,
         next: LocalStateId,
         sent: Box<[MessageId]>,
-        choices: Box<[Choice]>,
+        (choices, likelihood): (Box<[Choice]>, Likelihood),
     ) -> Outcome {
         let sum = |sum: Fingerprint, id: &MessageId| sum.wrapping_add(self.messages[id.0 as usize].fingerprint);
         let after = self.states[next.0 as usize].fingerprint.wrapping_add(sent.iter().fold(0, sum));
-        Outcome { next, sent, choices, delta: after.wrapping_sub(before), is_lost: false }
+        Outcome { next, sent, choices, likelihood, delta: after.wrapping_sub(before), is_lost: false }
     }
 
     pub(crate) fn intern_message(&mut self, route: Route, payload: &[u8]) -> MessageId {

@@ -76,7 +76,7 @@ pub struct Property {
     pub scope: PropertyScope,
 }
 
-/// One answer of the host to a handler: to `choose`, or to the question whether the transport takes a message.
+/// One answer of the host to a handler: to `choose` or `choose-weighted`, or to the question whether the transport takes a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
@@ -103,6 +103,39 @@ impl Choice {
     /// Whether a message was refused.
     pub fn is_refusal(&self) -> bool {
         self.to.is_some() && self.picked > 0
+    }
+}
+
+/// How likely an outcome is in a random walk: the product over the handler's choices of the share that the answer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Likelihood(u64);
+
+impl Likelihood {
+    /// That of a handler that makes no choice. Shares are rounded down, but not to nothing: 64 choices of little weight would
+    /// leave none.
+    pub const CERTAIN: Self = Self(1 << 48);
+
+    /// That of an outcome after one more answer, which has so much of the sum of all weights.
+    ///
+    /// # Panics
+    ///
+    /// The sum is 0.
+    #[must_use]
+    pub fn and(self, weight: u64, sum: u64) -> Self {
+        let share = u128::from(self.0) * u128::from(weight) / u128::from(sum);
+        // At most what it was, since a weight is at most the sum.
+        Self(u64::try_from(share).unwrap_or(self.0).max(u64::from(self.0 > 0 && weight > 0)))
+    }
+
+    /// In parts of [`CERTAIN`](Self::CERTAIN); 0 if no walk draws it.
+    pub fn parts(self) -> u64 {
+        self.0
+    }
+}
+
+impl Default for Likelihood {
+    fn default() -> Self {
+        Self::CERTAIN
     }
 }
 
@@ -198,8 +231,10 @@ pub enum Input<'a> {
 pub struct Effects {
     /// Messages in the order of sending.
     pub sent: Vec<Envelope>,
-    /// The calls of `choose` and `can-send` in order.
+    /// The calls of `choose`, `choose-weighted` and `can-send` in order.
     pub choices: Vec<Choice>,
+    /// How likely these answers are in a random walk.
+    pub likelihood: Likelihood,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
     /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.

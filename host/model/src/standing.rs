@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::channels::Route;
 use crate::fingerprint::Fingerprint;
 use crate::lts::{FaultEvent, LocalState, LocalStateId, MessageId, Outcome, QuorumId, Tables, Trigger};
-use crate::machine::{Choice, Envelope, NodeId};
+use crate::machine::{Choice, Envelope, Likelihood, NodeId};
 use crate::scenario::{Network, Scenario};
 
 /// What has gone wrong at a node, and how its connections are.
@@ -206,6 +206,13 @@ pub(crate) struct Bare {
     pub(crate) content: u32,
     pub(crate) sent: Vec<Envelope>,
     pub(crate) choices: Vec<Choice>,
+    pub(crate) likelihood: Likelihood,
+}
+
+impl Bare {
+    fn answers(&self) -> (Box<[Choice]>, Likelihood) {
+        (self.choices.as_slice().into(), self.likelihood)
+    }
 }
 
 /// An outcome to be.
@@ -280,7 +287,8 @@ impl Tables {
             outcomes.extend(self.finish(rules, &draft, bare, false));
         }
         if is_error {
-            let unheard = Bare { content: state.content, sent: Vec::new(), choices: Vec::new() };
+            let unheard =
+                Bare { content: state.content, sent: Vec::new(), choices: Vec::new(), likelihood: Likelihood::CERTAIN };
             let lost = self.finish(rules, &draft, &unheard, true).expect("no message is refused where none is sent");
             // A handler that ignores the error does what one does that never hears of it.
             if !outcomes.iter().any(|heard: &Outcome| heard.delta == lost.delta) {
@@ -312,7 +320,7 @@ impl Tables {
             }
             let sent = self.send(rules, node, &mut standing, &bare.sent);
             let next = self.intern_standing(rules, bare.content, standing);
-            outcomes.push(self.outcome(0, next, sent, bare.choices.as_slice().into()));
+            outcomes.push(self.outcome(0, next, sent, bare.answers()));
         }
         outcomes
     }
@@ -334,7 +342,7 @@ impl Tables {
         sent.extend(self.send(rules, node, &mut standing, &bare.sent));
         let next = self.intern_standing(rules, bare.content, standing);
         let before = draft.before.fingerprint.wrapping_add(draft.consumed);
-        Some(Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.choices.as_slice().into()) })
+        Some(Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.answers()) })
     }
 
     /// Messages on their way.

@@ -415,7 +415,7 @@ impl<'l> Stepper<'l> {
                 Err(state) => tables.intern_state(*state),
             };
             let sent = tables.send(&self.lts.rules, node, &mut Standing::default(), &effects.sent);
-            outcomes.push(tables.outcome(before, next, sent, effects.choices.into()));
+            outcomes.push(tables.outcome(before, next, sent, (effects.choices.into(), effects.likelihood)));
         }
         outcomes
     }
@@ -529,7 +529,7 @@ fn intern_bares(tables: &mut Tables, node: NodeId, executions: Vec<Execution>) -
             Ok(id) => id,
             Err(state) => tables.intern_content(*state),
         };
-        bares.push(Bare { content, sent: effects.sent, choices: effects.choices });
+        bares.push(Bare { content, sent: effects.sent, choices: effects.choices, likelihood: effects.likelihood });
     }
     bares
 }

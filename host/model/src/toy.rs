@@ -549,6 +549,7 @@ impl Machine for ToyMachine {
         let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
         if alternatives > 1 {
             effects.choices.push(Choice::among(alternatives, picked));
+            effects.likelihood = effects.likelihood.and(1, alternatives.into());
         }
         match outcomes.swap_remove(picked as usize) {
             ToyOutcome::Go(next, sent) => {

@@ -9,6 +9,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 pub(crate) const VERSION: &str = "0.1.0";
 pub(crate) const PACKAGE: &str = "host:protocol";
 pub(crate) const ENVIRONMENT: &str = "host:protocol/environment@0.1.0";
+pub(crate) const ODDS: &str = "host:protocol/odds@0.1.0";
 
 /// The name of an interface of the contract, with its version.
 pub(crate) fn interface(name: &str) -> String {

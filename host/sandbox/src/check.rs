@@ -291,8 +291,8 @@ fn compatible(version: &str) -> bool {
 
 fn check_import(name: &str) -> Result<(), LoadError> {
     let remedy = match split(name) {
-        Some(("environment" | "types", version)) if compatible(version) => return Ok(()),
-        Some((interface @ ("environment" | "types"), _)) => {
+        Some(("environment" | "odds" | "types", version)) if compatible(version) => return Ok(()),
+        Some((interface @ ("environment" | "odds" | "types"), _)) => {
             let supported = abi::interface(interface);
             return Err(LoadError::Version { found: name.to_owned(), supported });
         }
@@ -301,7 +301,7 @@ fn check_import(name: &str) -> Result<(), LoadError> {
              componentize-py and componentize-qjs; C, C++, Go and others by giving the core module to `host build`, \
              which adapts it"
             .into(),
-        _ => format!("a plugin may import `{}` only", abi::ENVIRONMENT),
+        _ => format!("a plugin may import `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS),
     };
     Err(LoadError::Import { name: name.to_owned(), remedy })
 }
@@ -310,14 +310,16 @@ fn check_environment(engine: &Engine, name: &str, item: &ComponentItem) -> Resul
     let ComponentItem::ComponentInstance(instance) = item else {
         return Err(LoadError::Import { name: name.to_owned(), remedy: "it must be an interface".into() });
     };
-    if !matches!(split(name), Some(("environment", _))) {
-        return Ok(());
-    }
-    match instance.exports(engine).find(|(function, _)| !matches!(*function, "choose" | "can-send" | "log")) {
+    let functions: &[&str] = match split(name) {
+        Some(("environment", _)) => &["choose", "can-send", "log"],
+        Some(("odds", _)) => &["choose-weighted"],
+        _ => return Ok(()),
+    };
+    match instance.exports(engine).find(|(function, _)| !functions.contains(function)) {
         None => Ok(()),
         Some((function, _)) => Err(LoadError::Import {
             name: format!("{name}#{function}"),
-            remedy: format!("`{}` has `choose`, `can-send` and `log` only", abi::ENVIRONMENT),
+            remedy: format!("there is nothing in it but `{}`", functions.join("` and `")),
         }),
     }
 }

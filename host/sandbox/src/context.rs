@@ -1,6 +1,6 @@
 //! What the host keeps beside an instance while a call runs.
 
-use host_model::machine::{Choice, Fault, FaultKind};
+use host_model::machine::{Choice, Fault, FaultKind, Likelihood};
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{Limits, allows_more};
@@ -25,6 +25,7 @@ pub(crate) struct Context {
     phase: Phase,
     script: Vec<u32>,
     pub choices: Vec<Choice>,
+    pub likelihood: Likelihood,
     pub log: Vec<String>,
     log_bytes: usize,
     keep_log: bool,
@@ -48,6 +49,7 @@ impl Context {
             phase: Phase::Start,
             script: Vec::new(),
             choices: Vec::new(),
+            likelihood: Likelihood::CERTAIN,
             log: Vec::new(),
             log_bytes: 0,
             keep_log: false,
@@ -72,6 +74,7 @@ impl Context {
         self.script.clear();
         self.script.extend_from_slice(script);
         self.choices.clear();
+        self.likelihood = Likelihood::CERTAIN;
         self.log.clear();
         self.log_bytes = 0;
         self.keep_log = keep_log;
@@ -81,51 +84,74 @@ impl Context {
 
     /// Answers `choose`.
     pub(crate) fn choose(&mut self, alternatives: u32) -> wasmtime::Result<u32> {
-        let picked = self.answer("choose", alternatives)?;
+        self.allow_choice("choose", alternatives as usize)?;
+        let picked = self.pick(alternatives)?;
         self.choices.push(Choice::among(alternatives, picked));
+        self.likelihood = self.likelihood.and(1, alternatives.into());
         Ok(picked)
     }
 
     /// Answers `can-send`.
     pub(crate) fn can_send(&mut self, to: u32) -> wasmtime::Result<bool> {
-        let picked = self.answer("can-send", 2)?;
+        self.allow_choice("can-send", 2)?;
+        let picked = self.pick(2)?;
         self.choices.push(Choice::sending(to, picked));
+        self.likelihood = self.likelihood.and(1, 2);
         Ok(picked == 0)
     }
 
-    /// The answer of the script to the next question.
-    fn answer(&mut self, function: &str, alternatives: u32) -> wasmtime::Result<u32> {
-        let made = self.choices.len();
-        if let Some(message) = self.wrong_choice(function, alternatives) {
-            self.fault = Some(Fault { kind: FaultKind::Choose, message });
-            return Err(Refused.into());
+    /// Answers `choose-weighted`, which is [allowed](Self::allow_choice).
+    pub(crate) fn choose_weighted(&mut self, weights: &[u32]) -> wasmtime::Result<u32> {
+        let sum = weights.iter().map(|weight| u64::from(*weight)).sum();
+        if sum == 0 {
+            return Err(self.refuse_choice("calls `choose-weighted` with weights that are all 0".into()));
         }
+        let picked = self.pick(weights.len() as u32)?;
+        self.choices.push(Choice::among(weights.len() as u32, picked));
+        self.likelihood = self.likelihood.and(weights[picked as usize].into(), sum);
+        Ok(picked)
+    }
+
+    /// Refuses a choice where none may be made, among nothing, or beyond the limits.
+    pub(crate) fn allow_choice(&mut self, function: &str, alternatives: usize) -> wasmtime::Result<()> {
+        match self.wrong_choice(function, alternatives) {
+            None => Ok(()),
+            Some(message) => Err(self.refuse_choice(message)),
+        }
+    }
+
+    fn refuse_choice(&mut self, message: String) -> wasmtime::Error {
+        self.fault = Some(Fault { kind: FaultKind::Choose, message });
+        Refused.into()
+    }
+
+    fn pick(&mut self, alternatives: u32) -> wasmtime::Result<u32> {
+        let made = self.choices.len();
         let picked = self.script.get(made).copied().unwrap_or(0);
         if picked >= alternatives {
             // The script was made for other alternatives: the guest is not deterministic, and the caller compares
             // what was offered with what it expected.
             let message =
                 format!("offers {alternatives} alternatives to choose from where it offered more than {picked} before");
-            self.fault = Some(Fault { kind: FaultKind::Choose, message });
-            return Err(Refused.into());
+            return Err(self.refuse_choice(message));
         }
         Ok(picked)
     }
 
-    fn wrong_choice(&self, function: &str, alternatives: u32) -> Option<String> {
+    fn wrong_choice(&self, function: &str, alternatives: usize) -> Option<String> {
         match self.phase {
             Phase::Start => return Some(format!("calls `{function}` while it starts; only handlers may choose")),
-            Phase::Reading(place) => {
-                return Some(format!("calls `{function}` in `{place}`; only handlers may choose"));
+            Phase::Reading(reader) => {
+                return Some(format!("calls `{function}` in `{reader}`; only handlers may choose"));
             }
             Phase::Handler => {}
         }
         if alternatives == 0 {
-            Some("calls `choose` with no alternative".into())
-        } else if alternatives > self.limits.alternatives {
+            Some(format!("calls `{function}` with no alternative"))
+        } else if alternatives > self.limits.alternatives as usize {
             let limit = self.limits.alternatives;
             let more = allows_more("alternatives");
-            Some(format!("calls `choose` with {alternatives} alternatives, more than the limit of {limit}; {more}"))
+            Some(format!("calls `{function}` with {alternatives} alternatives, more than the limit of {limit}; {more}"))
         } else if self.choices.len() >= self.limits.choices_per_call {
             let limit = self.limits.choices_per_call;
             let more = allows_more("choices");

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wasmtime::component::{Linker, WasmStr};
+use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
 use crate::abi;
@@ -115,6 +115,14 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
         burn(&mut store, LOG_FUEL + bytes as u64)?;
         store.data_mut().log(line, bytes);
         Ok(())
+    })?;
+    let mut odds = linker.instance(abi::ODDS)?;
+    odds.func_wrap("choose-weighted", |mut store: StoreContextMut<'_, Context>, (weights,): (WasmList<u32>,)| {
+        // Before the list is read: a long one must not make the host work.
+        store.data_mut().allow_choice("choose-weighted", weights.len())?;
+        let weights = weights.iter(&mut store)?.collect::<wasmtime::Result<Vec<u32>>>()?;
+        burn(&mut store, weights.len() as u64)?;
+        Ok((store.data_mut().choose_weighted(&weights)?,))
     })?;
     Ok(linker)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::lts::{LocalStateId, Outcome, Step, Trigger};
 use host_model::machine::{LocalKind, NodeId};
 use host_model::start::Start;
 use host_model::stepper::Stepper;
@@ -30,7 +30,7 @@ const BATCH: u64 = 256;
 /// Guarantee: every reported violation is reachable.
 /// Complete: no, and it never claims to be.
 /// Explores: paths from a random start state, along events drawn with the weights of their kinds among all that are
-/// possible, and outcomes drawn uniformly, until nothing can be drawn or the walk is long enough. Says how many walks
+/// possible, and outcomes drawn with the weights of their choices, until nothing can be drawn or the walk is long enough. Says how many walks
 /// came to an end where nothing can happen, and which local states and outcomes of handlers they went through. Walks
 /// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: the
 /// paths of a batch.
@@ -188,18 +188,7 @@ impl<'s> Run<'s> {
         });
         self.ended += u64::from(enabled.is_empty() && !is_cut);
         let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(stepper, *trigger)).collect();
-        let sum: u64 = weights.iter().sum();
-        let drawn = (sum > 0).then(|| {
-            let mut left = below(&mut walk.dice, sum);
-            let index = weights.iter().position(|weight| match left.checked_sub(*weight) {
-                Some(rest) => {
-                    left = rest;
-                    false
-                }
-                None => true,
-            });
-            enabled[index.expect("what is drawn is below the sum of the weights")]
-        });
+        let drawn = draw(&mut walk.dice, weights.iter().copied()).map(|index| enabled[index]);
         self.enabled = enabled;
         Ok(drawn)
     }
@@ -223,7 +212,7 @@ impl<'s> Run<'s> {
         let before = walk.cursor.locals()[node as usize];
         let mut children = Vec::new();
         walk.cursor.children(stepper, (node, trigger), &mut children)?;
-        let child = children[below(&mut walk.dice, children.len() as u64) as usize];
+        let child = children[draw_outcome(&mut walk.dice, stepper.outcomes(children[0].row))];
         self.transitions += 1;
         self.local_states.insert(child.next);
         self.outcomes.insert((before, trigger, child.step.outcome));
@@ -256,6 +245,32 @@ impl<'s> Run<'s> {
         self.report.counts.local_states = Some(self.local_states.len() as u64);
         self.report
     }
+}
+
+/// Draws an outcome, given all of a handler: each call of `choose` evenly, each of `choose-weighted` by its weights.
+fn draw_outcome(dice: &mut ChaCha8Rng, outcomes: &[Outcome]) -> usize {
+    let first = outcomes[0].likelihood;
+    if outcomes.iter().all(|outcome| outcome.likelihood == first) {
+        return below(dice, outcomes.len() as u64) as usize;
+    }
+    draw(dice, outcomes.iter().map(|outcome| outcome.likelihood.parts()))
+        .expect("weights are not all 0, so some outcome is likely")
+}
+
+/// An index, with a probability in proportion to its weight; none if all weights are 0.
+fn draw(dice: &mut ChaCha8Rng, mut weights: impl Iterator<Item = u64> + Clone) -> Option<usize> {
+    let sum: u64 = weights.clone().sum();
+    if sum == 0 {
+        return None;
+    }
+    let mut left = below(dice, sum);
+    weights.position(|weight| match left.checked_sub(weight) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })
 }
 
 /// A number below `bound`, each with the same probability; 0 if there is only one.

@@ -1,6 +1,6 @@
 //! Each way to misbehave ends in a fault that says so, and leaves machine and process usable.
 
-use host_model::machine::{Effects, Fault, FaultKind, Input, Machine, MachineFactory};
+use host_model::machine::{Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineFactory};
 
 use crate::fixtures;
 use crate::{Plugin, Sandbox, SandboxConfig};
@@ -28,7 +28,7 @@ fn fault_of_go(bytes: &[u8]) -> Fault {
 #[test]
 fn handlers_that_misbehave() {
     use FaultKind::{Choose, Divergence, Malformed, MemoryLimit, OutputLimit, Trap};
-    let cases: [(&str, Vec<u8>, FaultKind, &str); 18] = [
+    let cases: [(&str, Vec<u8>, FaultKind, &str); 21] = [
         ("trap", fixtures::traps(), Trap, "`handle-local` trapped: wasm `unreachable` instruction executed"),
         ("panic", fixtures::panics(), Trap, "(panic: index out of range)"),
         ("read", fixtures::reads_past_the_end(), Trap, "out of bounds memory access"),
@@ -52,6 +52,14 @@ fn handlers_that_misbehave() {
         ("choose 0", fixtures::chooses_from_nothing(), Choose, "calls `choose` with no alternative"),
         ("choose on", fixtures::chooses_for_ever(), Choose, "calls `choose` more often than the limit of 64"),
         ("choose 2^32", fixtures::chooses_from_too_many(), Choose, "with 4294967295 alternatives"),
+        ("no weights", fixtures::weighted_chooser(&[]), Choose, "calls `choose-weighted` with no alternative"),
+        ("weights 0", fixtures::weighted_chooser(&[0, 0]), Choose, "with weights that are all 0"),
+        (
+            "weights",
+            fixtures::weighted_chooser(&[1; 5_000]),
+            Choose,
+            "calls `choose-weighted` with 5000 alternatives, more than the limit of 4096; `--limit alternatives=N`",
+        ),
         ("table", fixtures::writes_table(), Trap, "`handle-local` ran `table.set` after start-up"),
         ("data", fixtures::drops_data(), Trap, "ran `data.drop` after start-up"),
         ("reference", fixtures::writes_reference_global(), Trap, "ran `global.set of a reference` after start-up"),
@@ -144,6 +152,27 @@ fn choices_follow_the_script_and_are_noted() {
     machine.restore(Some(&state)).expect("an instance");
     let fault = machine.handle(Input::Local(&go()), &[3], &mut effects).expect_err("no such alternative");
     assert_eq!(fault.kind, FaultKind::Choose);
+}
+
+/// The share of the weights that the answer has: 3 of 4, 0 of 4, 1 of 4.
+#[test]
+fn weights_make_outcomes_likely() {
+    let mut machine = machine(&fixtures::weighted_chooser(&[3, 0, 1]));
+    run(&mut *machine, init(0)).expect("init is fine");
+    let state = machine.capture();
+    let mut effects = Effects::default();
+    let certain = Likelihood::CERTAIN.parts();
+    for (answer, likelihood) in [(0, certain * 3 / 4), (1, 0), (2, certain / 4)] {
+        machine.restore(Some(&state)).expect("an instance");
+        machine.handle(Input::Local(&go()), &[answer], &mut effects).expect("fine");
+        assert_eq!(effects.choices, [Choice::among(3, answer)]);
+        assert_eq!(effects.likelihood.parts(), likelihood);
+        assert_eq!(u32::from(machine.serialize().expect("fine")[16]), answer);
+    }
+    // What was likely before does not matter to the next handler.
+    machine.restore(None).expect("an instance");
+    machine.handle(init(0), &[], &mut effects).expect("fine");
+    assert_eq!(effects.likelihood, Likelihood::CERTAIN);
 }
 
 #[test]
