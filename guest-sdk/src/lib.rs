@@ -59,6 +59,7 @@
 mod about;
 mod canonical;
 mod context;
+pub mod linearizability;
 mod parameters;
 mod property;
 mod protocol;
