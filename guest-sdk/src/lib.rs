@@ -58,6 +58,7 @@
 
 mod about;
 mod canonical;
+mod clock;
 mod context;
 pub mod linearizability;
 mod parameters;
@@ -66,6 +67,7 @@ mod protocol;
 mod renaming;
 mod role;
 mod seat;
+mod timers;
 
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
@@ -76,12 +78,14 @@ pub mod test;
 
 pub use about::{About, Network};
 pub use canonical::{Canonical, Encoding, Never};
+pub use clock::Clock;
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;
 pub use renaming::Renaming;
 pub use role::{Place, Role};
+pub use timers::{TimedTimers, Timers};
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;
