@@ -7,6 +7,7 @@
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
+//! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `golden` | what people see of each seeded bug, word for word |
@@ -25,6 +26,7 @@ mod debugging;
 mod ends;
 mod faults;
 mod golden;
+mod languages;
 mod mixed;
 mod new;
 mod results;

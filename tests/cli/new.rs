@@ -57,6 +57,14 @@ fn new_folders_in_languages_with_interpreters_build() {
     }
 }
 
+/// Their toolchains are heavy, and often missing.
+#[test]
+fn new_folders_in_heavy_languages_build() {
+    for language in ["cpp", "zig", "go"] {
+        made(&Place::new(), language);
+    }
+}
+
 #[test]
 fn what_cannot_be_made_is_refused() {
     let place = Place::new();

@@ -284,6 +284,34 @@ fn a_checkpoint_is_gone_on_from() {
     }
 }
 
+/// Where the state is in globals, or where memory grows while the protocol runs, another process goes on from the checkpoint in
+/// fresh instances, and comes to the same end.
+#[test]
+fn globals_and_memory_that_grows_are_gone_on_from() {
+    let mut place = Place::new();
+    place.put("globals.wasm", fixtures::global_counter()).put("growing.wasm", fixtures::growing());
+    // `go` counts up: 21 states a node with at most 20 of them. Or it adds a page, from 1 to 8: 8 states a node. Nothing is sent,
+    // so the two nodes are independent of each other.
+    let cases = [("globals.wasm", &["--local-events", "20"][..], 21 * 21), ("growing.wasm", &[], 8 * 8)];
+    for (plugin, bounds, global_states) in cases {
+        let run = [&["run", plugin, "--nodes", "2", "--algo", "bdfs", "--json"], bounds].concat();
+        let whole = place.host(&run).exits(0).json();
+        assert_eq!(whole["counts"]["global_states"], global_states, "{plugin}");
+        let mut command = [&run[..], &["--checkpoint", plugin.trim_end_matches(".wasm")]].concat();
+        place.interrupted = true;
+        for _ in 0..3 {
+            let stopped = place.host(&command).exits(0).json();
+            assert_eq!(stopped["end"], "interrupted", "{plugin}");
+            command = vec!["run", "--resume", plugin.trim_end_matches(".wasm"), "--json", "--workers", "2"];
+        }
+        place.interrupted = false;
+        let resumed = place.host(&command).exits(0).json();
+        for what in ["result", "end", "counts", "depth"] {
+            assert_eq!(resumed[what], whole[what], "{plugin}: {what}");
+        }
+    }
+}
+
 #[test]
 fn the_doctor_says_whether_a_plugin_is_fit() {
     let place = Place::new();

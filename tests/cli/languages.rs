@@ -1,0 +1,64 @@
+//! `host languages`: one protocol in several languages, side by side.
+
+use std::io::Write;
+
+use super::{Place, bundled, folder};
+
+/// The languages whose toolchains are there have a row each, with equal counts; of the others the table says what is missing.
+#[test]
+fn languages_are_put_side_by_side() {
+    let place = Place::new();
+    let mut names = vec!["register", "register-assemblyscript", "register-c", "register-text"];
+    // The machine code of interpreters takes long to make, and some toolchains are heavy; see `languages`.
+    if std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all") {
+        names.extend(["register-cpp", "register-go", "register-python", "register-typescript", "register-zig"]);
+    }
+    // No toolchain makes something of an empty folder.
+    std::fs::create_dir(place.path("nothing")).expect("a temporary folder can be written");
+    let mut paths: Vec<String> = names.iter().map(|name| folder(name).display().to_string()).collect();
+    paths.push("nothing".to_owned());
+    let command = |options: &[&str]| {
+        let mut words = vec!["languages".to_owned()];
+        words.extend(paths.iter().cloned());
+        words
+            .extend(["--no-install", "--quiet", "--set", "reads=1"].iter().chain(options).map(|&word| word.to_owned()));
+        place.host(&words).exits(0)
+    };
+
+    let table = command(&["--json"]).json();
+    let (rows, missing) = (table["rows"].as_array().expect("a list"), table["missing"].as_array().expect("a list"));
+    assert_eq!((rows.len() + missing.len(), &table["equal"]), (paths.len(), &true.into()), "{table:#}");
+    for (row, name) in rows.iter().zip(["register"]) {
+        assert!(row["plugin"].as_str().is_some_and(|path| path.ends_with(name)), "the yardstick is the first: {row:#}");
+    }
+    for row in rows {
+        // The counts of the README of the yardstick, from native exploration.
+        let counts = (&row["counts"]["global_states"], &row["counts"]["transitions"], &row["counts"]["local_states"]);
+        assert_eq!(counts, (&14_588.into(), &69_154.into(), &46.into()), "{row:#}");
+        assert!(row["findings"].as_array().is_some_and(Vec::is_empty), "{row:#}");
+        for number in ["component_bytes", "snapshot_bytes", "step_microseconds", "calls_microseconds"] {
+            assert!(row[number].as_f64().is_some_and(|value| value > 0.0), "{number} of {row:#}");
+        }
+        for text in ["language", "tool"] {
+            assert!(row[text].as_str().is_some_and(|text| !text.is_empty()), "{text} of {row:#}");
+        }
+    }
+    for why in missing {
+        let why = why.as_str().expect("a sentence");
+        let is_explained = why.contains("install it with") || why.starts_with("nothing: ");
+        assert!(is_explained, "{why}");
+        // Past the test runner, which keeps the output of tests back.
+        let _ = writeln!(std::io::stderr(), "skipped {why}");
+    }
+
+    let text = command(&[]).out;
+    assert!(text.contains(&format!("equal counts in {} languages: 14,588 global states", rows.len())), "{text}");
+    assert!(text.contains("missing: nothing: "), "{text}");
+}
+
+#[test]
+fn languages_that_differ_are_told() {
+    let place = Place::new();
+    let ran = place.host(&["languages", bundled("query"), bundled("fanout"), "--quiet"]).exits(1);
+    assert!(ran.out.contains("the counts differ:"), "{}", ran.out);
+}
