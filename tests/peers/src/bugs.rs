@@ -46,7 +46,7 @@ enum Found {
     Refused,
 }
 
-/// Runs every strategy on every mistake, and prints a table.
+/// Runs every strategy on every mistake, by one worker, and prints a table.
 ///
 /// # Errors
 ///
@@ -152,7 +152,7 @@ fn once(arguments: &Bugs, host: &Path, scenario: &Path, options: &[&str]) -> Res
     let mut command = Command::new(host);
     command.arg("run").arg(scenario).arg("--algo").args(options);
     command.arg(format!("--time={}s", arguments.seconds_max)).args(["--memory", "4GiB"]);
-    command.args(["--no-minimize", "--json", "--quiet", "--out"]).arg(here().join("target/bugs/out"));
+    command.args(["--workers", "1", "--no-minimize", "--json", "--quiet", "--out"]).arg(here().join("target/bugs/out"));
     if options == ["walk"] {
         // As many as it takes.
         command.args(["--walks", "1000000000"]);
