@@ -181,7 +181,18 @@ impl<'s, 'l> Round<'_, 's, 'l> {
     fn explore(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
         let mut next_verification = 0;
         loop {
-            let is_complete = !self.space.pass(stepper)?;
+            let (mut stopped, progress) = (None, self.progress());
+            let is_complete = !self.space.pass(stepper, &mut |space| {
+                let counts = Counts {
+                    transitions: Some(space.transitions()),
+                    local_states: Some(space.states().len() as u64),
+                    ..progress.counts
+                };
+                let bytes = space.bytes() + self.search.lts.counts().snapshot_bytes;
+                stopped = self.search.monitor.check(&Progress { counts, bytes, ..progress });
+                stopped.is_none()
+            })?;
+            self.end = self.end.or(stopped);
             self.combine(stepper)?;
             if let Some(reached) = self.space.states().last() {
                 self.report.depth = self.report.depth.max(reached.depth);

@@ -252,12 +252,17 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// One pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false when there was none, so the space is complete.
+    /// Returns false when there was none, so the space is complete. `go_on` is asked now and then; if it says no, the pass ends
+    /// early.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn pass(&mut self, stepper: &mut Stepper<'l>) -> Result<bool, MachineError> {
+    pub fn pass(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<bool, MachineError> {
         self.find_single();
         self.local_events_cut = false;
         let before = self.transitions;
@@ -267,6 +272,9 @@ impl<'l> LocalSpace<'l> {
             self.prepare(stepper, block.clone())?;
             for index in block {
                 self.expand(stepper, Index(index))?;
+            }
+            if !go_on(self) {
+                return Ok(true);
             }
         }
         Ok(self.transitions > before)

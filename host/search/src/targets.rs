@@ -134,14 +134,19 @@ impl Targets {
     }
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
-    /// the last search; smaller than `size_max` events.
+    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is asked
+    /// now and then; if it says no, what was found until then is returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
         size_max: u32,
+        is_one: bool,
         is_wanted: &dyn Fn(&Judgement) -> bool,
+        go_on: &mut dyn FnMut() -> bool,
     ) -> Vec<Hit> {
         let mut hits = Vec::new();
+        let mut bad_max = size_max;
+        let mut patience = Patience { steps: 0, go_on, is_over: false };
         let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
@@ -150,7 +155,7 @@ impl Targets {
             }
             let mut pairs = pairs_of(tuple);
             let is_refuted = pairs.any(|pair| {
-                if infeasible.contains(&pair) {
+                if patience.is_over_after(COSTLY) || infeasible.contains(&pair) {
                     return true;
                 }
                 let is_feasible = self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair);
@@ -164,7 +169,9 @@ impl Targets {
             if is_refuted {
                 continue;
             }
-            let mut query = Query { unfolding, tuple, best: size_max, found: None };
+            let is_bad = wanted.iter().all(|judgement| judgement.is_bad());
+            let best = if is_bad { bad_max } else { size_max };
+            let mut query = Query { unfolding, tuple, best, found: None, patience: &mut patience };
             for node in 0..tuple.len() {
                 let begins = self.begins[node].get(&tuple[node]).map_or(&[][..], Vec::as_slice);
                 let first_new = begins.partition_point(|event| event.0 < self.searched);
@@ -173,6 +180,9 @@ impl Targets {
                 }
             }
             if let Query { found: Some(config), best: size, .. } = query {
+                if is_one && is_bad {
+                    bad_max = size;
+                }
                 let hit = |judgement: &Judgement| Hit {
                     judgement: judgement.clone(),
                     node: None,
@@ -184,6 +194,32 @@ impl Targets {
         }
         self.searched = self.noted;
         hits
+    }
+}
+
+/// Steps of a search until the next look at whether it is to go on.
+const PATIENCE: u32 = 65_536;
+
+/// As many steps as it is taken to cost whether two classes go together.
+const COSTLY: u32 = 1_024;
+
+/// Whether a search is to go on, asked now and then.
+struct Patience<'q> {
+    steps: u32,
+    go_on: &'q mut dyn FnMut() -> bool,
+    is_over: bool,
+}
+
+impl Patience<'_> {
+    /// Whether it is over after so many more steps.
+    #[inline]
+    fn is_over_after(&mut self, steps: u32) -> bool {
+        self.steps += steps;
+        if self.steps >= PATIENCE {
+            self.steps = 0;
+            self.is_over |= !(self.go_on)();
+        }
+        self.is_over
     }
 }
 
@@ -283,15 +319,16 @@ fn prune(unfolding: &Unfolding<'_, '_>, events: &mut Vec<EventId>, class: ClassI
 }
 
 /// The search for one tuple.
-struct Query<'q, 'u, 'l> {
+struct Query<'q, 'p, 'u, 'l> {
     unfolding: &'q Unfolding<'u, 'l>,
     tuple: &'q [ClassId],
     /// Only smaller configurations are of interest.
     best: u32,
     found: Option<Box<[EventId]>>,
+    patience: &'q mut Patience<'p>,
 }
 
-impl Query<'_, '_, '_> {
+impl Query<'_, '_, '_, '_> {
     /// Joins `config`, which has an event of `fixed` already, with events of `node` and the nodes after it.
     fn combine(&mut self, config: &[EventId], node: usize, fixed: usize) {
         if self.unfolding.chains().config_size(config) >= self.best {
@@ -312,6 +349,9 @@ impl Query<'_, '_, '_> {
         let wanted = self.tuple[node];
         let mut stack = vec![EventId(node as u32)];
         while let Some(at) = stack.pop() {
+            if self.patience.is_over_after(1) {
+                return;
+            }
             let event = self.unfolding.event(at);
             if event.classes_below & class_bit(wanted) == 0
                 || !self.unfolding.chains().are_compatible(config, self.unfolding.past(at))

@@ -122,7 +122,9 @@ impl Run<'_, '_> {
             best.take(self.report, hits);
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
-                self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
+                if let Some(end) = self.search_tuples(&unfolding, &mut targets, &mut best, depth_max) {
+                    break end;
+                }
                 self.search_ends(&mut unfolding, &mut best, depth_max)?;
             }
             if let Some(end) = self.stop(&unfolding, &best) {
@@ -145,8 +147,13 @@ impl Run<'_, '_> {
                 };
             }
         };
-        self.search_tuples(&unfolding, &mut targets, &mut best, depth_max);
         let mut end = end;
+        // Out of time or memory, there is none left for this either.
+        let mut is_searched = !end.is_external();
+        if is_searched && let Some(stopped) = self.search_tuples(&unfolding, &mut targets, &mut best, depth_max) {
+            is_searched = false;
+            end = end.max(stopped);
+        }
         if end != End::Pruned
             && let Some(stopped) = self.search_ends(&mut unfolding, &mut best, depth_max)?
         {
@@ -166,22 +173,35 @@ impl Run<'_, '_> {
             let path = unfolding.linearise(&hit.config);
             let mut found = Found::new(self.start, &path, hit.node, hit.judgement);
             // All events that are smaller exist, so nothing smaller was missed.
-            found.shortest = matches!(end, End::Violation | End::SpaceExhausted | End::LocalEventBound)
-                || hit.size <= unfolding.size();
+            let is_grown = matches!(end, End::Violation | End::SpaceExhausted | End::LocalEventBound);
+            found.shortest = is_searched && (is_grown || hit.size <= unfolding.size());
             self.report.violations.push(found);
         }
         Ok(())
     }
 
-    fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best, depth_max: u32) {
+    /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
+    fn search_tuples(
+        &mut self,
+        unfolding: &Unfolding<'_, '_>,
+        targets: &mut Targets,
+        best: &mut Best,
+        depth_max: u32,
+    ) -> Option<End> {
         let size_max = best.size_max().unwrap_or(depth_max + 1);
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| match judgement {
             Judgement::Witnessed { property } => report.wants_witness(*property),
             _ => true,
         };
-        let hits = targets.search(unfolding, size_max, &is_wanted);
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let hits = targets.search(unfolding, size_max, best.wanted == 1, &is_wanted, &mut || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        });
         best.take(self.report, hits);
+        stopped
     }
 
     /// Looks for the smallest deadlock, as far as it is still of use; returns why that was given up, if it was. Larger ones
