@@ -17,8 +17,12 @@ macro_rules! sdk {
 const SDK_FILES: &[(&str, &str)] = sdk![
     "src/about.rs",
     "src/canonical.rs",
+    "src/clock.rs",
     "src/context.rs",
     "src/lib.rs",
+    "src/linearizability.rs",
+    "src/linearizability/objects.rs",
+    "src/linearizability/search.rs",
     "src/parameters.rs",
     "src/property.rs",
     "src/protocol.rs",
@@ -27,6 +31,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/seat.rs",
     "src/test.rs",
     "src/test/explore.rs",
+    "src/timers.rs",
     "src/wasm.rs",
     "src/wasm/bindings.rs",
 ];
@@ -156,7 +161,7 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "test", "wasm"] {
+        for folder in ["", "linearizability", "test", "wasm"] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
