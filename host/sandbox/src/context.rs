@@ -155,7 +155,7 @@ impl Context {
         } else if self.choices.len() >= self.limits.choices_per_call {
             let limit = self.limits.choices_per_call;
             let more = allows_more("choices");
-            Some(format!("calls `choose` and `can-send` more often than the limit of {limit} in one handler; {more}"))
+            Some(format!("calls `{function}` more often than the limit of {limit} in one handler; {more}"))
         } else {
             None
         }
