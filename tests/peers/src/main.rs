@@ -117,9 +117,7 @@ fn main() -> ExitCode {
             Tools::ready(compare.host.clone()).and_then(|tools| compare::run(&compare, &tools))
         }
         Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
-        Command::Bugs(bugs) => {
-            Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host))
-        }
+        Command::Bugs(bugs) => Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host)),
         Command::Lines => lines::run(),
         Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
             println!("{}", paxos::check(paxos::Scenario { proposers, init_by_event, transitions_max }));
