@@ -18,12 +18,10 @@ use host_model::machine::MachineError;
 use rustc_hash::FxHashMap;
 
 use crate::chains::EventId;
+use crate::patience::Patience;
 use crate::targets::Hit;
 use crate::trees::{NONE, Trees};
 use crate::unfolding::Unfolding;
-
-/// How many combinations are tried between two questions whether to go on.
-const PATIENCE: u64 = 1 << 16;
 
 /// The smallest deadlock of at most `size_max` events, if there is one. `may_go_on` is asked every now and then; once it has
 /// returned false, the best one so far is returned.
@@ -59,8 +57,7 @@ pub fn smallest_deadlock(
         picked: Vec::new(),
         size_max,
         best: None,
-        tries: 0,
-        may_go_on: &mut may_go_on,
+        patience: Patience::new(&mut may_go_on),
     };
     run.pick(0, false);
     let Some((size, config)) = run.best else { return Ok(None) };
@@ -199,8 +196,7 @@ struct Run<'r> {
     picked: Vec<EventId>,
     size_max: u32,
     best: Option<(u32, Box<[EventId]>)>,
-    tries: u64,
-    may_go_on: &'r mut dyn FnMut() -> bool,
+    patience: Patience<'r>,
 }
 
 impl Run<'_> {
@@ -217,8 +213,7 @@ impl Run<'_> {
         let wanted = self.traffic.wanted_of(&self.picked);
         let candidates = self.by_traffic[node].get(&wanted).cloned().unwrap_or_default();
         for event in candidates {
-            self.tries += 1;
-            if self.tries.is_multiple_of(PATIENCE) && !(self.may_go_on)() {
+            if self.patience.is_over_after(1) {
                 return false;
             }
             let size = size + self.traffic.trees.chains.len(event);

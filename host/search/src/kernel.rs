@@ -329,6 +329,14 @@ impl Report {
         }
     }
 
+    /// Whether what there is to say is of use: anything bad, and what was not witnessed yet.
+    pub fn wants(&self, judgement: &Judgement) -> bool {
+        match judgement {
+            Judgement::Witnessed { property } => self.wants_witness(*property),
+            _ => true,
+        }
+    }
+
     /// Whether there are as many violations as are wanted.
     pub fn is_full(&self) -> bool {
         self.violations.len() as u64 >= self.violations_max

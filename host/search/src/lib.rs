@@ -26,6 +26,7 @@ pub mod local_space;
 pub mod order;
 pub mod outlook;
 pub mod paths;
+pub(crate) mod patience;
 pub mod pending;
 pub mod quorums;
 pub mod reduce;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use host_model::machine::{MachineError, NodeId};
 use host_model::property::{ClassId, Judgement};
 
+use crate::patience::Patience;
 use crate::tuples;
 use crate::unfolding::{EventId, Unfolding, class_bit};
 
@@ -134,19 +135,19 @@ impl Targets {
     }
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
-    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is asked
-    /// now and then; if it says no, what was found until then is returned.
+    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `may_go_on` is
+    /// asked now and then; if it says no, what was found until then is returned.
     pub fn search(
         &mut self,
         unfolding: &Unfolding<'_, '_>,
         size_max: u32,
         is_one: bool,
         is_wanted: &dyn Fn(&Judgement) -> bool,
-        go_on: &mut dyn FnMut() -> bool,
+        may_go_on: &mut dyn FnMut() -> bool,
     ) -> Vec<Hit> {
         let mut hits = Vec::new();
         let mut bad_max = size_max;
-        let mut patience = Patience { steps: 0, go_on, is_over: false };
+        let mut patience = Patience::new(may_go_on);
         let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
@@ -197,31 +198,8 @@ impl Targets {
     }
 }
 
-/// Steps of a search until the next look at whether it is to go on.
-const PATIENCE: u32 = 65_536;
-
 /// As many steps as it is taken to cost whether two classes go together.
 const COSTLY: u32 = 1_024;
-
-/// Whether a search is to go on, asked now and then.
-struct Patience<'q> {
-    steps: u32,
-    go_on: &'q mut dyn FnMut() -> bool,
-    is_over: bool,
-}
-
-impl Patience<'_> {
-    /// Whether it is over after so many more steps.
-    #[inline]
-    fn is_over_after(&mut self, steps: u32) -> bool {
-        self.steps += steps;
-        if self.steps >= PATIENCE {
-            self.steps = 0;
-            self.is_over |= !(self.go_on)();
-        }
-        self.is_over
-    }
-}
 
 /// The pairs of a tuple that can refute it, those of two neutral nodes last.
 fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {

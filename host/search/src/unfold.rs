@@ -190,10 +190,7 @@ impl Run<'_, '_> {
     ) -> Option<End> {
         let size_max = best.size_max().unwrap_or(depth_max + 1);
         let report = &self.report;
-        let is_wanted = |judgement: &Judgement| match judgement {
-            Judgement::Witnessed { property } => report.wants_witness(*property),
-            _ => true,
-        };
+        let is_wanted = |judgement: &Judgement| report.wants(judgement);
         let progress = self.progress(unfolding);
         let mut stopped = None;
         let hits = targets.search(unfolding, size_max, best.wanted == 1, &is_wanted, &mut || {

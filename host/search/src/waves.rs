@@ -245,10 +245,7 @@ impl<'s, 'l> Waves<'s, 'l> {
     /// The three steps of a wave, by all workers or by this one.
     fn run(&mut self, quotas: &[usize; LANES], is_shared: bool) {
         let report = &self.report;
-        let is_wanted = |judgement: &Judgement| match judgement {
-            Judgement::Witnessed { property } => report.wants_witness(*property),
-            _ => true,
-        };
+        let is_wanted = |judgement: &Judgement| report.wants(judgement);
         let (known, budgets) = (self.stepper.known(), &self.budgets);
         let wants_ends = self.search.limits.deadlock;
         let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, wants_ends };

@@ -1,0 +1,29 @@
+//! Asking now and then whether a long combination is to go on.
+
+/// Steps between two questions.
+const STEPS: u32 = 65_536;
+
+/// Asks after so many steps whether to go on, and remembers a no.
+pub struct Patience<'q> {
+    steps: u32,
+    may_go_on: &'q mut dyn FnMut() -> bool,
+    is_over: bool,
+}
+
+impl<'q> Patience<'q> {
+    /// Nothing done yet.
+    pub fn new(may_go_on: &'q mut dyn FnMut() -> bool) -> Self {
+        Self { steps: 0, may_go_on, is_over: false }
+    }
+
+    /// Whether it is over after so many more steps.
+    #[inline]
+    pub fn is_over_after(&mut self, steps: u32) -> bool {
+        self.steps += steps;
+        if self.steps >= STEPS {
+            self.steps = 0;
+            self.is_over |= !(self.may_go_on)();
+        }
+        self.is_over
+    }
+}
