@@ -133,7 +133,10 @@ impl Proposer {
         (number, accepted): (Number, BTreeMap<Index, Value>),
         learner: &Learner,
     ) {
-        if self.leads || self.active != Some(from) || self.number != number {
+        // The pseudo code waits for the utility inside its handler. Whatever the utility agrees on, an answer that arrives
+        // meanwhile is too late afterwards: it is one with an old number, or of another acceptor than the active one.
+        let is_waiting = self.waits_for.is_some();
+        if self.leads || is_waiting || self.active != Some(from) || self.number != number {
             return;
         }
         self.leads = true;

@@ -97,6 +97,30 @@ fn one_entry_wins_a_place_of_the_log() {
     assert_eq!(cluster.check(), Ok(()));
 }
 
+/// The pseudo code waits in its handler for the utility. Here messages arrive meanwhile: node 0 suspects whoever it takes for the
+/// leader, itself, while the new acceptor's answer is on its way, and node 1 is the leader that the log gets.
+#[test]
+fn an_acceptor_that_answers_while_the_utility_decides_answers_too_late() {
+    let mut cluster = cluster(&[]);
+    cluster.happen(0, "acceptor-failure");
+    let is_answer = |message: &Message| matches!(message, Message::PrepareResponse { .. });
+    while !cluster.in_flight().iter().any(|flight| is_answer(&flight.message)) {
+        cluster.deliver(0);
+    }
+    while cluster.in_flight().len() > 1 {
+        let other = cluster.in_flight().iter().position(|flight| !is_answer(&flight.message));
+        cluster.deliver(other.expect("there is one answer"));
+    }
+    cluster.happen(1, "leader-failure");
+    cluster.deliver_to(0, |message| matches!(message, Message::Utility(_)));
+    cluster.happen(0, "leader-failure");
+    cluster.deliver_to(0, is_answer);
+    assert!(!cluster.state(0).proposer.leads, "it waits for the utility");
+    cluster.settle();
+    assert!(cluster.local_events(0).iter().all(|event| event.name != "command"));
+    assert_eq!(cluster.check(), Ok(()));
+}
+
 /// Section 4.3.6: node 2 leads, its value is chosen, and node 0, which still leads for itself alone, chooses its own.
 #[test]
 fn the_post_increment_of_the_thesis_breaks_agreement() {
