@@ -86,7 +86,7 @@ pub trait Protocol: Sized + 'static {
 
     /// Messages arrived together that are members of the quorum of this name in this state, as many as its size, each from
     /// another node, in the order of these. Returns whether the node takes them; if not, nothing has happened, whatever the
-    /// method did.
+    /// method did. By default it takes all of them, [one by one](Self::handle_one_by_one).
     fn handle_quorum(
         &self,
         ctx: &mut Context<Self::Message>,
@@ -94,8 +94,21 @@ pub trait Protocol: Sized + 'static {
         name: &str,
         messages: Vec<(NodeId, Self::Message)>,
     ) -> bool {
-        let _ = (ctx, state, messages);
-        panic!("messages are members of the quorum {name}, but quorums are not handled");
+        let _ = name;
+        self.handle_one_by_one(ctx, state, messages)
+    }
+
+    /// Takes messages that arrived together as if they had come one after the other: each by
+    /// [`handle_message`](Self::handle_message). What [`handle_quorum`](Self::handle_quorum) calls where it does no more than
+    /// look whether messages fit each other; always returns true. Not to be overridden.
+    fn handle_one_by_one(
+        &self,
+        ctx: &mut Context<Self::Message>,
+        state: &mut Self::State,
+        messages: Vec<(NodeId, Self::Message)>,
+    ) -> bool {
+        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
+        true
     }
 
     /// What a disk would hold in this state; nothing by default.

@@ -102,7 +102,8 @@ fn options_that_do_not_fit_end_with_151() {
     run(&["--depth", "3"]).says(&["lmc-opt has no option `--depth`", "bdfs, unfold"]);
     run(&["--algo", "lmc", "--states", "3"]).says(&["--states"]);
     run(&["--algo", "bdfs", "--seed", "3"]).says(&["bdfs has no option `--seed`", "walk"]);
-    run(&["--set", "colour=red"]).says(&["paxos has no parameter `colour`", "proposers, attempts, init, quorum, bug"]);
+    run(&["--set", "colour=red"])
+        .says(&["paxos has no parameter `colour`", "proposers, attempts, init, quorum, bug, model, learners"]);
     run(&["--set", "bug=none", "--set", "bug=none"]).says(&["`--set bug` is given twice"]);
     run(&["--set", "proposers=many"]).says(&["paxos", "proposers"]);
     run(&["--set", "proposers=4"]).says(&["proposers", "3 nodes"]);

@@ -124,7 +124,7 @@ fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
         "  global states  15,648\n",
         "  transitions    73,933\n",
         "  nodes       3\n",
-        "bug=none (default), init=event, proposers=auto (default), quorum=off (default)\n",
+        "bug=none (default), init=event, learners=1 (default), model=lmc (default), proposers=auto (default), quorum=off (default)\n",
         "  bounds      none\n",
         "--algo bdfs --set init=event\n",
         "  chosen                       sometimes   reached\n",

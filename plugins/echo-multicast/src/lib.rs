@@ -177,11 +177,8 @@ impl Protocol for EchoMulticast {
         _name: &str,
         messages: Vec<(NodeId, Message)>,
     ) -> bool {
-        if messages.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-            return false;
-        }
-        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
-        true
+        let is_same = messages.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        is_same && self.handle_one_by_one(ctx, state, messages)
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Multicast>) {

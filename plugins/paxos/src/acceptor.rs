@@ -3,6 +3,7 @@
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
+use crate::cast::Cast;
 use crate::{Ballot, Message, Proposal};
 
 /// What an acceptor must remember, also over a reset.
@@ -15,18 +16,18 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    pub(crate) fn prepare(&mut self, ctx: &mut Context<Message>, proposer: NodeId, ballot: Ballot) {
-        if ballot >= self.promised {
+    pub(crate) fn prepare(&mut self, ctx: &mut Context<Message>, cast: &Cast, proposer: NodeId, ballot: Ballot) {
+        if cast.promises(self.promised, ballot) {
             self.promised = ballot;
             ctx.send(proposer, Message::PrepareResponse { ballot, accepted: self.accepted });
         }
     }
 
-    pub(crate) fn accept(&mut self, ctx: &mut Context<Message>, proposal: Proposal) {
+    pub(crate) fn accept(&mut self, ctx: &mut Context<Message>, cast: &Cast, proposal: Proposal) {
         if proposal.ballot >= self.promised {
             self.promised = proposal.ballot;
             self.accepted = Some(proposal);
-            ctx.broadcast(Message::Learn(proposal));
+            cast.to_learners(ctx, &Message::Learn(proposal));
         }
     }
 }

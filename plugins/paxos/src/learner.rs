@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use guest_sdk::NodeId;
 use serde::{Deserialize, Serialize};
 
+use crate::cast::Cast;
 use crate::{Proposal, Value};
 
 /// An acceptor accepted a proposal.
@@ -11,8 +13,8 @@ use crate::{Proposal, Value};
 pub struct Vote {
     /// What was accepted.
     pub proposal: Proposal,
-    /// By whom.
-    pub acceptor: guest_sdk::NodeId,
+    /// By whom; where votes are counted, the number of votes for the proposal that came before.
+    pub acceptor: NodeId,
 }
 
 /// The votes that arrived.
@@ -25,10 +27,14 @@ pub struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn learn(&mut self, vote: Vote, majority: usize) {
-        self.votes.insert(vote);
-        if self.votes.iter().filter(|other| other.proposal == vote.proposal).count() >= majority {
-            self.chosen.insert(vote.proposal.value);
+    pub(crate) fn learn(&mut self, cast: &Cast, from: NodeId, proposal: Proposal) {
+        let voters = self.votes.iter().filter(|vote| vote.proposal == proposal).map(|vote| vote.acceptor);
+        let mut voters: BTreeSet<NodeId> = voters.collect();
+        let acceptor = cast.note(&voters, from);
+        voters.insert(acceptor);
+        self.votes.insert(Vote { proposal, acceptor });
+        if voters.len() >= cast.majority() {
+            self.chosen.insert(proposal.value);
         }
     }
 }

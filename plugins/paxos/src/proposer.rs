@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Ballot, Message, Proposal, Value};
+use crate::cast::Cast;
+use crate::{Ballot, Message, Promise, Proposal, Value};
 
 /// How far a proposer is with its last attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub enum Proposer {
     Ready,
     /// Waits for a majority of promises.
     Collecting {
-        /// Who promised so far.
+        /// Who promised so far; where promises are counted, their numbers from 0 on.
         responders: BTreeSet<NodeId>,
         /// The proposal of the highest ballot among what they accepted.
         highest: Option<Proposal>,
@@ -25,27 +26,27 @@ pub enum Proposer {
 
 impl Proposer {
     /// Begins an attempt; gives up the one before.
-    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>, ballot: Ballot) {
+    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>, cast: &Cast, ballot: Ballot) {
         *self = Self::Collecting { responders: BTreeSet::new(), highest: None };
-        ctx.broadcast(Message::Prepare { ballot });
+        cast.to_acceptors(ctx, &Message::Prepare { ballot });
     }
 
     pub(crate) fn prepare_response(
         &mut self,
         ctx: &mut Context<Message>,
+        cast: &Cast,
         from: NodeId,
-        ballot: Ballot,
-        accepted: Option<Proposal>,
+        Promise { ballot, accepted }: Promise,
         trust_last: bool,
     ) {
         let Self::Collecting { responders, highest } = self else { return };
-        responders.insert(from);
+        responders.insert(cast.note(responders, from));
         *highest = accepted.max(*highest);
-        if responders.len() >= ctx.majority() {
+        if responders.len() >= cast.majority() {
             let binding = if trust_last { accepted } else { *highest };
             let value = binding.map_or(own_value(ctx.me()), |proposal| proposal.value);
             *self = Self::Done;
-            ctx.broadcast(Message::Accept(Proposal { ballot, value }));
+            cast.to_acceptors(ctx, &Message::Accept(Proposal { ballot, value }));
         }
     }
 }

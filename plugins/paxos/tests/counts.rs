@@ -52,3 +52,48 @@ fn one_proposal_among_three_nodes_that_come_to_life_by_an_event() {
     assert_eq!(found.depth, 21);
     assert_eq!(found.broken, None);
 }
+
+/// The model of MP-Basset with proposers, acceptors and learners on different nodes.
+fn separate(nodes: u32, parameters: &[(&str, &str)]) -> Explored {
+    let parameters: Vec<_> = [("model", "mp-basset")].iter().chain(parameters).copied().collect();
+    let found = Cluster::<Paxos>::new(nodes, &parameters).expect("the parameters are known").explore(100_000);
+    assert_eq!(found.broken, None);
+    found
+}
+
+/// One proposer, three acceptors; message by message, and by quorums. The counts are those of an enumeration of the same model
+/// in another language, written from the tables in the README.
+#[test]
+fn one_proposal_among_nodes_of_one_role() {
+    let found = separate(5, &[]);
+    assert_eq!((found.global_states, found.transitions), (210, 589));
+    // The proposer: ready, no or one promise, done. Acceptors: fresh, promised, accepted. The learner: up to three votes.
+    assert_eq!(found.local_states, [4, 3, 3, 3, 4]);
+    // One proposal, 3 each of Prepare, Accept and Learn, and two promises: the furthest state is nearer by one if an acceptor
+    // hears Prepare last, and does not answer.
+    assert_eq!(found.depth, 1 + 3 * 3 + 2);
+    let found = separate(5, &[("quorum", "on")]);
+    assert_eq!((found.global_states, found.transitions), (106, 205));
+    // One event each for the promises and the votes.
+    assert_eq!(found.depth, 1 + 3 + 1 + 3 + 1);
+
+    let three_learners = [("learners", "3")];
+    let found = separate(7, &three_learners);
+    assert_eq!((found.global_states, found.transitions), (5_124, 26_536));
+    let found = separate(7, &[three_learners[0], ("quorum", "on")]);
+    assert_eq!((found.global_states, found.transitions), (652, 1_783));
+}
+
+/// Two proposers, by quorums: by the same enumeration.
+#[test]
+fn two_proposals_among_nodes_of_one_role() {
+    let found = separate(6, &[("proposers", "2"), ("quorum", "on")]);
+    assert_eq!((found.global_states, found.transitions), (27_410, 94_055));
+}
+
+#[test]
+fn nodes_of_one_role_include_an_acceptor() {
+    let refused = Cluster::<Paxos>::new(3, &[("model", "mp-basset"), ("learners", "2")]).err().expect("none is left");
+    let why = "a cluster of 3 does not fit: besides proposers and learners (1 and 2) there must be an acceptor";
+    assert_eq!(refused.to_string(), why);
+}

@@ -199,17 +199,6 @@ impl Protocol for RegularStorage {
         }
     }
 
-    fn handle_quorum(
-        &self,
-        ctx: &mut Context<Message>,
-        state: &mut State,
-        _name: &str,
-        messages: Vec<(NodeId, Message)>,
-    ) -> bool {
-        messages.into_iter().for_each(|(from, message)| self.handle_message(ctx, state, from, message));
-        true
-    }
-
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         match state {
             State::Writer(writer) if writer.acks.is_none() && writer.begun < self.writes => {
