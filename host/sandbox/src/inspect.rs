@@ -106,7 +106,7 @@ fn module(facts: &ModuleFacts) -> ModuleInspection {
         pages_min: memory.ty.initial,
         pages_max: memory.ty.maximum,
     });
-    let globals = facts.globals.iter().filter(|global| global.ty.mutable && !global.imported);
+    let globals = facts.globals.iter().filter(|global| global.ty.mutable && global.import.is_none());
     let globals = globals.map(|global| GlobalInspection {
         ty: global.ty.content_type.to_string(),
         written: global.written,

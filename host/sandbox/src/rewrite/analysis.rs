@@ -20,21 +20,31 @@ pub(crate) struct MemoryFact {
 #[derive(Clone, Debug)]
 pub(crate) struct GlobalFact {
     pub ty: GlobalType,
-    pub imported: bool,
+    /// Module and name, if it is imported.
+    pub import: Option<(String, String)>,
     pub exported: bool,
     /// Whether some function of this module sets it.
     pub written: bool,
+    /// Whether some function of this module can set it after instantiation: one other than a start function that nothing calls.
+    pub written_late: bool,
+    /// Whether no module sets it after instantiation, although it is exported. Linkers make globals of this kind for the addresses
+    /// of what other modules have, by the thousand.
+    pub settled: bool,
 }
 
 impl GlobalFact {
+    fn new(ty: GlobalType, import: Option<(String, String)>) -> Self {
+        Self { ty, import, exported: false, written: false, written_late: false, settled: false }
+    }
+
     /// A reference cannot be kept in a linear memory.
     pub(crate) fn is_reference(&self) -> bool {
         matches!(self.ty.content_type, ValType::Ref(_))
     }
 
-    /// Whether it can hold different values at different times.
+    /// Whether it can hold different values at different times after instantiation.
     pub(crate) fn is_state(&self) -> bool {
-        self.ty.mutable && !self.imported && (self.written || self.exported)
+        self.ty.mutable && self.import.is_none() && (self.written || self.exported) && !self.settled
     }
 }
 
@@ -45,6 +55,8 @@ pub(crate) struct ModuleFacts {
     /// The type of every function, imported ones first.
     pub functions: Vec<u32>,
     pub imported_functions: usize,
+    /// Functions whose bodies were read.
+    bodies: u32,
     /// Module and name of every imported function.
     pub function_imports: Vec<(String, String)>,
     /// The functions that are called, or reachable in another way: exported, in a table, a reference, the start function.
@@ -78,9 +90,14 @@ impl ModuleFacts {
     /// Reads a valid core module.
     pub(crate) fn read(module: &[u8]) -> Result<Self, LoadError> {
         let mut facts = Self::default();
+        let mut sets = Vec::new();
         for payload in Parser::new(0).parse_all(module) {
-            facts.add(payload.map_err(LoadError::invalid)?).map_err(LoadError::invalid)?;
+            facts.add(payload.map_err(LoadError::invalid)?, &mut sets).map_err(LoadError::invalid)?;
         }
+        for (_, global) in sets.iter().filter(|(function, _)| facts.used.contains(function)) {
+            facts.globals[*global as usize].written_late = true;
+        }
+        facts.used.extend(facts.start);
         for (_, kind, index) in &facts.exports {
             if *kind == ExternalKind::Global {
                 facts.globals[*index as usize].exported = true;
@@ -98,7 +115,8 @@ impl ModuleFacts {
         self.exports.iter().find(|(n, k, _)| n == name && *k == kind).map(|&(_, _, index)| index)
     }
 
-    fn add(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
+    /// Reads a section. `sets` is given each function that sets a global, with the global.
+    fn add(&mut self, payload: Payload<'_>, sets: &mut Vec<(u32, u32)>) -> wasmparser::Result<()> {
         match payload {
             Payload::TypeSection(section) => {
                 for ty in section.into_iter_err_on_gc_types() {
@@ -135,7 +153,7 @@ impl ModuleFacts {
                     let global = global?;
                     self.add_constant(&global.init_expr)?;
                     let ty = global.ty;
-                    self.globals.push(GlobalFact { ty, imported: false, exported: false, written: false });
+                    self.globals.push(GlobalFact::new(ty, None));
                 }
             }
             Payload::ExportSection(section) => {
@@ -149,7 +167,6 @@ impl ModuleFacts {
             }
             Payload::StartSection { func, .. } => {
                 self.start = Some(func);
-                self.used.insert(func);
             }
             Payload::ElementSection(section) => {
                 for element in section {
@@ -168,8 +185,14 @@ impl ModuleFacts {
                 }
             }
             Payload::CodeSectionEntry(body) => {
+                let function = self.imported_functions as u32 + self.bodies;
+                self.bodies += 1;
                 for op in body.get_operators_reader()? {
-                    self.add_operator(&op?);
+                    let op = op?;
+                    if let Operator::GlobalSet { global_index } = op {
+                        sets.push((function, global_index));
+                    }
+                    self.add_operator(&op);
                 }
             }
             _ => {}
@@ -189,7 +212,7 @@ impl ModuleFacts {
                 self.memories.push(MemoryFact { import: Some((module.to_owned(), name.to_owned())), ty });
             }
             TypeRef::Global(ty) => {
-                self.globals.push(GlobalFact { ty, imported: true, exported: false, written: false });
+                self.globals.push(GlobalFact::new(ty, Some((module.to_owned(), name.to_owned()))));
             }
             TypeRef::Tag(_) => {}
         }

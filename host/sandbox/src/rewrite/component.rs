@@ -66,6 +66,7 @@ struct Structure {
     instances: Vec<CoreInstance>,
     functions: Vec<Origin>,
     memories: Vec<(usize, String)>,
+    globals: Vec<(usize, String)>,
     component_functions: u32,
     component_types: u32,
     /// Nested components, rewritten.
@@ -85,6 +86,7 @@ pub(crate) fn rewrite(bytes: &[u8]) -> Result<Rewritten, LoadError> {
     let mut structure = Structure::default();
     payloads(bytes, |payload| structure.read(bytes, payload))?;
     structure.refuse_handles()?;
+    structure.settle_globals();
     let mut reallocs = vec![BTreeSet::new(); structure.modules.len()];
     for &(function, memory) in &structure.reallocs {
         let (module, name) = structure.realloc(function, memory)?;
@@ -255,6 +257,7 @@ impl Structure {
                 match kind {
                     ExternalKind::Func | ExternalKind::FuncExact => self.functions.push(Some(origin)),
                     ExternalKind::Memory => self.memories.push(origin),
+                    ExternalKind::Global => self.globals.push(origin),
                     _ => {}
                 }
             }
@@ -396,6 +399,48 @@ impl Structure {
         match &facts.memories[index].import {
             None => Some((instance, index - facts.imported_memories())),
             Some((from, name)) => self.memory_owner(*args.get(from)?, name),
+        }
+    }
+
+    /// Finds the exported globals that no module sets after instantiation. Where it cannot be told which global a module sets,
+    /// there are none.
+    fn settle_globals(&mut self) {
+        let mut late: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.modules.len()];
+        for (index, instance) in self.instances.iter().enumerate() {
+            let CoreInstance::Real { module, .. } = instance else { continue };
+            let written = self.modules[*module].globals.iter().enumerate().filter(|(_, global)| global.written_late);
+            for (global, _) in written {
+                let Some((owner, global)) = self.global_seen(index, global) else { return };
+                late[owner].insert(global);
+            }
+        }
+        for (module, late) in self.modules.iter_mut().zip(late) {
+            for (index, global) in module.globals.iter_mut().enumerate() {
+                global.settled = global.exported && global.import.is_none() && !late.contains(&index);
+            }
+        }
+    }
+
+    /// The module that defines a global, which is given by its index inside an instance, and its index there.
+    fn global_seen(&self, instance: usize, index: usize) -> Option<(usize, usize)> {
+        let CoreInstance::Real { module, args } = &self.instances[instance] else { return None };
+        match &self.modules[*module].globals[index].import {
+            None => Some((*module, index)),
+            Some((from, name)) => self.global_owner(*args.get(from)?, name),
+        }
+    }
+
+    /// As [`global_seen`](Self::global_seen), by the name of an export.
+    fn global_owner(&self, instance: usize, name: &str) -> Option<(usize, usize)> {
+        match &self.instances[instance] {
+            CoreInstance::Real { module, .. } => {
+                let index = self.modules[*module].export(name, ExternalKind::Global)?;
+                self.global_seen(instance, index as usize)
+            }
+            CoreInstance::Bag(exports) => {
+                let (instance, name) = self.globals.get(exports.get(name)?.1 as usize)?;
+                self.global_owner(*instance, name)
+            }
         }
     }
 

@@ -101,13 +101,14 @@ fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
 
 #[test]
 fn random_walks_agree_with_replays() {
-    let guests: [(&str, Vec<u8>); 10] = [
+    let guests: [(&str, Vec<u8>); 11] = [
         ("ping-pong", fixtures::ping_pong()),
         ("global counter", fixtures::global_counter()),
         ("growing", fixtures::growing()),
         ("two memories", fixtures::two_memories()),
         ("every store", fixtures::every_store()),
         ("shared globals", fixtures::shared_globals()),
+        ("linked globals", fixtures::linked_globals()),
         ("table at start", fixtures::table_at_start()),
         ("chooser", fixtures::chooser()),
         ("close stores", fixtures::close_stores()),
@@ -127,6 +128,7 @@ fn canary_holes_in_snapshots_are_noticed() {
     for (sabotage, bytes) in [
         (Sabotage::SkipGlobals, fixtures::global_counter()),
         (Sabotage::SkipGlobals, fixtures::shared_globals()),
+        (Sabotage::SkipGlobals, fixtures::linked_globals()),
         (Sabotage::SkipSizes, fixtures::growing()),
     ] {
         let plugin = audited(sabotage, &bytes);
