@@ -1,6 +1,7 @@
 //! One instance of a plugin in a store of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use host_model::machine::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
@@ -102,6 +103,7 @@ impl Live {
         store.set_hostcall_fuel(limits.output_bytes);
         let budget = Arc::new(Budget::new(limits.memory_bytes.min(MEMORY_BYTES_MAX)));
         refuel(&mut store, limits.fuel_per_call);
+        plugin.started.fetch_add(1, Ordering::Relaxed);
         let (instance, regions) = collect(&plugin.counted, &budget, || plugin.pre.instantiate(&mut store));
         let instance = instance.map_err(|error| {
             let mut evidence =

@@ -14,7 +14,8 @@ use crate::limits::{Limits, Sabotage, within};
 use crate::plugin::PluginParts;
 use crate::snapshot::Delta;
 
-/// Instances kept for when a state with smaller memories comes back: wasmtime cannot shrink a memory.
+/// Instances kept for when a state with memories of other sizes comes back: wasmtime cannot shrink a memory, and an instance is
+/// made anew at a hundred times the cost of a step.
 const SPARES_MAX: usize = 4;
 
 /// Runs the handlers of one plugin, one local state at a time.
@@ -63,22 +64,26 @@ impl GuestMachine {
         if self.plugin.sandbox.config.sabotage == Sabotage::SkipSizes && self.live.is_some() {
             return Ok(());
         }
-        if self.live.as_ref().is_some_and(|live| live.fits(sizes.clone())) {
+        if self.live.as_ref().is_some_and(|live| live.sizes().eq(sizes.clone())) {
             return Ok(());
         }
-        if let Some(live) = self.live.take() {
-            if self.spares.len() == SPARES_MAX {
-                self.spares.remove(0);
-            }
-            self.spares.push(live);
-        }
-        // The largest that fits has the least left to grow.
-        let best = (0..self.spares.len())
-            .filter(|&index| self.spares[index].fits(sizes.clone()))
-            .max_by_key(|&index| self.spares[index].sizes().sum::<usize>());
-        self.live = Some(match best {
+        self.spares.extend(self.live.take());
+        let equal = self.spares.iter().position(|spare| spare.sizes().eq(sizes.clone()));
+        // An instance that grows is missed when a smaller state comes back, so that comes after making one more. The largest that
+        // fits has the least left to grow.
+        let largest = || {
+            let fitting = (0..self.spares.len()).filter(|&index| self.spares[index].fits(sizes.clone()));
+            fitting.max_by_key(|&index| self.spares[index].sizes().sum::<usize>())
+        };
+        let is_full = self.spares.len() > SPARES_MAX;
+        self.live = Some(match equal.or_else(|| largest().filter(|_| is_full)) {
             Some(index) => self.spares.remove(index),
-            None => self.fresh()?,
+            None => {
+                if is_full {
+                    self.spares.remove(0);
+                }
+                self.fresh()?
+            }
         });
         Ok(())
     }

@@ -64,6 +64,8 @@ pub(crate) struct PluginParts {
     pub syncs: Vec<(usize, usize)>,
     images: Arc<Images>,
     pristine_sizes: Vec<usize>,
+    /// How many instances were made.
+    pub started: AtomicU64,
 }
 
 impl PluginParts {
@@ -106,6 +108,7 @@ impl Plugin {
             syncs: rewritten.syncs.clone(),
             images: Arc::default(),
             pristine_sizes: Vec::new(),
+            started: AtomicU64::new(0),
         });
         let mut first = Live::start(&parts, Arc::default())?;
         let images = first.take_images();
@@ -140,6 +143,11 @@ impl Plugin {
     /// What the component consists of, and which of it is state.
     pub fn inspect(&self) -> &Inspection {
         &self.inspection
+    }
+
+    /// How many instances were made so far, by loading and by all machines. Making one costs far more than a step.
+    pub fn instances_started(&self) -> u64 {
+        self.parts.started.load(Ordering::Relaxed)
     }
 
     /// What loading took.

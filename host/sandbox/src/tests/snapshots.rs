@@ -137,6 +137,54 @@ fn canary_holes_in_snapshots_are_noticed() {
     }
 }
 
+/// States with memories of four sizes take turns. The first round makes an instance for each size, the others none.
+#[test]
+fn states_of_different_sizes_find_their_instances_again() {
+    let plugin = plugin(&fixtures::growing());
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let mut states = Vec::new();
+    for _ in 0..4 {
+        run(&mut *machine, Input::Local(&go())).expect("fine");
+        states.push((machine.capture(), machine.serialize().expect("fine")));
+    }
+    let round = |machine: &mut dyn Machine| {
+        for (state, encoding) in states.iter().chain(states.iter().rev()) {
+            machine.restore(Some(state)).expect("an instance");
+            assert_eq!(machine.serialize().as_ref(), Ok(encoding));
+            run(machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+        }
+    };
+    round(&mut *machine);
+    let started = plugin.instances_started();
+    // One to load the plugin, and one of each size.
+    assert_eq!(started, 1 + 4);
+    for _ in 0..20 {
+        round(&mut *machine);
+    }
+    assert_eq!(plugin.instances_started(), started);
+}
+
+/// More sizes than a machine keeps instances: they grow, and are made anew, but every state comes back as it was.
+#[test]
+fn more_sizes_than_instances_are_kept_apart() {
+    let plugin = audited(Sabotage::None, &fixtures::growing());
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let mut states = vec![(machine.capture(), machine.serialize().expect("fine"))];
+    for _ in 0..7 {
+        run(&mut *machine, Input::Local(&go())).expect("fine");
+        states.push((machine.capture(), machine.serialize().expect("fine")));
+    }
+    let mut random = Random(0x9e37_79b9);
+    for _ in 0..400 {
+        let (state, encoding) = &states[random.below(states.len())];
+        machine.restore(Some(state)).expect("an instance");
+        assert_eq!(machine.serialize().as_ref(), Ok(encoding));
+        run(&mut *machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+    }
+}
+
 #[test]
 fn ping_pong_has_the_states_it_says() {
     let mut machine = machine(&fixtures::ping_pong());
