@@ -13,7 +13,7 @@ use std::sync::{LazyLock, Mutex};
 use host_build::{BuildError, Options};
 use host_model::fingerprint::Fingerprint;
 use host_model::lts::Lts;
-use host_model::machine::{Effects, Input, LocalEvent, MachineFactory, Snapshot};
+use host_model::machine::{Choice, Effects, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
@@ -55,8 +55,12 @@ fn component(name: &str) -> Option<Vec<u8>> {
         skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
         return None;
     }
-    let options = Options { install: all || name == "register", ..Options::default() };
-    match host_build::build(&folder(name), &options, &mut |_| ()) {
+    built(name, &folder(name), all || name == "register")
+}
+
+fn built(name: &str, folder: &Path, install: bool) -> Option<Vec<u8>> {
+    let options = Options { install, ..Options::default() };
+    match host_build::build(folder, &options, &mut |_| ()) {
         Ok(built) => Some(std::fs::read(built.wasm).expect("the component was just built")),
         Err(error @ BuildError::NoTool { .. }) => {
             skipped(name, &error);
@@ -137,6 +141,147 @@ fn every_language_reaches_the_same_states_and_finds_the_same_bugs() {
         for ((parameters, algo), expected) in cases.iter().zip(&expected) {
             let outcome = run(&plugin, &scenario(parameters), algo).expect("the plugin runs");
             assert_eq!(&outcome, expected, "{name} {parameters:?} {algo}");
+        }
+    }
+}
+
+/// A line added to the register in a language: the handler of local events first draws with the weights 1 and 9, and then asks whether
+/// a message to node 2 can be sent. The text has its imports in the open.
+struct Asking {
+    name: &'static str,
+    file: &'static str,
+    /// What is there, and what comes behind it.
+    lines: &'static [(&'static str, &'static str)],
+}
+
+const ASKING: [Asking; 7] = [
+    Asking {
+        name: "register-assemblyscript",
+        file: "assembly/register.ts",
+        lines: &[
+            ("import * as json from \"./json\";\n", "import { canSend, chooseWeighted } from \"./abi\";\n"),
+            (
+                "export function handleLocal(event: LocalEvent): Envelope[] {\n",
+                "  if (chooseWeighted([1, 9]) == 1 || !canSend(2)) return [];\n",
+            ),
+        ],
+    },
+    Asking {
+        name: "register-c",
+        file: "register.c",
+        lines: &[(
+            "void exports_node_handle_local(exports_node_local_event_t *event, exports_node_list_envelope_t *ret) {\n",
+            "    plugin_list_u32_t weights = {(uint32_t[]){1, 9}, 2};\n\
+             if (odds_choose_weighted(&weights) == 1 || !environment_can_send(2)) {\n\
+             flush(ret);\n\
+             return;\n\
+             }\n",
+        )],
+    },
+    Asking {
+        name: "register-cpp",
+        file: "register.cpp",
+        lines: &[(
+            "    host::Envelopes happen(const host::LocalEvent &event) {\n",
+            "        if (host::choose_weighted({1, 9}) == 1 || !host::can_send(2)) return {};\n",
+        )],
+    },
+    Asking {
+        name: "register-go",
+        file: "register.go",
+        lines: &[(
+            "func (r *Register) Happen(event host.LocalEvent) []host.Envelope {\n",
+            "\tif host.ChooseWeighted(1, 9) == 1 || !host.CanSend(2) {\n\t\treturn nil\n\t}\n",
+        )],
+    },
+    Asking {
+        name: "register-python",
+        file: "app.py",
+        lines: &[
+            (
+                "from wit_world.exports import defaults as about_types\n",
+                "from wit_world.imports import environment, odds\n",
+            ),
+            (
+                "    def handle_local(self, event: LocalEvent) -> list[Envelope]:\n",
+                "        if odds.choose_weighted([1, 9]) == 1 or not environment.can_send(2):\n            return []\n",
+            ),
+        ],
+    },
+    Asking {
+        name: "register-typescript",
+        file: "src/index.ts",
+        lines: &[
+            (
+                "import { decode, encode, type Json } from \"./json\";\n",
+                "import { canSend } from \"host:protocol/environment@0.1.0\";\n\
+                 import { chooseWeighted } from \"host:protocol/odds@0.1.0\";\n",
+            ),
+            (
+                "  handleLocal(event) {\n",
+                "    if (chooseWeighted(new Uint32Array([1, 9])) === 1 || !canSend(2)) return [];\n",
+            ),
+        ],
+    },
+    Asking {
+        name: "register-zig",
+        file: "src/register.zig",
+        lines: &[(
+            "    pub fn happen(register: *Register, ctx: *Context, event: host.LocalEvent) !void {\n",
+            "        if (host.chooseWeighted(&.{ 1, 9 }) == 1 or !host.canSend(2)) return;\n",
+        )],
+    },
+];
+
+#[test]
+fn every_language_can_weigh_and_ask_whether_a_message_can_be_sent() {
+    let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
+    for Asking { name, file, lines } in ASKING {
+        if HEAVY.contains(&name) && !all {
+            skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");
+            continue;
+        }
+        let place = tempfile::tempdir().expect("a temporary folder");
+        copy(&folder(name), place.path());
+        let mut text = std::fs::read_to_string(place.path().join(file)).expect("the file is there");
+        for (before, added) in lines {
+            assert!(text.contains(before), "{name}: no {before:?} in {file}");
+            text = text.replacen(before, &format!("{before}{added}"), 1);
+        }
+        std::fs::write(place.path().join(file), text).expect("a file of this test");
+        let Some(component) = built(name, place.path(), all) else { continue };
+        let plugin = load(&component, SandboxConfig::default());
+        let mut machine = plugin.machine().expect("an instance");
+        // In a cluster of 3, node 0 writes, and a write goes to every node. A walk draws the answers of `can-send` evenly.
+        let drawn = Likelihood::CERTAIN.and(1, 10).and(1, 2);
+        let cases = [
+            (&[][..], vec![Choice::among(2, 0), Choice::sending(2, 0)], drawn, 3),
+            (&[0, 1][..], vec![Choice::among(2, 0), Choice::sending(2, 1)], drawn, 0),
+            (&[1][..], vec![Choice::among(2, 1)], Likelihood::CERTAIN.and(9, 10), 0),
+        ];
+        for (script, choices, likelihood, sent) in cases {
+            machine.restore(None).expect("an instance");
+            let mut effects = Effects::default();
+            let init = Input::Init { node: 0, nodes: 3, config: "", durable: None };
+            machine.handle(init, &[], &mut effects).expect("no fault");
+            let event = machine.local_events().expect("no fault").remove(0);
+            machine.handle(Input::Local(&event), script, &mut effects).expect("no fault");
+            assert_eq!((effects.choices, effects.likelihood), (choices, likelihood), "{name} {script:?}");
+            assert_eq!(effects.sent.len(), sent, "{name} {script:?}");
+        }
+    }
+}
+
+/// Copies the sources of a plugin.
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("readable").path();
+        let to = to.join(path.file_name().expect("an entry has a name"));
+        if !path.is_dir() {
+            std::fs::copy(&path, to).expect("a file can be copied");
+        } else if !path.ends_with("target") && !path.ends_with("node_modules") {
+            std::fs::create_dir(&to).expect("a new folder");
+            copy(&path, &to);
         }
     }
 }

@@ -70,6 +70,15 @@ using Views = std::vector<std::optional<std::string>>;
 // Nondeterminism inside a handler: the host explores every answer below `alternatives`.
 inline std::uint32_t choose(std::uint32_t alternatives) { return environment_choose(alternatives); }
 
+// Whether the transport takes a message now: ask before it is returned, and do not return one that was refused.
+inline bool can_send(std::uint32_t to) { return environment_can_send(to); }
+
+// As choose, with an answer for each weight; a random walk draws answers in proportion to their weights.
+inline std::uint32_t choose_weighted(std::vector<std::uint32_t> weights) {
+    plugin_list_u32_t list{weights.data(), weights.size()};
+    return odds_choose_weighted(&list);
+}
+
 // A line for people; only in init, receive and happen.
 inline void log(std::string line) {
     plugin_string_t text{reinterpret_cast<std::uint8_t *>(line.data()), line.size()};

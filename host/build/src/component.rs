@@ -144,14 +144,22 @@ pub(crate) fn world_with(mut offers: impl FnMut(&str, &[&str]) -> bool) -> (Reso
     (resolve, full)
 }
 
-/// The contract with a world `plugin` that has the interfaces offered, for tools that read WIT. `offers` is given the short
-/// name of an interface.
-pub(crate) fn wit_text(offers: impl Fn(&str) -> bool) -> String {
-    let optional = ["completion", "defaults", "describe", "durable", "quorum", "transport"];
-    let optional = optional.into_iter().filter(|interface| offers(interface));
-    let exports: String = optional.map(|interface| format!("  export {interface};\n")).collect();
-    format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{exports}}}\n")
+/// The contract with a world `plugin` that has the interfaces offered and those wanted, for tools that read WIT. `offers` and `wants`
+/// are given the short name of an interface.
+pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bool) -> String {
+    let imports = OPTIONAL_IMPORTS.into_iter().filter(|interface| wants(interface));
+    let imports: String = imports.map(|interface| format!("  import {interface};\n")).collect();
+    let exports = OPTIONAL_EXPORTS.into_iter().filter(|interface| offers(interface));
+    let exports: String = exports.map(|interface| format!("  export {interface};\n")).collect();
+    format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
+
+/// What the world `full` imports besides what every plugin may import.
+const OPTIONAL_IMPORTS: [&str; 1] = ["odds"];
+
+/// What the world `full` exports besides what every plugin exports.
+const OPTIONAL_EXPORTS: [&str; 7] =
+    ["completion", "defaults", "describe", "durable", "quorum", "symmetry", "transport"];
 
 fn contract(error: impl std::fmt::Debug) -> ComponentError {
     // The debug form of the encoder's errors is the chain of causes; one line is enough for people.
@@ -189,6 +197,23 @@ mod tests {
                 && CONTRACT.contains("log: func(line: string);")
         );
         assert!(CONTRACT.starts_with("package host:protocol@0.1.0;"));
+    }
+
+    /// Tools that read WIT can be given all that the Rust SDK has.
+    #[test]
+    fn a_world_can_have_every_interface() {
+        let mut resolve = Resolve::default();
+        let text = wit_text(|_| true, |_| true);
+        let package = resolve.push_str("protocol.wit", &text).expect("well-formed text");
+        let [plugin, full] = ["plugin", "full"].map(|name| {
+            let id = resolve.select_world(&[package], Some(name)).expect("the text has this world");
+            let world = &resolve.worlds[id];
+            let mut names: Vec<String> =
+                world.imports.keys().chain(world.exports.keys()).map(|key| resolve.name_world_key(key)).collect();
+            names.sort();
+            names
+        });
+        assert_eq!(plugin, full);
     }
 
     #[test]

@@ -37,6 +37,20 @@ export class About {
 @external("host:protocol/environment@0.1.0", "choose")
 export declare function choose(alternatives: u32): u32;
 
+/** Whether the transport takes a message now: ask before it is returned, and do not return one that was refused. */
+// @ts-ignore: decorator
+@external("host:protocol/environment@0.1.0", "can-send")
+export declare function canSend(to: u32): bool;
+
+// @ts-ignore: decorator
+@external("host:protocol/odds@0.1.0", "choose-weighted")
+declare function hostChooseWeighted(at: usize, length: usize): u32;
+
+/** As choose, with an answer for each weight; a random walk draws answers in proportion to their weights. */
+export function chooseWeighted(weights: StaticArray<u32>): u32 {
+  return hostChooseWeighted(changetype<usize>(weights), <usize>weights.length);
+}
+
 // @ts-ignore: decorator
 @external("host:protocol/environment@0.1.0", "log")
 declare function hostLog(at: usize, length: usize): void;

@@ -23,6 +23,20 @@ func hostLog(at unsafe.Pointer, length uint32)
 // Choose is nondeterminism inside a handler: the host explores every answer below alternatives.
 func Choose(alternatives uint32) uint32 { return hostChoose(alternatives) }
 
+//go:wasmimport host:protocol/environment@0.1.0 can-send
+func hostCanSend(to uint32) uint32
+
+// CanSend says whether the transport takes a message now: ask before it is returned, and do not return one that was refused.
+func CanSend(to uint32) bool { return hostCanSend(to) != 0 }
+
+//go:wasmimport host:protocol/odds@0.1.0 choose-weighted
+func hostChooseWeighted(at unsafe.Pointer, length uint32) uint32
+
+// ChooseWeighted is as Choose, with an answer for each weight; a random walk draws answers in proportion to their weights.
+func ChooseWeighted(weights ...uint32) uint32 {
+	return hostChooseWeighted(unsafe.Pointer(unsafe.SliceData(weights)), uint32(len(weights)))
+}
+
 // Log is a line for people; only in Init, Receive and Happen.
 func Log(line string) { hostLog(unsafe.Pointer(unsafe.StringData(line)), uint32(len(line))) }
 

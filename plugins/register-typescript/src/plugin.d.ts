@@ -3,8 +3,15 @@
 declare module "host:protocol/environment@0.1.0" {
   /** Nondeterminism inside a handler: the host explores every answer below `alternatives`. */
   export function choose(alternatives: number): number;
+  /** Whether the transport takes a message now: ask before it is returned, and do not return one that was refused. */
+  export function canSend(to: number): boolean;
   /** A line for people; only in init, handleMessage and handleLocal. */
   export function log(line: string): void;
+}
+
+declare module "host:protocol/odds@0.1.0" {
+  /** As choose, with an answer for each weight; a random walk draws answers in proportion to their weights. */
+  export function chooseWeighted(weights: Uint32Array): number;
 }
 
 /** A message on its way out of a handler. */

@@ -73,6 +73,16 @@ pub fn choose(alternatives: u32) u32 {
     return environment.choose(alternatives);
 }
 
+/// Whether the transport takes a message now: ask before it is returned, and do not return one that was refused.
+pub fn canSend(to: u32) bool {
+    return environment.@"can-send"(to) != 0;
+}
+
+/// As `choose`, with an answer for each weight; a random walk draws answers in proportion to their weights.
+pub fn chooseWeighted(weights: []const u32) u32 {
+    return odds.@"choose-weighted"(weights.ptr, weights.len);
+}
+
 /// A line for people; only in `init`, `receive` and `happen`.
 pub fn log(line: []const u8) void {
     environment.log(line.ptr, line.len);
@@ -89,7 +99,12 @@ pub const panic = std.debug.FullPanic(struct {
 
 const environment = struct {
     extern "host:protocol/environment@0.1.0" fn choose(u32) u32;
+    extern "host:protocol/environment@0.1.0" fn @"can-send"(u32) u32;
     extern "host:protocol/environment@0.1.0" fn log([*]const u8, usize) void;
+};
+
+const odds = struct {
+    extern "host:protocol/odds@0.1.0" fn @"choose-weighted"([*]const u32, usize) u32;
 };
 
 // ---- the canonical ABI: records in memory as the contract lays them out

@@ -49,8 +49,10 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let text = fs::read_to_string(&bundle).map_err(BuildError::io("read", &bundle))?;
         let exports = text.rsplit("export {").next().unwrap_or_default().to_owned();
         let names: Vec<&str> = exports.split([',', '}', '\n']).map(str::trim).collect();
+        let wants = |interface: &str| text.contains(&format!("\"host:protocol/{interface}@"));
+        let wit_text = wit_text(|interface| names.contains(&interface), wants);
         let wit = work.join("wit/protocol.wit");
-        update::write(&wit, wit_text(|interface| names.contains(&interface)).as_bytes())?;
+        update::write(&wit, wit_text.as_bytes())?;
         let component = work.join("component.wasm");
         let mut command = compiler.command(work);
         command.arg("--wit").arg(wit.parent().expect("it lies in a folder")).args(["--world", "plugin", "--js"]);

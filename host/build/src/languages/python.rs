@@ -32,10 +32,11 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let text = fs::read_to_string(source.folder.join(&main)).map_err(BuildError::io("read", &main))?;
         let wit = work.join("wit/protocol.wit");
         // A class of this name is how an interface is exported.
-        let wit_text = wit_text(|interface| {
+        let offers = |interface: &str| {
             let class = interface[..1].to_uppercase() + &interface[1..];
             text.lines().any(|line| line.starts_with(&format!("class {class}")))
-        });
+        };
+        let wit_text = wit_text(offers, |interface| imports(source, interface));
         update::write(&wit, wit_text.as_bytes())?;
         say(&format!("compiling {} with {}", source.name, compiler.found));
         let output_path = work.join("component.wasm");
@@ -50,6 +51,16 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
             return Err(BuildError::Compile { name: source.name.clone(), output: without_trace(&output.both()) });
         }
         fs::read(&output_path).map_err(BuildError::io("read", &output_path))
+    })
+}
+
+/// Whether some file imports an interface of the host. That it is named on the line of an import is enough: to import too much
+/// does no harm.
+fn imports(source: &Source, interface: &str) -> bool {
+    source.sources(&["py"]).iter().any(|file| {
+        let text = fs::read_to_string(source.folder.join(file)).unwrap_or_default();
+        let words = |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == interface);
+        text.lines().any(|line| line.contains("import") && words(line))
     })
 }
 
