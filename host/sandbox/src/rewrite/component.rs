@@ -131,7 +131,10 @@ fn payloads<'a>(bytes: &'a [u8], mut f: impl FnMut(Payload<'a>) -> Result<(), Lo
         if let Payload::ModuleSection { unchecked_range, .. } | Payload::ComponentSection { unchecked_range, .. } =
             &payload
         {
-            rest = &rest[unchecked_range.len()..];
+            // The validator takes what is cut off between two of its sections, at the end of the file, for whole.
+            let truncated =
+                || LoadError::Truncated { bytes: bytes.len(), detail: "a section is not complete".to_owned() };
+            rest = rest.get(unchecked_range.len()..).ok_or_else(truncated)?;
         }
         f(payload)?;
     }

@@ -13,11 +13,12 @@ fn error(bytes: &[u8]) -> String {
 
 #[test]
 fn each_file_that_is_no_plugin_is_named_for_what_it_is() {
-    let cases: [(&str, Vec<u8>, &str); 22] = [
+    let cases: [(&str, Vec<u8>, &str); 23] = [
         ("empty", fixtures::empty_file(), "the file is empty"),
         ("text", fixtures::text_file(), "is text, not webassembly"),
         ("elf", fixtures::not_wasm(), "is not webassembly"),
         ("truncated", fixtures::truncated(), "is cut off"),
+        ("truncated module", fixtures::truncated_module(), "is cut off"),
         ("three bytes", b"\0as".to_vec(), "is cut off"),
         ("core module", fixtures::core_module(), "is a core module, not a component; build it"),
         ("no exports", fixtures::no_exports(), "does not export `host:protocol/node@0.1.0`"),
