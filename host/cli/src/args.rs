@@ -284,7 +284,7 @@ pub struct RunArguments {
 
     /// Go on after a violation and collect others, 100 at most unless --max-violations says otherwise. Those that end in the
     /// same way are told once
-    #[arg(long = "continue", help_heading = "Output")]
+    #[arg(long = "continue", id = "continue", help_heading = "Output")]
     pub go_on: bool,
     /// Go on after a violation until there are N [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Output")]

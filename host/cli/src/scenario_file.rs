@@ -519,6 +519,17 @@ mod tests {
         assert_eq!(words, expected);
     }
 
+    /// Whether an option was typed is asked by the name of its key.
+    #[test]
+    fn every_key_is_the_name_of_an_argument() {
+        let command = <crate::args::Arguments as clap::CommandFactory>::command();
+        let run = command.find_subcommand("run").expect("the command is there");
+        for (_, key, _) in KEYS {
+            let argument = run.get_arguments().find(|argument| argument.get_long() == Some(*key));
+            assert_eq!(argument.map(|argument| argument.get_id().as_str()), Some(&*key.replace('-', "_")), "{key}");
+        }
+    }
+
     #[test]
     fn nodes_can_differ() {
         let text = "twins = [0]\n[[node]]\nid = 1\nplugin = \"../../b\"\nparameters = { bug = \"none\" }\n\
