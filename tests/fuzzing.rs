@@ -1,7 +1,7 @@
 //! A little of each target of `host_tests::fuzz`, with the same cases every time; `HOST_FUZZ_CASES` asks for more. For long
 //! runs there is `cargo run --release -p host-tests --bin fuzz`.
 
-use host_tests::fuzz::{Fate, Target, components, guests, scenarios, traces};
+use host_tests::fuzz::{Fate, Target, checkpoints, components, guests, scenarios, traces};
 
 /// Runs the first cases, and checks that they are not all alike: a target where everything is refused tests little.
 #[track_caller]
@@ -32,4 +32,9 @@ fn damaged_traces_do_no_harm() {
 #[test]
 fn damaged_scenarios_do_no_harm() {
     first(150, scenarios, &[Fate::Refused, Fate::Fine]);
+}
+
+#[test]
+fn damaged_checkpoints_do_no_harm() {
+    first(200, checkpoints, &[Fate::Refused]);
 }

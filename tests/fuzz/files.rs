@@ -1,7 +1,8 @@
-//! Damaged traces and scenarios, through the command line.
+//! Damaged traces, scenarios and checkpoints, through the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use host::exit::{Exit, TABLE};
@@ -18,12 +19,18 @@ fn place() -> &'static TempDir {
     PLACE.get_or_init(|| {
         let place = TempDir::new().expect("a temporary folder");
         std::fs::write(place.path().join("guest.wasm"), fixtures::ping_pong()).expect("writable");
+        std::fs::write(place.path().join("pairs.wasm"), fixtures::pairs()).expect("writable");
         place
     })
 }
 
 /// Runs a command line there; its exit code must be a documented one, and never the host's own trouble.
 fn host(arguments: &[&str], seed: u64) -> Fate {
+    host_until(arguments, seed, false)
+}
+
+/// The same, interrupted at the first moment if asked for.
+fn host_until(arguments: &[&str], seed: u64, is_interrupted: bool) -> Fate {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut environment = host::Environment {
         stdout: &mut stdout,
@@ -34,7 +41,7 @@ fn host(arguments: &[&str], seed: u64) -> Fate {
         stderr_is_terminal: false,
         directory: place().path().to_owned(),
         cache: Some(place().path().join("cache")),
-        interrupted: Arc::default(),
+        interrupted: Arc::new(AtomicBool::new(is_interrupted)),
     };
     let words = std::iter::once("host").chain(arguments.iter().copied()).map(OsString::from);
     let code = host::run(words, &mut environment);
@@ -136,21 +143,33 @@ fn change(value: &mut Value, dice: &mut Dice) {
 }
 
 /// Lines of scenarios, right and wrong.
-const LINES: [&str; 30] = [
+const LINES: [&str; 50] = [
     "nodes = 2",
     "nodes = 3",
     "nodes = 0x10",
     "nodes = 1_024",
     "nodes = 99999999999999999999",
     "network = \"unordered\"",
+    "network = \"unordered-duplicating\"",
     "network = \"ordered\"",
     "prefix = \"none.json\"",
     "prefix = \".\"",
     "plugin = \"../guest.wasm\"",
+    "deadlock = true",
+    "continue = true",
+    "max-violations = 3",
+    "audit = \"full\"",
+    "plugin = \"pairs.wasm\"",
     "[parameters]",
     "a = 1",
     "\"\" = 1",
     "\"b\\n\" = \"c\"",
+    "[faults]",
+    "resets = 1",
+    "duplicates = 1",
+    "breaks = 1",
+    "refusals = 1",
+    "refusals = 99",
     "[bounds]",
     "depth = 2",
     "local-events = 0",
@@ -160,10 +179,18 @@ const LINES: [&str; 30] = [
     "[strategy]",
     "algo = \"unfold\"",
     "algo = \"walk\"",
+    "algo = \"dpor\"",
+    "algo = \"lmc-opt\"",
+    "algo = \"consequence\"",
+    "reduce = true",
     "seed = 3",
     "[limits]",
     "fuel = 10000",
     "memory = \"64KiB\"",
+    "[[node]]",
+    "id = 1",
+    "adversary = true",
+    "twins = [0]",
     "[expect.counts]",
     "global_states = 5",
     "[expect]",
@@ -188,5 +215,51 @@ pub fn scenarios(seed: u64) -> Fate {
     // Whatever it says about bounds, these count.
     let fate = host(&["run", &name, "--time", "2s", "--out", "found", "--quiet", "--json"], seed);
     std::fs::remove_file(&path).expect("writable");
+    fate
+}
+
+/// A checkpoint of a search with messages, quorums and choices of order that was stopped on its way.
+fn checkpoint() -> &'static [u8] {
+    static CHECKPOINT: OnceLock<Vec<u8>> = OnceLock::new();
+    CHECKPOINT.get_or_init(|| {
+        let run = ["run", "pairs.wasm", "--nodes", "5", "--algo", "bdfs", "--quiet", "--checkpoint", "whole"];
+        host_until(&run, 0, true);
+        // A few waves more, so that there is something in it.
+        for _ in 0..3 {
+            host_until(&["run", "--resume", "whole", "--quiet"], 0, true);
+        }
+        std::fs::read(place().path().join("whole/checkpoint")).expect("an interrupted search leaves a checkpoint")
+    })
+}
+
+/// A damaged checkpoint; for most of them the hash at its end is put right again, so that what is behind it is reached.
+pub fn checkpoints(seed: u64) -> Fate {
+    const HASH_BYTES: usize = 32;
+    let mut dice = Dice::new(seed);
+    let whole = checkpoint();
+    let mut bytes = whole.to_vec();
+    if dice.below(4) > 0 {
+        bytes.truncate(bytes.len() - HASH_BYTES);
+        if dice.below(2) == 0 {
+            // Most of it are integers.
+            for _ in 0..1 + dice.below(3) {
+                let at = dice.below(bytes.len() / 4) * 4;
+                let word = *dice.pick(&[0, 1, 2, 3, 5, 7, 11, 64, 1 << 16, 1 << 30, u32::MAX - 1, u32::MAX]);
+                bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+        } else {
+            damage(&mut bytes, whole, &mut dice);
+        }
+        let hash = blake3::hash(&bytes);
+        bytes.extend_from_slice(hash.as_bytes());
+    } else {
+        damage(&mut bytes, whole, &mut dice);
+    }
+    let folder = format!("{seed}-kept");
+    let path = place().path().join(&folder);
+    std::fs::create_dir_all(&path).expect("writable");
+    std::fs::write(path.join("checkpoint"), bytes).expect("writable");
+    let fate = host(&["run", "--resume", &folder, "--time", "2s", "--quiet", "--json"], seed);
+    std::fs::remove_dir_all(&path).expect("writable");
     fate
 }

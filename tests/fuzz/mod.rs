@@ -8,13 +8,14 @@
 //! | `guests` | valid components with random code in their handlers | runs each path twice, comparing whole memories |
 //! | `traces` | damaged traces | replays them, and searches after them |
 //! | `scenarios` | damaged scenarios | runs them |
+//! | `checkpoints` | damaged checkpoints | goes on from them |
 
 mod components;
 mod files;
 mod mutate;
 
 pub use components::{components, guests};
-pub use files::{scenarios, traces};
+pub use files::{checkpoints, scenarios, traces};
 pub use mutate::Dice;
 
 /// What became of a case, for statistics.
@@ -32,5 +33,10 @@ pub enum Fate {
 pub type Target = fn(u64) -> Fate;
 
 /// The targets by name.
-pub const TARGETS: [(&str, Target); 4] =
-    [("components", components), ("guests", guests), ("traces", traces), ("scenarios", scenarios)];
+pub const TARGETS: [(&str, Target); 5] = [
+    ("components", components),
+    ("guests", guests),
+    ("traces", traces),
+    ("scenarios", scenarios),
+    ("checkpoints", checkpoints),
+];

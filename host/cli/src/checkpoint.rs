@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::plugin_source::Loaded;
 
 /// The first bytes of every checkpoint.
-const MAGIC: &[u8] = b"host checkpoint 2\n";
+const MAGIC: &[u8] = b"host checkpoint 3\n";
 
 /// Bytes of a header at most.
 const HEADER_MAX: u64 = 1 << 20;
@@ -128,6 +128,14 @@ pub fn command_line(
         }
     }
     Ok(resumed)
+}
+
+/// Says that the words of a checkpoint are no command line, or none together with those that follow `--resume`.
+pub fn misfit(folder: &Path, message: &clap::Error) -> Failure {
+    let message = message.to_string();
+    let why = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let failure = refused(folder, &format!("cannot be gone on from in this way: {why}"));
+    failure.help("give fewer options after `--resume`, or begin the search anew")
 }
 
 /// A checkpoint whose hash is right, read up to the state of the search.

@@ -91,7 +91,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         let again = Arguments::command().try_get_matches_from(&arguments);
         (parsed, matches) = match again.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches))) {
             Ok(parsed) => parsed,
-            Err(message) => return explain(&message, environment).code(),
+            Err(message) => return refuse(&checkpoint::misfit(&folder, &message), json, environment),
         };
         if let Command::Run(run) = &mut parsed.command {
             run.resume = Some(folder);

@@ -86,6 +86,27 @@ impl GlobalState {
         state
     }
 
+    /// The state after steps from a start state, on an unordered network; none if one of them cannot be taken there, or has
+    /// not been executed.
+    pub fn after(known: &Known, budgets: &Budgets, start: &Start, steps: &[Step]) -> Option<Self> {
+        let mut state = Self::new(known, start);
+        for step in steps {
+            let row = known.row(*state.locals.get(step.node as usize)?, step.trigger)?;
+            known.edges(row).get(step.outcome as usize)?;
+            let consumed = step.trigger.message();
+            let consumed = if consumed.is_some() { consumed.as_slice() } else { known.taken_together(step.trigger) };
+            let are_in_flight = consumed.chunk_by(|one, other| one == other).all(|same| {
+                let first = state.in_flight.partition_point(|message| *message < same[0]);
+                state.in_flight[first..].starts_with(same)
+            });
+            if !are_in_flight {
+                return None;
+            }
+            state.take(known, budgets, *step, row);
+        }
+        Some(state)
+    }
+
     /// The fingerprint of the messages in flight alone.
     fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
         let fingerprint = |id: &MessageId| known.message(*id).fingerprint;

@@ -8,6 +8,7 @@ use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::{NodeId, Role};
 use host_model::property::{ClassId, Judgement};
 use host_model::quorum::for_each_set;
+use host_model::start::Start;
 use host_model::stepper::OutcomesRef;
 
 use crate::codec::{Reader, Writer};
@@ -15,6 +16,9 @@ use crate::global_state::{Budgets, Child, says_more};
 use crate::paths::PathId;
 use crate::pending::{Pending, Reached, Record, Successor, Taken};
 use crate::visited::{SHARDS, Seen, Shard, shard_of};
+
+/// What no count comes close to, so that sums of those that were saved do not overflow.
+const COUNT_MAX: u64 = 1 << 56;
 
 /// A state that was found, on its way to its shard.
 struct Arrival {
@@ -158,13 +162,14 @@ impl Lane {
     }
 
     /// The lane that was saved.
-    pub fn load(nodes: usize, saved: &mut Reader<'_>) -> Option<Self> {
-        let mut lane = Self { pending: Pending::load(nodes, saved)?, ..Self::new(nodes, false) };
+    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+        let pending = Pending::load(known, budgets, starts, saved)?;
+        let mut lane = Self { pending, ..Self::new(budgets.nodes(), false) };
         for on_the_way in &mut lane.system_states {
             saved.wide(|system_state| on_the_way.push(system_state))?;
         }
-        lane.transitions = saved.number()?;
-        lane.cut = saved.number()? as i64;
+        lane.transitions = saved.number().filter(|transitions| *transitions < COUNT_MAX)?;
+        lane.cut = Some(saved.number()? as i64).filter(|cut| cut.unsigned_abs() < COUNT_MAX)?;
         lane.local_events_cut = saved.number()? != 0;
         lane.depth = saved.word()?;
         Some(lane)

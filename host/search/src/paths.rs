@@ -73,22 +73,49 @@ impl Paths {
         (self.nodes.capacity() * size_of::<PathNode>() + self.free.capacity() * size_of::<u32>()) as u64
     }
 
-    /// Saves all paths.
+    /// Saves all paths; who uses them is not saved.
     pub fn save(&self, out: &mut Writer<'_>) {
-        let node =
-            |node: &PathNode| [node.before, node.users, node.step.node, node.step.trigger.raw(), node.step.outcome];
+        let node = |node: &PathNode| [node.before, node.step.node, node.step.trigger.raw(), node.step.outcome];
         out.words(&self.nodes.iter().flat_map(node).collect::<Vec<_>>());
-        out.words(&self.free);
     }
 
-    /// The paths that were saved.
+    /// The paths that were saved; nobody uses them yet.
     pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
-        let node = |[before, users, node, trigger, outcome]: &[u32; 5]| {
+        let node = |[before, node, trigger, outcome]: &[u32; 4]| {
             let step = Step { node: *node, trigger: Trigger::from_raw(*trigger), outcome: *outcome };
-            PathNode { before: *before, users: *users, step }
+            PathNode { before: *before, users: 0, step }
         };
-        let nodes = saved.words()?.as_chunks().0.iter().map(node).collect();
-        Some(Self { nodes, free: saved.words()? })
+        Some(Self { nodes: saved.words()?.as_chunks().0.iter().map(node).collect(), free: Vec::new() })
+    }
+
+    /// Notes a user of a path that was loaded, and returns its start and its steps if there are `len` of these.
+    pub fn adopt(&mut self, path: PathId, len: usize) -> Option<(u32, Vec<Step>)> {
+        // What goes in circles would never end.
+        if len >= self.nodes.len() {
+            return None;
+        }
+        let mut steps = Vec::new();
+        let (mut at, mut is_new) = (path.0, true);
+        let start = loop {
+            let node = self.nodes.get_mut(at as usize)?;
+            if is_new {
+                is_new = node.users == 0;
+                node.users += 1;
+            }
+            match (node.before == NONE, steps.len() == len) {
+                (true, true) => break node.step.node,
+                (false, false) => steps.push(node.step),
+                _ => return None,
+            }
+            at = node.before;
+        };
+        steps.reverse();
+        Some((start, steps))
+    }
+
+    /// Frees what nobody uses.
+    pub fn sweep(&mut self) {
+        self.free = (0..).zip(&self.nodes).filter(|(_, node)| node.users == 0).map(|(index, _)| index).collect();
     }
 
     fn add(&mut self, node: PathNode) -> PathId {

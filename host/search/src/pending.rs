@@ -4,6 +4,7 @@
 use host_model::fingerprint::Fingerprint;
 use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::start::Start;
 
 use crate::codec::{Reader, Writer};
 use crate::global_state::{Budgets, Child, GlobalState};
@@ -115,6 +116,17 @@ impl<'r> Record<'r> {
     pub fn fingerprint(self) -> Fingerprint {
         let [a, b, c, d, ..] = *self.tail();
         [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part))
+    }
+
+    /// Whether this is a record of that state.
+    fn is_of(self, state: &GlobalState) -> bool {
+        // How many edges there were cannot be told without expanding the state before; their sum must not overflow.
+        let edges_max = u32::MAX / 2 / self.nodes as u32;
+        self.words[..self.nodes].iter().eq(state.locals.iter().map(|id| &id.0))
+            && self.local_events() == state.local_events
+            && self.edges().iter().all(|edges| *edges <= edges_max)
+            && self.in_flight().iter().map(|word| word & !ASLEEP).eq(state.in_flight.iter().map(|id| id.0))
+            && self.fingerprint() == state.fingerprint
     }
 
     /// How the state was reached.
@@ -279,10 +291,28 @@ impl Pending {
         self.paths.save(out);
     }
 
-    /// The states that were saved.
-    pub fn load(nodes: usize, saved: &mut Reader<'_>) -> Option<Self> {
-        let (words, len) = (saved.words()?, saved.number()? as usize);
-        Some(Self { words, len, paths: Paths::load(saved)?, ..Self::new(nodes) })
+    /// The states that were saved; none if one of them is not where its path leads, so that nothing can go wrong later.
+    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+        let (words, len) = (saved.words()?, usize::try_from(saved.number()?).ok()?);
+        let mut pending = Self { words, len, paths: Paths::load(saved)?, ..Self::new(budgets.nodes()) };
+        let mut end = pending.words.len();
+        for _ in 0..len {
+            let in_flight = *pending.words[..end].last()? as usize;
+            let start = end.checked_sub((3 * pending.nodes + TAIL).checked_add(in_flight)?)?;
+            let record = Record { nodes: pending.nodes, words: &pending.words[start..end] };
+            let reached = record.reached();
+            let is_start = reached.step == NO_STEP;
+            let before = (reached.depth as usize).checked_sub(usize::from(!is_start))?;
+            let (first, mut steps) = pending.paths.adopt(reached.path, before)?;
+            steps.extend((!is_start).then_some(reached.step));
+            let state = GlobalState::after(known, budgets, starts.get(first as usize)?, &steps)?;
+            if !record.is_of(&state) {
+                return None;
+            }
+            end = start;
+        }
+        pending.paths.sweep();
+        (end == 0).then_some(pending)
     }
 
     /// Moves the state pushed last, and its path, to another stack.

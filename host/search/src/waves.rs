@@ -96,9 +96,8 @@ impl<'s, 'l> Waves<'s, 'l> {
                 self.report.witness(index);
             }
         }
-        let nodes = self.search.lts.scenario().nodes as usize;
         for lane in &mut self.lanes {
-            *lane = Lane::load(nodes, saved)?;
+            *lane = Lane::load(self.stepper.known(), &self.budgets, self.search.starts, saved)?;
         }
         for shard in &mut self.shards {
             *shard = WaveShard::load(LANES, saved)?;
