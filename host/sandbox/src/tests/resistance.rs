@@ -430,6 +430,89 @@ fn choices_out_of_turn_are_findings() {
     is(&fault(&sandbox, &fixtures::chooses_in_serialize(), serialize), FaultKind::Choose, "in `serialize`");
 }
 
+// What a plugin may leave out.
+
+#[test]
+fn functions_that_may_be_left_out_are_limited_like_the_others() {
+    let sandbox = sandbox(|limits| {
+        limits.fuel_per_call = 1_000_000;
+        limits.output_bytes = 1 << 20;
+    });
+    let call = |machine: &mut dyn Machine, function: &str| -> Result<(), Fault> {
+        let messages = [(0, vec![1]), (1, vec![2])];
+        match function {
+            "is-used" => machine.takes_quorums().map(drop),
+            "role-of" => machine.role(1, &[7]).map(drop),
+            "handle-quorum" => run(machine, Input::Quorum { name: "n", messages: &messages }).map(drop),
+            "handle-transport-error" => run(machine, Input::TransportError { peer: 1 }).map(drop),
+            "is-done" => machine.is_done().map(drop),
+            "persist" => machine.persist().map(drop),
+            "describe" => machine.describe_state().map(drop),
+            "handle-local" => local(machine),
+            other => panic!("no function `{other}`"),
+        }
+    };
+    // What can go wrong anywhere; handlers may choose and ask, so those ways end in the trap after it.
+    let anywhere = ["is-used", "role-of", "handle-quorum", "handle-transport-error", "is-done", "persist", "describe"];
+    for function in anywhere {
+        let is_handler = function.starts_with("handle");
+        for (way, kind, words) in [
+            ("trap", FaultKind::Trap, "unreachable"),
+            ("loop", FaultKind::Divergence, "does not end within 1000000 units"),
+            ("choose", if is_handler { FaultKind::Trap } else { FaultKind::Choose }, ""),
+            ("ask", if is_handler { FaultKind::Trap } else { FaultKind::Choose }, ""),
+        ] {
+            let bytes = fixtures::optional(&format!("{function}: {way}"));
+            is(&fault(&sandbox, &bytes, |machine| call(machine, function)), kind, words);
+        }
+    }
+    let malformed = [
+        ("role-of: result", "out of bounds"),
+        ("role-of: tag", "discriminant: 3"),
+        ("role-of: text", "utf-8"),
+        ("role-of: name", "out of bounds"),
+        ("role-of: no messages", "has a quorum `n` of no messages"),
+        ("handle-quorum: result", "out of bounds"),
+        ("handle-quorum: tag", "invalid"),
+        ("handle-quorum: list", "out of bounds"),
+        ("handle-transport-error: result", "out of bounds"),
+        ("handle-transport-error: node", "node 7 of a cluster of 2"),
+        ("persist: result", "out of bounds"),
+        ("persist: tag", "invalid"),
+        ("persist: list", "out of bounds"),
+        ("describe: result", "out of bounds"),
+        ("describe: text", "utf-8"),
+        ("handle-local: ask about node 7", "calls `can-send` for node 7 of a cluster of 2"),
+    ];
+    for (what, words) in malformed {
+        let (function, _) = what.split_once(": ").expect("a function and a way");
+        is(&fault(&sandbox, &fixtures::optional(what), |machine| call(machine, function)), FaultKind::Malformed, words);
+    }
+    for (what, kind, words) in [
+        ("role-of: long name", FaultKind::OutputLimit, "`--limit text=N` allows more"),
+        ("persist: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
+        ("describe: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
+        ("handle-local: ask for ever", FaultKind::Choose, "`--limit choices=N` allows more"),
+    ] {
+        let (function, _) = what.split_once(": ").expect("a function and a way");
+        is(&fault(&sandbox, &fixtures::optional(what), |machine| call(machine, function)), kind, words);
+    }
+}
+
+/// Asking how a message is taken must not change the state, and does not, whatever the guest does.
+#[test]
+fn asking_for_a_role_leaves_no_trace() {
+    let sandbox = sandbox(|_| {});
+    let plugin = Plugin::load(&sandbox, &fixtures::optional("role-of: change")).expect("a plugin");
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let (state, before) = (machine.capture(), machine.serialize().expect("fine"));
+    machine.role(1, &[7]).expect("a role");
+    machine.restore(Some(&state)).expect("an instance");
+    assert_eq!(machine.serialize().expect("fine"), before);
+    lives_on(&sandbox);
+}
+
 // State.
 
 /// A guest that counts its calls answers the same after `restore`, because its counter goes back as well.
