@@ -490,6 +490,8 @@ impl<'t> Reader<'t> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -522,7 +524,7 @@ mod tests {
     /// Whether an option was typed is asked by the name of its key.
     #[test]
     fn every_key_is_the_name_of_an_argument() {
-        let command = <crate::args::Arguments as clap::CommandFactory>::command();
+        let command = Arguments::command();
         let run = command.find_subcommand("run").expect("the command is there");
         for (_, key, _) in KEYS {
             let argument = run.get_arguments().find(|argument| argument.get_long() == Some(*key));
