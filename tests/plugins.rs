@@ -8,7 +8,7 @@ use host_model::fingerprint::Fingerprint;
 use host_model::lts::Lts;
 use host_model::machine::{LocalEvent, NodeId};
 use host_model::replay::Replay;
-use host_model::scenario::{Faults, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::start::{self, Start};
 use host_model::stepper::Stepper;
 use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
@@ -104,6 +104,44 @@ fn global_counts_are_those_derived_from_the_definitions() {
         let counts = [report.counts.global_states, report.counts.transitions, report.counts.system_states];
         assert_eq!(counts, expected.map(Some), "{name} {scenario:?}");
         assert_eq!(report.end, End::SpaceExhausted);
+    }
+}
+
+/// The correct protocols of consensus, storage and multicast with resets and duplicates, completely: two strategies that share
+/// little, the reduction of global states and the causal unfolding, end with no violation and the same system states.
+#[test]
+fn correct_protocols_stand_faults_by_two_strategies() {
+    let resets = |scenario: Scenario| Scenario { faults: Faults { resets: 1, ..scenario.faults }, ..scenario };
+    let duplicates = |scenario: Scenario| {
+        let faults = Faults { duplicates: 1, ..scenario.faults };
+        Scenario { network: Network::UnorderedDuplicating, faults, ..scenario }
+    };
+    let one_leader: &[(&str, &str)] = &[("proposers", "1")];
+    let takeover: &[(&str, &str)] = &[("switches", "0")];
+    let switch: &[(&str, &str)] = &[("takeovers", "0")];
+    let both: &[(&str, &str)] = &[("commands", "0")];
+    let one_term: &[(&str, &str)] = &[("terms", "1")];
+    let cases = [
+        ("paxos", resets(scenario(3, &[]))),
+        ("paxos", duplicates(scenario(3, &[]))),
+        ("paxos", resets(scenario(2, &[("proposers", "2")]))),
+        ("multi-paxos", resets(scenario(3, one_leader))),
+        ("one-acceptor", scenario(3, takeover)),
+        ("one-acceptor", scenario(3, both)),
+        ("one-acceptor", resets(scenario(3, switch))),
+        ("one-acceptor", duplicates(scenario(3, switch))),
+        ("regular-storage", resets(scenario(5, &[]))),
+        ("echo-multicast", resets(duplicates(scenario(5, &[])))),
+        ("raft", resets(scenario(3, one_term))),
+    ];
+    for (name, scenario) in cases {
+        let (report, reached) = run(name, &scenario, "unfold");
+        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name} {scenario:?} by unfold");
+        let reduced = (Limits { reduce: true, ..Limits::default() }, true);
+        let (report, states) = run_from(name, &scenario, "bdfs", None, reduced);
+        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name} {scenario:?}, reduced");
+        assert_eq!(states.len(), reached.len(), "{name} {scenario:?}");
+        assert!(states == reached, "{name} {scenario:?}: as many, and not the same");
     }
 }
 

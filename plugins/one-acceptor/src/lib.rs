@@ -11,6 +11,9 @@ mod spec;
 mod utility;
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
@@ -61,10 +64,33 @@ pub struct OneAcceptor {
     commands: u32,
     takeovers: u32,
     switches: u32,
-    /// The only node that suspects the leader; none if any does.
-    rival: Option<NodeId>,
+    rival: Rival,
     bug: Bug,
     judges_all: bool,
+}
+
+/// Who suspects the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rival {
+    Any,
+    Only(NodeId),
+}
+
+impl FromStr for Rival {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        if text == "any" { Ok(Self::Any) } else { text.parse().map(Self::Only) }
+    }
+}
+
+impl Display for Rival {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any"),
+            Self::Only(node) => write!(f, "{node}"),
+        }
+    }
 }
 
 /// What is wrong on purpose.
@@ -181,7 +207,11 @@ impl Protocol for OneAcceptor {
         let commands =
             parameters.get("commands", 1, "how many commands the client of each node gives while it leads")?;
         let takeovers = parameters.get("takeovers", 1, "how often each node suspects the leader")?;
-        let rival = parameters.get_unless("rival", "any", "which node suspects the leader: its number, or any")?;
+        let rival = parameters.get(
+            "rival",
+            Rival::Only(2),
+            "which node suspects the leader: its number, or any for all of them",
+        )?;
         let switches = parameters.get("switches", 1, "how often node 0 suspects the acceptor while it leads")?;
         let bug = parameters.choice(
             "bug",
@@ -237,7 +267,7 @@ impl Protocol for OneAcceptor {
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         let State { proposer, utility, .. } = state;
-        let is_rival = self.rival.is_none_or(|rival| rival == events.me());
+        let is_rival = [Rival::Any, Rival::Only(events.me())].contains(&self.rival);
         if is_rival && !proposer.leads && proposer.used.takeovers < self.takeovers {
             // A node that is the acceptor cannot become the leader (line 29).
             if global_acceptor(utility.entries()) != Some(events.me()) {

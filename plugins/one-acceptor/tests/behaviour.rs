@@ -4,8 +4,10 @@ use guest_sdk::NodeId;
 use guest_sdk::test::{Cluster, InFlight};
 use one_acceptor::{Change, Message, OneAcceptor};
 
+/// Where any node may suspect the leader.
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<OneAcceptor> {
-    Cluster::new(3, parameters).expect("the parameters are known")
+    let parameters: Vec<_> = [("rival", "any")].iter().chain(parameters).copied().collect();
+    Cluster::new(3, &parameters).expect("the parameters are known")
 }
 
 fn is_learn(message: &Message) -> bool {

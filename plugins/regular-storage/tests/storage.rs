@@ -1,8 +1,10 @@
 //! Single executions, and the number of global states by an enumeration that shares no code with the host.
 
-use guest_sdk::NodeId;
+use std::collections::{BTreeSet, VecDeque};
+
 use guest_sdk::test::{Cluster, Explored};
-use regular_storage::{Read, Reader, RegularStorage, State};
+use guest_sdk::{NodeId, Role};
+use regular_storage::{Read, Reader, RegularStorage, State, Writer};
 
 /// A writer, a reader and three objects.
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<RegularStorage> {
@@ -122,4 +124,78 @@ fn one_read() {
     let found = explore(&[]);
     assert_eq!((found.global_states, found.transitions, found.broken), (2_873, 10_782, None));
     assert_eq!(found.depth, 2 + 3 * 2 * 2 + 1);
+}
+
+/// What somebody notes who sees all nodes: for each reader the write that was complete when its read began, and the write that
+/// had begun when it returned.
+type Notes = Vec<(Option<u32>, Option<u32>)>;
+
+/// What happened to the readers between two global states.
+fn observe(notes: &Notes, before: &Cluster<RegularStorage>, after: &Cluster<RegularStorage>) -> Notes {
+    let State::Writer(Writer { begun, complete, .. }) = after.state(0) else { panic!("node 0 writes") };
+    let of_reader = |(node, (floor, end)): (NodeId, &(Option<u32>, Option<u32>))| {
+        let read = |cluster: &Cluster<RegularStorage>| match cluster.state(node) {
+            State::Reader(Reader { read, .. }) => read.clone(),
+            _ => None,
+        };
+        match (read(before), read(after)) {
+            (None, Some(_)) => (Some(*complete), None),
+            (Some(Read::Waiting { .. }), Some(Read::Returned { .. })) => (*floor, Some(*begun)),
+            _ => (*floor, *end),
+        }
+    };
+    (1..).zip(notes).map(of_reader).collect()
+}
+
+/// Global states, those of the observer included, and transitions; three objects, one write, no notices.
+fn explore_observed(readers: u32, quorum: &str) -> (usize, usize) {
+    let names = readers.to_string();
+    let parameters = [("notices", "off"), ("readers", names.as_str()), ("quorum", quorum)];
+    let cluster = Cluster::<RegularStorage>::new(1 + readers + 3, &parameters).expect("the parameters are known");
+    let key = |cluster: &Cluster<RegularStorage>, notes: &Notes| {
+        let states: Vec<State> = (0..cluster.nodes() as NodeId).map(|node| cluster.state(node).clone()).collect();
+        let in_flight: BTreeSet<String> = cluster.in_flight().iter().map(|flight| format!("{flight:?}")).collect();
+        assert_eq!(in_flight.len(), cluster.in_flight().len(), "no message is there twice");
+        format!("{states:?} {in_flight:?} {notes:?}")
+    };
+    let start: Notes = vec![(None, None); readers as usize];
+    let mut seen = BTreeSet::from([key(&cluster, &start)]);
+    let mut queue = VecDeque::from([(cluster, start)]);
+    let mut transitions = 0;
+    while let Some((cluster, notes)) = queue.pop_front() {
+        let mut successors = Vec::new();
+        let mut after = |happen: &dyn Fn(&mut Cluster<RegularStorage>)| {
+            let mut next = cluster.clone();
+            happen(&mut next);
+            successors.push(next);
+        };
+        (0..cluster.in_flight().len())
+            .filter(|index| cluster.role(*index) == Role::Alone)
+            .for_each(|index| after(&|next| next.deliver(index)));
+        for quorum in cluster.quorums() {
+            after(&|next| assert!(next.deliver_quorum(&quorum), "no quorum is declined"));
+        }
+        for node in 0..=readers {
+            for event in cluster.local_events(node) {
+                after(&|next| next.happen(node, &event.name));
+            }
+        }
+        transitions += successors.len();
+        for next in successors {
+            let noted = observe(&notes, &cluster, &next);
+            if seen.insert(key(&next, &noted)) {
+                queue.push_back((next, noted));
+            }
+        }
+    }
+    (seen.len(), transitions)
+}
+
+/// The counts of MP-Basset's protocol that were made elsewhere: there the specification looks at all nodes when a read begins and
+/// when it returns, and what it has seen is a part of the state.
+#[test]
+fn an_observer_tells_apart_what_nodes_do_not() {
+    assert_eq!(explore_observed(1, "off"), (2_498, 9_098));
+    assert_eq!(explore_observed(1, "on"), (706, 1_764));
+    assert_eq!(explore_observed(2, "on"), (38_296, 137_180));
 }
