@@ -177,7 +177,7 @@ fn explore_observed(readers: u32, quorum: &str) -> (usize, usize) {
         }
         for node in 0..=readers {
             for event in cluster.local_events(node) {
-                after(&|next| next.happen(node, &event.name));
+                after(&|next| next.happen(node, event.name));
             }
         }
         transitions += successors.len();
