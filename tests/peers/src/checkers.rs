@@ -18,6 +18,8 @@ pub struct Tools {
     /// The plugins, compiled.
     paxos: PathBuf,
     two_phase: PathBuf,
+    multi_paxos: PathBuf,
+    one_acceptor: PathBuf,
     /// Options that keep a run on one core, if it would otherwise use more.
     one_worker: &'static [&'static str],
     /// Whether SPIN and a C compiler are there.
@@ -68,6 +70,10 @@ pub enum Plugin {
     Paxos,
     /// plugins/two-phase-commit
     TwoPhaseCommit,
+    /// plugins/multi-paxos
+    MultiPaxos,
+    /// plugins/one-acceptor
+    OneAcceptor,
 }
 
 /// How SPIN checks spin/paxos.pml.
@@ -127,6 +133,7 @@ impl Tools {
             }
         };
         let (paxos, two_phase) = (plugin("paxos")?, plugin("two-phase-commit")?);
+        let (multi_paxos, one_acceptor) = (plugin("multi-paxos")?, plugin("one-acceptor")?);
         let help = measure::run(Command::new(&host).args(["run", "--help"]))?.stdout;
         let one_worker: &[&str] = if help.contains("--workers") { &["--workers", "1"] } else { &[] };
         let answers = |program: &str, option: &str| measure::run(Command::new(program).arg(option)).is_ok();
@@ -134,7 +141,7 @@ impl Tools {
         if !has_spin {
             eprintln!("{SPIN_REMEDY}");
         }
-        Ok(Self { host, paxos, two_phase, one_worker, has_spin })
+        Ok(Self { host, paxos, two_phase, multi_paxos, one_acceptor, one_worker, has_spin })
     }
 
     /// Whether this `host` has the strategy.
@@ -168,6 +175,8 @@ impl Tools {
         let component = match plugin {
             Plugin::Paxos => &self.paxos,
             Plugin::TwoPhaseCommit => &self.two_phase,
+            Plugin::MultiPaxos => &self.multi_paxos,
+            Plugin::OneAcceptor => &self.one_acceptor,
         };
         let mut command = Command::new(&self.host);
         command.arg("run").arg(component).args(options).args(self.one_worker).args(["--json", "--quiet"]);

@@ -6,6 +6,7 @@
 //! | `depth` | the strategies of host by depth |
 //! | `bugs` | the time of each strategy to each mistake in the tree |
 //! | `lines` | the length of the protocols in the tree |
+//! | `newcomer` | the time from the template to the first verdict |
 //! | `plot` | curves as SVG |
 //! | `checkers` | how each checker is built, started and understood |
 //! | `measure` | a process with what it used up |
@@ -19,6 +20,7 @@ mod compare;
 mod depth;
 mod lines;
 mod measure;
+mod newcomer;
 mod paxos;
 mod plot;
 mod table;
@@ -49,6 +51,8 @@ enum Command {
     Bugs(Bugs),
     /// Lines of code of each plugin: prints a table in Markdown
     Lines,
+    /// The time from the template to the first verdict, step by step: prints a table in Markdown
+    Newcomer(Newcomer),
     /// Runs a checker in this process, and prints one JSON object
     #[command(subcommand, hide = true)]
     Child(Child),
@@ -99,6 +103,14 @@ struct Bugs {
     seconds_max: f64,
 }
 
+/// What is measured.
+#[derive(clap::Args, Clone, Debug)]
+struct Newcomer {
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "PATH")]
+    host: Option<PathBuf>,
+}
+
 #[derive(Subcommand)]
 enum Child {
     Stateright {
@@ -119,6 +131,7 @@ fn main() -> ExitCode {
         Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
         Command::Bugs(bugs) => Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host)),
         Command::Lines => lines::run(),
+        Command::Newcomer(newcomer) => Tools::ready(newcomer.host).and_then(|tools| newcomer::run(&tools.host)),
         Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
             println!("{}", paxos::check(paxos::Scenario { proposers, init_by_event, transitions_max }));
             Ok(())

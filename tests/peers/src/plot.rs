@@ -1,4 +1,4 @@
-//! Curves over depth, as SVG: one panel beside the other, y-axes logarithmic and with a common scale.
+//! Curves over depth, as SVG: two panels in a row, y-axes logarithmic and with a common scale.
 
 use std::error::Error;
 use std::path::Path;
@@ -24,7 +24,9 @@ pub struct Panel {
     pub curves: Vec<Curve>,
 }
 
+/// Width of the picture, height of a row of it.
 const SIZE: (u32, u32) = (1_100, 460);
+const PANELS_IN_A_ROW: usize = 2;
 const FONT: &str = "sans-serif";
 /// Colours that differ in lightness, too (Okabe and Ito).
 const COLOURS: [RGBColor; 6] = [
@@ -42,7 +44,8 @@ const COLOURS: [RGBColor; 6] = [
 ///
 /// The file cannot be written.
 pub fn draw<'a>(path: &'a Path, y: &str, panels: &[Panel]) -> Result<(), Box<dyn Error + 'a>> {
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    let rows = panels.len().div_ceil(PANELS_IN_A_ROW);
+    let root = SVGBackend::new(path, (SIZE.0, SIZE.1 * rows as u32)).into_drawing_area();
     root.fill(&WHITE)?;
     let values: Vec<f64> =
         panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| &curve.points).map(|point| point.1).collect();
@@ -50,7 +53,7 @@ pub fn draw<'a>(path: &'a Path, y: &str, panels: &[Panel]) -> Result<(), Box<dyn
     let high = values.iter().copied().fold(0.0, f64::max);
     // Whole powers of ten, so that the axis ends at a label.
     let range = 10_f64.powf(low.log10().floor())..10_f64.powf(high.log10().ceil());
-    for (area, panel) in root.split_evenly((1, panels.len())).iter().zip(panels) {
+    for (area, panel) in root.split_evenly((rows, PANELS_IN_A_ROW)).iter().zip(panels) {
         draw_panel(area, y, range.clone(), panel)?;
     }
     root.present()?;
