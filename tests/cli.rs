@@ -7,6 +7,7 @@
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
+//! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
@@ -27,6 +28,7 @@ mod ends;
 mod faults;
 mod golden;
 mod languages;
+mod links;
 mod mixed;
 mod new;
 mod results;
@@ -158,9 +160,19 @@ fn bundled(name: &str) -> &'static str {
             let wasm = built.unwrap_or_else(|error| panic!("cannot build {name}: {error}")).wasm;
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
-        ["fanout", "paxos", "query", "register", "register-text", "shadow-map", "tree", "two-phase-commit"]
-            .map(build)
-            .into()
+        [
+            "fanout",
+            "paxos",
+            "query",
+            "register",
+            "register-text",
+            "retransmission",
+            "shadow-map",
+            "tree",
+            "two-phase-commit",
+        ]
+        .map(build)
+        .into()
     });
     &built[name]
 }

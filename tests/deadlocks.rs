@@ -1,7 +1,7 @@
 //! Deadlocks by every strategy that looks for them: the same as the reference on random systems, and toys counted by hand.
 
 use host_model::property::Judgement;
-use host_model::scenario::{Faults, Network};
+use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::table::{Bound, STRATEGIES, Strategy};
@@ -39,6 +39,13 @@ fn with_duplicates(seed: u64) -> System {
 
 fn in_order(seed: u64) -> System {
     System { network: Network::Ordered, ..System::new(random(seed)) }
+}
+
+/// Messages between the nodes 0 and 1 have no order, all others have.
+fn mixed(seed: u64) -> System {
+    let system = with_breaks(seed);
+    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, network: Network::Unordered });
+    System { links: links.into(), ..system }
 }
 
 fn with_breaks(seed: u64) -> System {
@@ -129,6 +136,11 @@ fn deadlocks_in_order_are_found_exactly() {
 #[test]
 fn deadlocks_with_breaks_are_found_exactly() {
     check(with_breaks);
+}
+
+#[test]
+fn deadlocks_on_mixed_networks_are_found_exactly() {
+    check(mixed);
 }
 
 /// The words of the first violation, and the length of its path.

@@ -6,6 +6,7 @@
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
+//! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
@@ -22,6 +23,7 @@ mod deadlocks;
 mod faults;
 mod fuzzing;
 mod languages;
+mod links;
 mod plugins;
 mod quorums;
 mod stateless;

@@ -173,5 +173,5 @@ fn an_ordered_network_has_no_quorums() {
     let scenario = Scenario { network: Network::Ordered, ..Scenario::new(3) };
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    assert_eq!(start::initial(&mut stepper), Err(StartError::QuorumsInOrder));
+    assert_eq!(start::initial(&mut stepper), Err(StartError::QuorumsInOrder { from: 0, to: 0 }));
 }

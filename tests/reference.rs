@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::machine::NodeId;
-use host_model::scenario::{Faults, Network};
+use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyState, ToyTrigger};
 
 /// From which node to which.
@@ -48,6 +48,8 @@ pub struct System {
     pub toy: Toy,
     /// How messages travel.
     pub network: Network,
+    /// Links where they travel in another way; each one once.
+    pub links: Vec<Link>,
     /// The budgets.
     pub faults: Faults,
 }
@@ -55,11 +57,21 @@ pub struct System {
 impl System {
     /// A toy to which nothing happens, on an unordered network.
     pub fn new(toy: Toy) -> Self {
-        Self { toy, network: Network::Unordered, faults: Faults::default() }
+        Self { toy, network: Network::Unordered, links: Vec::new(), faults: Faults::default() }
     }
 
-    fn is_ordered(&self) -> bool {
-        self.network == Network::Ordered
+    fn network(&self, (from, to): Channel) -> Network {
+        let mut links = self.links.iter();
+        links.find(|link| (link.from, link.to) == (from, to)).map_or(self.network, |link| link.network)
+    }
+
+    fn is_ordered(&self, channel: Channel) -> bool {
+        self.network(channel) == Network::Ordered
+    }
+
+    /// Whether some messages have an order.
+    fn has_order(&self) -> bool {
+        (0..self.toy.nodes).any(|from| (0..self.toy.nodes).any(|to| self.is_ordered((from, to))))
     }
 }
 
@@ -78,33 +90,37 @@ impl Global {
     fn send(&mut self, system: &System, channel: Channel, item: Item) {
         let items = self.in_flight.entry(channel).or_default();
         items.push(item);
-        if !system.is_ordered() {
+        if !system.is_ordered(channel) {
             items.sort_unstable();
         }
-        self.drop_lost(channel.1);
+        self.drop_lost(system, channel.1);
     }
 
     /// A node sends messages.
     fn send_all(&mut self, system: &System, node: NodeId, sent: Vec<(NodeId, u8)>) {
         for (to, content) in sent {
             let breaks = match self.locals[node as usize].ends.get_mut(to as usize) {
-                Some((breaks, is_open)) => {
+                Some((breaks, is_open)) if system.is_ordered((node, to)) => {
                     *is_open = true;
                     *breaks
                 }
-                None => 0,
+                _ => 0,
             };
-            let times = 1 + system.faults.duplicates;
+            let is_doubled = system.network((node, to)) == Network::UnorderedDuplicating;
+            let times = 1 + if is_doubled { system.faults.duplicates } else { 0 };
             self.send(system, (node, to), Item::Message { content, breaks, times });
         }
     }
 
     /// Takes what a node can never take out of flight: messages over a connection that it knows to be broken since, and
     /// old news.
-    fn drop_lost(&mut self, node: NodeId) {
+    fn drop_lost(&mut self, system: &System, node: NodeId) {
         let ends = &self.locals[node as usize].ends;
         for ((from, to), items) in &mut self.in_flight {
-            let Some((known, _)) = ends.get(*from as usize).filter(|_| *to == node) else { continue };
+            let Some((known, _)) = ends.get(*from as usize).filter(|_| *to == node && system.is_ordered((*from, *to)))
+            else {
+                continue;
+            };
             items.retain(|item| match item {
                 Item::Message { breaks, .. } => breaks >= known,
                 Item::Notice { breaks } => breaks > known,
@@ -118,7 +134,7 @@ impl Global {
         let end = &mut self.locals[node as usize].ends[peer as usize];
         *end = (end.0 + 1, false);
         let breaks = end.0;
-        self.drop_lost(node);
+        self.drop_lost(system, node);
         if peer != node {
             self.send(system, (node, peer), Item::Notice { breaks });
         }
@@ -198,7 +214,7 @@ pub fn search(
 
 fn start(system: &System) -> Global {
     let nodes = system.toy.nodes as usize;
-    let has_ends = system.is_ordered() && (system.faults.resets > 0 || system.faults.breaks > 0);
+    let has_ends = system.has_order() && (system.faults.resets > 0 || system.faults.breaks > 0);
     let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
     let mut start = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
     for node in 0..system.toy.nodes {
@@ -221,7 +237,7 @@ fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -
     let mut found = Vec::new();
     for ((from, to), items) in &global.in_flight {
         let is_notice = |item: &Item| matches!(item, Item::Notice { .. });
-        let next: Vec<usize> = match system.is_ordered() {
+        let next: Vec<usize> = match system.is_ordered((*from, *to)) {
             // Each content once.
             false => (0..items.len()).filter(|index| *index == 0 || items[*index] != items[*index - 1]).collect(),
             // The first, and the first notice.
@@ -320,7 +336,7 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
                 Item::Notice { breaks } => {
                     items.drain(..=index);
                     before.locals[node as usize].ends[from as usize] = (breaks, false);
-                    before.drop_lost(node);
+                    before.drop_lost(system, node);
                     unheard = Some(before.clone());
                     if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
                 }
@@ -329,11 +345,13 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
                         1 => drop(items.remove(index)),
                         times => items[index] = Item::Message { content, breaks, times: times - 1 },
                     }
-                    if !system.is_ordered() {
+                    if !system.is_ordered((from, node)) {
                         items.sort_unstable();
                     }
                     before.in_flight.retain(|_, items| !items.is_empty());
-                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize) {
+                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
+                        && system.is_ordered((from, node))
+                    {
                         *is_open = true;
                     }
                     system.toy.outcomes(node, state, ToyTrigger::Message(from, content))

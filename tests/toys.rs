@@ -51,7 +51,12 @@ pub fn run_after(
     collect_system_states: bool,
 ) -> Ran {
     let factory = Arc::new(system.toy.clone());
-    let scenario = Scenario { faults: system.faults, network: system.network, ..Scenario::new(system.toy.nodes) };
+    let scenario = Scenario {
+        faults: system.faults,
+        network: system.network,
+        links: system.links.clone(),
+        ..Scenario::new(system.toy.nodes)
+    };
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let prefix = Trace {

@@ -63,7 +63,7 @@ fn a_path_that_leads_to_no_plugin_is_named() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 24] = [
         (&["run"], "<PLUGIN>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -74,6 +74,8 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--set", "=2"], "KEY=VALUE"),
         (&["run", "x", "--set", "a=1\nb=2"], "KEY=VALUE"),
         (&["run", "x", "--network", "telegraph"], "telegraph"),
+        (&["run", "x", "--link", "0-1"], "A-B=KIND"),
+        (&["run", "x", "--link", "0-1=telegraph"], "there are: unordered, unordered-duplicating, ordered"),
         (&["run", "x", "--depth", "-1"], "-1"),
         (&["run", "x", "--states", "0"], "--states"),
         (&["run", "x", "--walks", "0"], "--walks"),
@@ -113,6 +115,28 @@ fn options_that_do_not_fit_end_with_151() {
         .says(&["`--duplicates`: the network unordered never delivers", "unordered-duplicating"]);
     run(&["--network", "ordered", "--algo", "bdfs", "--reduce"]).says(&["`--reduce`", "in the way", "--algo unfold"]);
     run(&["--network", "ordered", "--algo", "bdfs", "--checkpoint", "c"]).says(&["`--checkpoint`", "ordered"]);
+    let link = "0-1=ordered";
+    run(&["--link", "0-3=ordered"]).says(&["`--link 0-3`: there is no node 3 in a cluster of 3", "from 0 to 2"]);
+    run(&["--link", link, "--link", "1>0=unordered"])
+        .says(&["`--link 1>0`: the network from node 1 to node 0 is given"]);
+    run(&["--link", link, "--duplicates", "1"])
+        .says(&["`--duplicates`: every link never delivers", "--link A-B=unordered-duplicating"]);
+    run(&["--link", "0>1=ordered", "--breaks", "1"])
+        .says(&["`--breaks`: messages from node 0 to node 1 are", "0-1=KIND"]);
+    run(&["--link", "0>1=ordered", "--resets", "1"])
+        .says(&["`--resets`: messages from node 0 to node 1 are", "0-1=KIND"]);
+    run(&["--link", link, "--algo", "bdfs", "--reduce"]).says(&[
+        "`--reduce`",
+        "wrong on ordered links",
+        "--algo unfold",
+    ]);
+    run(&["--link", link, "--algo", "bdfs", "--checkpoint", "c"])
+        .says(&["no strategy keeps checkpoints on ordered links"]);
+    run(&["--link", "2>1=ordered", "--set", "quorum=on"]).says(&[
+        "node 1 takes messages together",
+        "node 2 come in order",
+        "--link 2-1=unordered",
+    ]);
     run(&["--out", "a file"]).says(&["`--out a file` is a file"]);
     place.host(&["run", "guest.wasm"]).exits(151).says(&["guest does not say how many nodes it wants", "--nodes"]);
     place.host(&["run", "refuses.wasm", "--nodes", "2"]).exits(151).says(&["refuses"]);
@@ -165,6 +189,12 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&changed(&|trace| trace["steps"][0]["event"]["kind"] = json!("fly")), &["fly", "line 1 column"]);
     check(&changed(&|trace| trace["steps"][1]["event"]["payload"] = json!("0g")), &["0g"]);
     check(&changed(&|trace| trace["scenario"]["network"] = json!("telegraph")), &["telegraph"]);
+    let link = |from: u32, to: u32| json!({ "from": from, "to": to, "network": "ordered" });
+    let linked = |links: Value| changed(&|trace: &mut Value| trace["scenario"]["links"] = links.clone());
+    check(&linked(json!([link(0, 2)])), &["the link from node 0 to node 2: there is no node 2, but 2"]);
+    check(&linked(json!([link(0, 1), link(0, 1)])), &["from node 0 to node 1 is given twice"]);
+    check(&linked(json!([link(1, 0), link(0, 1)])), &["from node 0 to node 1 is not in its place"]);
+    check(&linked(json!([{ "from": 0, "to": 1 }])), &["missing field `network`"]);
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(0)), &["0 nodes"]);
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(4_000_000_000_u32)), &["4000000000 nodes"]);
     check(&changed(&|trace| trace["scenario"]["parameters"]["a\nb"] = json!("1")), &["line break"]);

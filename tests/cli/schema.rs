@@ -93,6 +93,10 @@ fn what_is_written_fits_the_schema() {
     let runs = [
         (bug("last-response"), vec!["--algo", "unfold"]),
         (bug("forget-accepted"), vec!["--resets", "1", "--limit", "fuel=1000000"]),
+        (
+            bug("last-response"),
+            vec!["--algo", "unfold", "--link", "0-1=ordered", "--link", "2>0=unordered-duplicating"],
+        ),
     ];
     for (index, (run, options)) in runs.iter().enumerate() {
         let out = format!("found{index}");
@@ -131,6 +135,8 @@ fn what_is_damaged_does_not_fit_the_schema() {
         ("/steps/0/sent/0/payload", json!("0g")),
         ("/steps/0/sent/0", json!({ "to": 1 })),
         ("/scenario", json!({ "nodes": 3, "colour": "red" })),
+        ("/scenario", json!({ "nodes": 3, "links": [{ "from": 0, "to": 1, "network": "telegraph" }] })),
+        ("/scenario", json!({ "nodes": 3, "links": [{ "between": [0, 1], "network": "ordered" }] })),
     ] {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).expect("it is there") = damage;

@@ -16,6 +16,7 @@ use host_search::weights::Weights;
 use crate::exit;
 use crate::expectation::Expectation;
 use crate::limits::{self, LimitArguments};
+use crate::links::{self, LinkOption};
 use crate::placement::{self, PlacementArguments};
 use crate::plugin_source::NODES_MAX;
 use crate::units;
@@ -120,6 +121,7 @@ pub enum Command {
 const RUN_EXAMPLES: &str = "Examples:\n  \
     host run plugins/paxos --algo bdfs --set proposers=2 --depth 12 --time 60s\n  \
     host run paxos.wasm --nodes 5 --json --require-complete\n  \
+    host run plugins/fanout --network ordered --link 0-2=unordered\n  \
     host run plugins/paxos/scenarios/one-proposal.toml --algo unfold\n  \
     host run plugins/paxos --prefix live.json --out found";
 
@@ -198,13 +200,16 @@ pub struct RunArguments {
     /// How messages travel [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
+    /// How messages travel between these nodes, whatever --network says; A>B for those from A to B alone; can be repeated
+    #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
+    pub link: Vec<LinkOption>,
     /// Resets of each node: at any moment it can lose what it has not made durable, and begin anew [default: 0]
     #[arg(long, value_name = "N", help_heading = "Faults")]
     pub resets: Option<u32>,
-    /// How often a message can be delivered again [default: 1 on the network unordered-duplicating, else 0]
+    /// How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=DUPLICATES_MAX), help_heading = "Faults")]
     pub duplicates: Option<u32>,
-    /// Breaks of connections that each node begins, on the network ordered: messages in flight are lost, and each end gets a
+    /// Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each end gets a
     /// transport error, which can be lost, too [default: 0]
     #[arg(long, value_name = "N", help_heading = "Faults")]
     pub breaks: Option<u32>,
@@ -271,7 +276,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "resets", "duplicates", "breaks", "refusals", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "link", "resets", "duplicates", "breaks", "refusals", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]

@@ -9,6 +9,7 @@
 //! | `run_command`, `replay_command`, `test_command`, `inspect_command`, `doctor_command`, `list_command`, `build_command` | one command each |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
+//! | `links` | links with a network of their own |
 //! | `limits` | what a plugin may use up |
 //! | `scenario_file`, `expectation` | options in a file, and what should come out |
 //! | `junit` | results of tests for other programs |
@@ -39,6 +40,7 @@ mod junit;
 mod languages_command;
 mod limits;
 mod line_editor;
+mod links;
 mod list_command;
 mod minimize_command;
 mod mixed;

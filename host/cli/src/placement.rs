@@ -148,9 +148,9 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// How many nodes there are besides those that the protocol knows.
-    pub fn twins(&self) -> u32 {
-        self.twins.len() as u32
+    /// The nodes that have a twin, in the order of the twins.
+    pub fn twins(&self) -> &[NodeId] {
+        &self.twins
     }
 }
 
@@ -189,6 +189,11 @@ impl Others {
 
     /// How many nodes there are besides those that the protocol knows.
     pub fn twins(&self) -> u32 {
+        self.wanted.twins().len() as u32
+    }
+
+    /// The nodes that have a twin, in the order of the twins, which come after all other nodes.
+    pub fn have_twins(&self) -> &[NodeId] {
         self.wanted.twins()
     }
 

@@ -56,7 +56,7 @@ pub fn title(trace: &Trace, loaded: &Loaded) -> String {
         loaded.reference.name,
         loaded.reference.version.as_deref().unwrap_or("without version"),
         count(scenario.nodes.into(), "node"),
-        scenario.network
+        words::network(scenario)
     );
     let parameters = scenario_choice::effective_parameters(loaded, scenario);
     text.extend(parameters.iter().map(|(key, value)| format!(", {key}={value}")));

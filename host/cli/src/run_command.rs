@@ -120,9 +120,11 @@ fn starts(
             ));
             failure.help("record it again with this plugin and scenario")
         }
-        StartError::QuorumsInOrder => {
+        StartError::QuorumsInOrder { from, to } => {
             let failure = Failure::configuration(format_args!("{}: {error}", loaded.reference.name));
-            failure.help("give --network unordered")
+            failure.help(format_args!(
+                "give --network unordered, or links without order to node {to}: --link {from}-{to}=unordered and so on"
+            ))
         }
         StartError::Machine(error) => host_error(error),
     })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::{Faults, Network, Scenario};
+use host_model::scenario::{Faults, Link, Misfit, Network, Scenario};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
 use host_search::kernel::Limits;
@@ -10,6 +10,7 @@ use host_search::table::{Bound, STRATEGIES};
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::links;
 use crate::plugin_source::{Loaded, NODES_MAX};
 
 /// The cluster that a run is about.
@@ -45,36 +46,72 @@ pub fn scenario(arguments: &RunArguments, loaded: &Loaded, prefix: Option<&Trace
     parameters.retain(|key, value| {
         default_value(loaded, key) != Some(value) || others.iter().any(|other| default_value(other, key) != Some(value))
     });
-    let scenario = Scenario { nodes, parameters, network, faults: faults(arguments, network, prefix) };
+    let links = links(arguments, loaded, network, nodes, prefix)?;
+    let mut scenario = Scenario { nodes, parameters, network, links, faults: Faults::default() };
+    scenario.faults = faults(arguments, &scenario, prefix);
     check_faults(arguments, &scenario)?;
     Ok(scenario)
 }
 
-/// Refuses faults and reductions that the network does not have.
+/// Refuses faults and reductions that the networks do not have.
 fn check_faults(arguments: &RunArguments, scenario: &Scenario) -> Result<(), Failure> {
-    scenario.check().map_err(|why| {
-        let (option, network) = match scenario.faults.breaks {
-            0 => ("--duplicates", Network::UnorderedDuplicating),
-            _ => ("--breaks", Network::Ordered),
-        };
-        Failure::configuration(format_args!("`{option}`: {why}")).help(format_args!("give --network {network}, too"))
+    scenario.check().map_err(|misfit| {
+        let failure = |option: &str| Failure::configuration(format_args!("`{option}`: {misfit}"));
+        let give = |network: Network| format!("give --network {network}, too, or --link A-B={network}");
+        match misfit {
+            Misfit::NoDuplicates { .. } => failure("--duplicates").help(give(Network::UnorderedDuplicating)),
+            Misfit::NoConnections { .. } => failure("--breaks").help(give(Network::Ordered)),
+            Misfit::OneWay { from, to } => {
+                let option = if scenario.faults.breaks > 0 { "--breaks" } else { "--resets" };
+                failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
+            }
+            Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("--link"),
+        }
     })?;
-    if arguments.reduce && scenario.network == Network::Ordered {
-        let why = "`--reduce` takes it that a message in flight is in the way of no other, which is wrong on the network \
-                   ordered";
-        return Err(Failure::configuration(why).help("leave it out, or use --algo unfold"));
+    if !scenario.has_network(Network::Ordered) {
+        return Ok(());
     }
-    if arguments.checkpoint.is_some() && scenario.network == Network::Ordered {
-        let why = "`--checkpoint`: no strategy keeps checkpoints on the network ordered";
+    let ordered = if scenario.links.is_empty() { "on the network ordered" } else { "on ordered links" };
+    if arguments.reduce {
+        let why = "`--reduce` takes it that a message in flight is in the way of no other, which is wrong";
+        let failure = Failure::configuration(format_args!("{why} {ordered}"));
+        return Err(failure.help("leave it out, or use --algo unfold"));
+    }
+    if arguments.checkpoint.is_some() {
+        let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
         return Err(Failure::configuration(why).help("leave it out"));
     }
     Ok(())
 }
 
+/// The links that differ from the network: those that are given, or those of the prefix.
+fn links(
+    arguments: &RunArguments,
+    loaded: &Loaded,
+    network: Network,
+    nodes: u32,
+    prefix: Option<&Trace>,
+) -> Result<Vec<Link>, Failure> {
+    let twins = loaded.others.have_twins();
+    let given = links::resolve(&arguments.link, network, nodes - loaded.others.twins(), twins)?;
+    let Some(trace) = prefix else { return Ok(given) };
+    for option in &arguments.link {
+        for (from, to) in &option.ways {
+            let there = trace.scenario.network_of(*from, *to);
+            if there != option.network {
+                let option = format!("--link {}={}", option.place, option.network);
+                return Err(contradiction(&option, &format!("has {there} from node {from} to node {to}")));
+            }
+        }
+    }
+    Ok(trace.scenario.links.clone())
+}
+
 /// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
 /// so more can be given than it has.
-fn faults(arguments: &RunArguments, network: Network, prefix: Option<&Trace>) -> Faults {
-    let usual = Faults { duplicates: u32::from(network == Network::UnorderedDuplicating), ..Faults::default() };
+fn faults(arguments: &RunArguments, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
+    let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));
+    let usual = Faults { duplicates, ..Faults::default() };
     let recorded = prefix.map_or(usual, |trace| trace.scenario.faults);
     Faults {
         resets: arguments.resets.unwrap_or(recorded.resets),

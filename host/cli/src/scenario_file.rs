@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Parser};
+use host_model::scenario::Network;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -16,6 +17,7 @@ use crate::environment::Environment;
 use crate::expectation::{self, Expectation};
 use crate::failure::Failure;
 use crate::limits;
+use crate::links;
 use crate::text::on_one_line;
 
 /// Bytes of a scenario file at most.
@@ -61,10 +63,13 @@ const KEYS: &[(&str, &str, Kind)] = &[
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 8] = ["parameters", "faults", "strategy", "bounds", "limits", "node", "twins", "expect"];
+const SECTIONS: [&str; 9] = ["parameters", "faults", "strategy", "bounds", "limits", "link", "node", "twins", "expect"];
 
 /// Keys of a table [[node]].
 const NODE_KEYS: [&str; 4] = ["id", "plugin", "adversary", "parameters"];
+
+/// Keys of a table [[link]].
+const LINK_KEYS: [&str; 4] = ["between", "from", "to", "network"];
 
 /// A scenario as words of a command line.
 #[derive(Debug, Default)]
@@ -132,6 +137,10 @@ pub fn merge(
             ("set-on", Some(key)) => {
                 let typed = arguments.placement.set_on.iter().map(|(node, name, _)| format!("{node}:{name}"));
                 typed.into_iter().any(|typed| typed == *key)
+            }
+            ("link", Some(key)) => {
+                let typed = arguments.link.iter().flat_map(|link| &link.ways);
+                typed.into_iter().any(|(from, to)| links::way(*from, *to) == *key)
             }
             ("limit", Some(key)) => arguments.limits.limit.iter().any(|(typed, _)| typed == key),
             (name, _) => given(&name.replace('-', "_")),
@@ -251,6 +260,11 @@ fn parse(text: &str, path: &Path) -> Result<ScenarioFile, Failure> {
                     reader.node(&mut file, key, node)?;
                 }
             }
+            "link" => {
+                for link in reader.list(key, value)? {
+                    reader.link(&mut file, key, link)?;
+                }
+            }
             "twins" => {
                 for twin in reader.list(key, value)? {
                     let number = reader.number(key, twin)?;
@@ -313,7 +327,9 @@ impl<'t> Reader<'t> {
     fn list<'v>(&self, key: &Key<'_>, value: &'v Value<'t>) -> Result<&'v [Value<'t>], Failure> {
         let list = value.get_ref().as_array();
         list.map(|list| &**list).ok_or_else(|| match &**key.get_ref() {
-            "node" => self.wrong(key, "`node` must be a list of tables: [[node]] on a line of its own"),
+            name @ ("node" | "link") => {
+                self.wrong(key, &format!("`{name}` must be a list of tables: [[{name}]] on a line of its own"))
+            }
             name => self.wrong(key, &format!("`{name}` must be a list in brackets")),
         })
     }
@@ -351,6 +367,47 @@ impl<'t> Reader<'t> {
                 let place = format!("{id}:{}", key.get_ref());
                 self.push(file, "set-on", key, Some(place), self.scalar(key, value)?.into())?;
             }
+        }
+        Ok(())
+    }
+
+    /// One table [[link]]: the network between two nodes, or from one to another.
+    fn link(&self, file: &mut ScenarioFile, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
+        let table = value.get_ref().as_table();
+        let table = table.ok_or_else(|| self.wrong(key, "`link` must be a table: [[link]] on a line of its own"))?;
+        if let Some((unknown, _)) = table.iter().find(|(key, _)| !LINK_KEYS.contains(&&**key.get_ref())) {
+            return Err(self.unknown_of("link", unknown, &LINK_KEYS));
+        }
+        let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
+        let line = self.line(value.span().start);
+        let (at, one, other) = match (field("between"), field("from"), field("to")) {
+            (Some((at, ends)), None, None) => match self.list(at, ends)? {
+                [one, other] => (at, self.number(at, one)?, self.number(at, other)?),
+                ends => return Err(self.wrong(at, &format!("`between` must name two nodes, not {}", ends.len()))),
+            },
+            (None, Some((at, from)), Some((to_key, to))) => (at, self.number(at, from)?, self.number(to_key, to)?),
+            _ => {
+                let what = "a table [[link]] needs two nodes: `between`, or `from` and `to` for one way";
+                return Err(wrong(self.path, Some(line), what));
+            }
+        };
+        let Some((network_key, network)) = field("network") else {
+            return Err(wrong(self.path, Some(line), "a table [[link]] needs a `network`"));
+        };
+        let network = self.text(network_key, network)?;
+        if !Network::ALL.iter().any(|known| known.name() == network) {
+            let known = Network::ALL.map(Network::name).join(", ");
+            return Err(self.wrong(network_key, &format!("there is no network {network:?}; there are: {known}")));
+        }
+        let is_both = field("between").is_some() && one != other;
+        for (from, to) in [(one, other), (other, one)].into_iter().take(1 + usize::from(is_both)) {
+            // One way each: the command line may say something else of one of them.
+            let place = format!("{from}>{to}");
+            if file.options.iter().any(|given| given.option == "link" && given.key.as_ref() == Some(&place)) {
+                let what = format!("the network from node {from} to node {to} is given twice; keep one");
+                return Err(self.wrong(at, &what));
+            }
+            self.push(file, "link", at, Some(place), network.clone().into())?;
         }
         Ok(())
     }
@@ -546,12 +603,36 @@ mod tests {
     }
 
     #[test]
+    fn a_link_between_two_nodes_is_two_ways() {
+        let text = "[[link]]\nbetween = [0, 1]\nnetwork = \"ordered\"\n\
+                    [[link]]\nfrom = 2\nto = 0\nnetwork = \"unordered\"\n\
+                    [[link]]\nbetween = [2, 2]\nnetwork = \"ordered\"\n";
+        assert_eq!(
+            words(text),
+            ["--link=0>1=ordered", "--link=1>0=ordered", "--link=2>0=unordered", "--link=2>2=ordered"]
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_file_and_line() {
         let cases = [
             ("[[node]]\nplugin = \"a\"", 1, "needs the `id`"),
             ("[[node]]\nid = 1\nplugins = \"a\"", 3, "[node] has no key `plugins`"),
             ("[[node]]\nid = 1\nadversary = true", 2, "an adversary needs a `plugin`"),
             ("node = 1", 1, "`node` must be a list of tables"),
+            ("link = 1", 1, "`link` must be a list of tables"),
+            ("[[link]]\nnetwork = \"ordered\"", 1, "needs two nodes: `between`"),
+            ("[[link]]\nbetween = [0, 1]\nfrom = 0\nnetwork = \"ordered\"", 1, "needs two nodes: `between`"),
+            ("[[link]]\nbetween = [0]\nnetwork = \"ordered\"", 2, "`between` must name two nodes, not 1"),
+            ("[[link]]\nbetween = [0, -1]\nnetwork = \"ordered\"", 2, "`between` must be a whole number"),
+            ("[[link]]\nbetween = [0, 1]", 1, "needs a `network`"),
+            ("[[link]]\nbetween = [0, 1]\nnetwork = \"telegraph\"", 3, "there is no network \"telegraph\""),
+            ("[[link]]\nbetween = [0, 1]\nnetworks = \"ordered\"", 3, "[link] has no key `networks`"),
+            (
+                "[[link]]\nbetween = [0, 1]\nnetwork = \"ordered\"\n[[link]]\nnetwork = \"ordered\"\nto = 0\nfrom = 1",
+                7,
+                "from node 1 to node 0 is given twice",
+            ),
             ("twins = 1", 1, "`twins` must be a list"),
             ("nodes = \n", 1, "not TOML"),
             ("\n\nnodes = \"three\"", 3, "`nodes` must be a whole number"),

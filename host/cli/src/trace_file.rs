@@ -84,7 +84,7 @@ fn check(trace: &Trace) -> Result<(), String> {
             return Err(format!("its parameter {key:?} has no name or a line break"));
         }
     }
-    trace.scenario.check()?;
+    trace.scenario.check().map_err(|misfit| misfit.to_string())?;
     for (name, value) in &trace.limits {
         limits::check(name, *value)?;
     }

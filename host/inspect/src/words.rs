@@ -1,6 +1,7 @@
 //! Events, messages and states in words for people.
 
 use host_model::machine::{Choice, NodeId, PropertyKind};
+use host_model::scenario::{Link, Scenario};
 use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +11,20 @@ const HEX_DIGITS_MAX: usize = 64;
 
 /// Letters of a description that are shown.
 const LETTERS_MAX: usize = 4096;
+
+/// How messages travel in a cluster, such as `unordered, 0-1 ordered`.
+pub fn network(scenario: &Scenario) -> String {
+    let links = links(&scenario.links).into_iter().map(|link| format!(", {link}"));
+    scenario.network.to_string() + &links.collect::<String>()
+}
+
+/// Links with a network of their own, such as `0-1 ordered` for both ways, or `0>1 ordered` for one.
+pub fn links(links: &[Link]) -> Vec<String> {
+    let both = |link: &Link| links.contains(&Link { from: link.to, to: link.from, network: link.network });
+    let shown = links.iter().filter(|link| link.from <= link.to || !both(link));
+    let text = |link: &Link| format!("{}{}{} {}", link.from, if both(link) { '-' } else { '>' }, link.to, link.network);
+    shown.map(text).collect()
+}
 
 /// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
 /// payload; `with_argument` adds the argument of a local event.

@@ -8,6 +8,7 @@ use host_model::lts::{FaultEvent, KindId, LocalEventId, LocalStateId, MessageId,
 use host_model::machine::{Choice, LocalEvent, MachineError, NodeId, Role};
 use host_model::property::{ClassId, Judgement};
 use host_model::quorum::{Member, for_each_set};
+use host_model::scenario::Network;
 use host_model::start::Start;
 use host_model::stepper::Stepper;
 use host_model::trace::{TraceEvent, TraceStep};
@@ -241,7 +242,8 @@ impl World {
                         is_message && content.payload == payload
                     };
                     let found = self.next(stepper).iter().find(is_it).copied();
-                    let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
+                    let is_ordered = stepper.lts().scenario().network_of(from, node) == Network::Ordered;
+                    let next = if is_ordered { "next" } else { "in flight" };
                     let why = || format!("no such message from node {from} to node {node} is {next}");
                     taken.push(found.ok_or_else(why)?);
                 }

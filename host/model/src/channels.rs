@@ -1,9 +1,12 @@
-//! Messages in flight where each pair of nodes has a channel in which no message overtakes another.
+//! Messages in flight where some pairs of nodes have a channel in which no message overtakes another.
 //!
 //! The items in flight stand channel by channel, those of one channel in the order of sending. Besides messages there are
 //! *notices*, which tell a node that its peer has broken the connection. A notice overtakes the messages before it, and
 //! these are lost. What was sent before its receiver lost the connection is lost as well, and is taken out of flight as
 //! soon as that is so. See `docs/semantics.md`.
+//!
+//! Where other pairs of nodes have no order, each content has a channel, or *lane*, of its own: equal messages are
+//! interchangeable, and different ones overtake each other.
 
 use crate::machine::NodeId;
 use crate::standing::Standing;
@@ -19,17 +22,27 @@ pub struct Route {
     pub incarnation: u32,
     /// Whether it is a notice.
     pub is_notice: bool,
+    /// 0 where messages have an order; else a number that stands for the content.
+    pub lane: u32,
 }
 
 impl Route {
+    /// Whether messages overtake each other there.
+    pub fn is_loose(&self) -> bool {
+        self.lane > 0
+    }
+
     /// Whether the destination can never take it: it knows of a break since.
     pub fn is_lost(&self, destination: &Standing) -> bool {
+        if self.is_loose() {
+            return false;
+        }
         let known = destination.incarnation(self.from);
         self.incarnation < known || (self.is_notice && self.incarnation == known)
     }
 
-    fn channel(&self) -> (NodeId, NodeId) {
-        (self.from, self.to)
+    fn channel(&self) -> (NodeId, NodeId, u32) {
+        (self.from, self.to, self.lane)
     }
 }
 
@@ -78,7 +91,7 @@ mod tests {
     use super::*;
 
     fn item(from: NodeId, to: NodeId, incarnation: u32, is_notice: bool) -> Route {
-        Route { from, to, incarnation, is_notice }
+        Route { from, to, incarnation, is_notice, lane: 0 }
     }
 
     /// Node 0 sends, breaks the connection, and sends again: node 1 can take the first message, or the notice, which

@@ -176,6 +176,8 @@ pub struct Message {
     pub is_notice: bool,
     /// Made of all that.
     pub fingerprint: Fingerprint,
+    /// See [`Route`]; 0 on a network without any order, too.
+    pub(crate) lane: u32,
     /// The first message with this sender, destination and content.
     pub(crate) content: MessageId,
 }
@@ -183,7 +185,8 @@ pub struct Message {
 impl Message {
     /// Where it travels.
     pub fn route(&self) -> Route {
-        Route { from: self.from, to: self.to, incarnation: self.incarnation, is_notice: self.is_notice }
+        let Self { from, to, incarnation, is_notice, lane, .. } = *self;
+        Route { from, to, incarnation, is_notice, lane }
     }
 }
 
@@ -450,7 +453,7 @@ impl Tables {
     }
 
     pub(crate) fn intern_message(&mut self, route: Route, payload: &[u8]) -> MessageId {
-        let Route { from, to, incarnation, is_notice } = route;
+        let Route { from, to, incarnation, is_notice, .. } = route;
         let of_content = fingerprint::of_message(from, to, payload);
         let fingerprint = match (incarnation, is_notice) {
             (0, false) => of_content,
@@ -461,7 +464,9 @@ impl Tables {
         if id == next {
             let content = if is_notice { next } else { *self.content_messages.entry(of_content).or_insert(next) };
             let payload = payload.to_vec();
-            let message = Message { from, to, payload, incarnation, is_notice, fingerprint, content };
+            // A message of a link without order is known by its content alone.
+            let lane = if route.is_loose() { 1 + id.0 } else { 0 };
+            let message = Message { from, to, payload, incarnation, is_notice, fingerprint, lane, content };
             self.messages.push(Arc::new(message));
         }
         id

@@ -89,6 +89,8 @@ pub struct Replay {
     /// What the properties read of each node, in its present state.
     views: Vec<Vec<Option<Vec<u8>>>>,
     in_flight: Vec<InFlight>,
+    /// The contents of messages on links without order, where others have one; their places are the lanes.
+    contents: Vec<Vec<u8>>,
     steps: usize,
     nodes: u32,
     config: String,
@@ -123,6 +125,7 @@ impl Replay {
             properties,
             views,
             in_flight: Vec::new(),
+            contents: Vec::new(),
             steps: 0,
             nodes: scenario.nodes,
             config: scenario.config(),
@@ -178,7 +181,9 @@ impl Replay {
                     return Err(not_enabled(format!("node {node} does not take this message by itself there")));
                 }
                 self.take_message(*from, node, &payload.0).map_err(not_enabled)?;
-                self.standings[node as usize].open(*from);
+                if self.rules.lane(*from, node) == 0 {
+                    self.standings[node as usize].open(*from);
+                }
                 match role {
                     // It fails on the question, which counts as the delivery.
                     Err(fault) => {
@@ -190,8 +195,10 @@ impl Replay {
             }
             TraceEvent::Quorum { name, messages } => {
                 let senders: BTreeSet<NodeId> = messages.iter().map(|message| message.from).collect();
-                let mut is_quorum = !messages.is_empty() && senders.len() == messages.len() && !self.rules.is_ordered;
+                let mut is_quorum = !messages.is_empty() && senders.len() == messages.len();
                 for message in messages {
+                    // Messages in order come one by one.
+                    is_quorum &= !self.rules.is_in_order(message.from, node);
                     let wanted = Quorum { name: name.clone(), size: messages.len() as u32 };
                     is_quorum &= self.role(node, message.from, &message.payload.0)? == Ok(Role::Member(wanted));
                 }
@@ -278,7 +285,7 @@ impl Replay {
             let Route { from: sender, to: receiver, is_notice, .. } = item.route;
             (sender, receiver, is_notice) == (from, to, false) && item.payload == payload
         };
-        let next = if self.rules.is_ordered { "next" } else { "in flight" };
+        let next = if self.rules.is_in_order(from, to) { "next" } else { "in flight" };
         match self.take(is_wanted) {
             Some(_) => Ok(()),
             None => Err(format!("no such message from node {from} to node {to} is {next}")),
@@ -310,7 +317,7 @@ impl Replay {
     fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
         channels::drop_lost(&mut self.in_flight, node, &self.standings[node as usize], route);
         for (to, incarnation) in closed {
-            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true };
+            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
             self.post(InFlight { route, payload: Vec::new() });
         }
     }
@@ -402,9 +409,15 @@ impl Replay {
             return Err(ReplayError::NotEnabled { step: self.steps, why });
         }
         for Envelope { to, payload } in &report.effects.sent {
-            let incarnation = self.standings[node as usize].open(*to);
-            let route = Route { from: node, to: *to, incarnation, is_notice: false };
-            for _ in 0..self.rules.copies() {
+            let mut route = self.rules.route(node, *to, &mut self.standings[node as usize]);
+            if route.is_loose() {
+                let known = self.contents.iter().position(|content| content == payload);
+                route.lane = 1 + known.unwrap_or(self.contents.len()) as u32;
+                if known.is_none() {
+                    self.contents.push(payload.clone());
+                }
+            }
+            for _ in 0..self.rules.copies(node, *to) {
                 self.post(InFlight { route, payload: payload.clone() });
             }
         }

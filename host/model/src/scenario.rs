@@ -1,8 +1,11 @@
 //! What is assumed about the system under test.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::machine::NodeId;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,6 +38,18 @@ impl std::fmt::Display for Network {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// A link with a network of its own: the way of messages from one node to another, or to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The sender.
+    pub from: NodeId,
+    /// The destination.
+    pub to: NodeId,
+    /// How messages travel there.
+    pub network: Network,
 }
 
 /// How often what goes wrong may go wrong.
@@ -76,38 +91,145 @@ pub struct Scenario {
     /// Parameters of the protocol that differ from its defaults.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// How messages travel.
+    /// How messages travel where no link says something else.
     #[serde(default)]
     pub network: Network,
+    /// Links where messages travel in another way: each once, in the order of senders and then destinations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
     /// What can go wrong.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
 }
 
+/// What does not fit together in a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// A link has an end that does not exist.
+    #[error("the link from node {from} to node {to}: there is no node {node}, but {nodes}, numbered from 0")]
+    NoNode {
+        /// The sender.
+        from: NodeId,
+        /// The destination.
+        to: NodeId,
+        /// Which of them it is.
+        node: NodeId,
+        /// How many there are.
+        nodes: u32,
+    },
+    /// A link stands twice.
+    #[error("the network from node {from} to node {to} is given twice")]
+    Twice {
+        /// The sender.
+        from: NodeId,
+        /// The destination.
+        to: NodeId,
+    },
+    /// A link stands behind one that it should stand before.
+    #[error("the link from node {from} to node {to} is not in its place: links are sorted by sender and destination")]
+    Unsorted {
+        /// The sender.
+        from: NodeId,
+        /// The destination.
+        to: NodeId,
+    },
+    /// Duplicates where no message comes twice.
+    #[error("{network} never delivers a message twice, so it has no duplicates")]
+    NoDuplicates {
+        /// What is asked to have them.
+        network: String,
+    },
+    /// Breaks without connections.
+    #[error(
+        "{network} has no connections that could break: a message that is lost there is one that is never delivered"
+    )]
+    NoConnections {
+        /// What is asked to have them.
+        network: String,
+    },
+    /// A connection that can break has one end.
+    #[error(
+        "messages from node {from} to node {to} are ordered and those back are not: a connection that can break, by a \
+         break or a reset, has two ends"
+    )]
+    OneWay {
+        /// The sender.
+        from: NodeId,
+        /// The destination.
+        to: NodeId,
+    },
+}
+
 impl Scenario {
     /// A cluster on an unordered network, without parameters and faults.
     pub fn new(nodes: u32) -> Self {
-        Self { nodes, parameters: BTreeMap::new(), network: Network::Unordered, faults: Faults::default() }
+        Self {
+            nodes,
+            parameters: BTreeMap::new(),
+            network: Network::Unordered,
+            links: Vec::new(),
+            faults: Faults::default(),
+        }
     }
 
-    /// Refuses faults that the network does not have.
+    /// How messages travel from one node to another.
+    pub fn network_of(&self, from: NodeId, to: NodeId) -> Network {
+        let found = self.links.binary_search_by_key(&(from, to), |link| (link.from, link.to));
+        found.map_or(self.network, |index| self.links[index].network)
+    }
+
+    /// Whether messages travel like this somewhere.
+    pub fn has_network(&self, network: Network) -> bool {
+        match self.links.is_empty() {
+            true => self.network == network,
+            false => self.pairs().any(|(from, to)| self.network_of(from, to) == network),
+        }
+    }
+
+    /// A node from which messages come in order to this one; none if all of them overtake each other.
+    pub fn in_order_to(&self, to: NodeId) -> Option<NodeId> {
+        (0..self.nodes).find(|from| self.network_of(*from, to) == Network::Ordered)
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        (0..self.nodes).flat_map(|from| (0..self.nodes).map(move |to| (from, to)))
+    }
+
+    /// Refuses links that make no sense, and faults that no link has.
     ///
     /// # Errors
     ///
-    /// A phrase that says which and why.
-    pub fn check(&self) -> Result<(), String> {
-        let Faults { duplicates, breaks, .. } = self.faults;
-        let network = self.network;
-        if duplicates > 0 && network != Network::UnorderedDuplicating {
-            return Err(format!("the network {network} never delivers a message twice, so it has no duplicates"));
+    /// The first thing that does not fit.
+    pub fn check(&self) -> Result<(), Misfit> {
+        let Faults { duplicates, breaks, resets, .. } = self.faults;
+        let mut last = None;
+        for Link { from, to, .. } in &self.links {
+            if let Some(node) = [*from, *to].into_iter().find(|node| *node >= self.nodes) {
+                return Err(Misfit::NoNode { from: *from, to: *to, node, nodes: self.nodes });
+            }
+            let before = last.replace((*from, *to));
+            match before.cmp(&last) {
+                Ordering::Less => {}
+                Ordering::Equal => return Err(Misfit::Twice { from: *from, to: *to }),
+                Ordering::Greater => return Err(Misfit::Unsorted { from: *from, to: *to }),
+            }
         }
-        if breaks > 0 && network != Network::Ordered {
-            return Err(format!(
-                "the network {network} has no connections that could break: a message that is lost there is one that is \
-                 never delivered"
-            ));
+        let network = match self.links.is_empty() {
+            true => format!("the network {}", self.network),
+            false => "every link".to_owned(),
+        };
+        if duplicates > 0 && !self.has_network(Network::UnorderedDuplicating) {
+            return Err(Misfit::NoDuplicates { network });
         }
-        Ok(())
+        if breaks > 0 && !self.has_network(Network::Ordered) {
+            return Err(Misfit::NoConnections { network });
+        }
+        let is_ordered = |from, to| self.network_of(from, to) == Network::Ordered;
+        if self.links.is_empty() || (breaks == 0 && resets == 0) {
+            return Ok(());
+        }
+        let one_way = self.pairs().find(|(from, to)| is_ordered(*from, *to) && !is_ordered(*to, *from));
+        one_way.map_or(Ok(()), |(from, to)| Err(Misfit::OneWay { from, to }))
     }
 
     /// The parameters as the contract wants them: one `key=value` a line, sorted by key.

@@ -100,6 +100,9 @@ impl Standing {
     /// Whether a node of this standing can take a message, if the order of those in flight does not forbid it.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
+        if route.is_loose() {
+            return true;
+        }
         if route.is_notice { route.incarnation > known } else { route.incarnation == known }
     }
 
@@ -117,11 +120,14 @@ pub struct Rules {
     breaks_max: u32,
     /// How many messages of each node its transport can refuse.
     pub(crate) refusals_max: u32,
-    /// How often each message that is sent can be delivered.
+    /// How often each message that is sent can be delivered, where links do not differ.
     copies: usize,
     nodes: u32,
-    /// Whether messages overtake each other.
+    /// Whether messages have an order, somewhere at least.
     pub(crate) is_ordered: bool,
+    /// Where links differ, for each sender and destination whether messages have an order, and how often each can be
+    /// delivered; else empty.
+    links: Box<[(bool, usize)]>,
     /// Whether the protocol wants to know of connections that break.
     hears_errors: bool,
 }
@@ -129,18 +135,25 @@ pub struct Rules {
 impl Rules {
     /// The rules of a scenario for a protocol that hears of transport errors, or does not.
     pub fn new(scenario: &Scenario, hears_errors: bool) -> Self {
-        let is_ordered = scenario.network == Network::Ordered;
-        let copies = match scenario.network {
+        let is_ordered = scenario.has_network(Network::Ordered);
+        let copies_of = |network: Network| match network {
             Network::UnorderedDuplicating => 1 + scenario.faults.duplicates as usize,
             Network::Unordered | Network::Ordered => 1,
         };
+        let pairs = (0..scenario.nodes).flat_map(|from| (0..scenario.nodes).map(move |to| (from, to)));
+        let link = |(from, to)| {
+            let network = scenario.network_of(from, to);
+            (network == Network::Ordered, copies_of(network))
+        };
+        let links = if scenario.links.is_empty() { Box::default() } else { pairs.map(link).collect() };
         Self {
             resets_max: scenario.faults.resets,
             breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
             refusals_max: scenario.faults.refusals,
-            copies,
+            copies: copies_of(scenario.network),
             nodes: scenario.nodes,
             is_ordered,
+            links,
             hears_errors,
         }
     }
@@ -150,9 +163,28 @@ impl Rules {
         self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
     }
 
-    /// How often each message that is sent can be delivered.
-    pub(crate) fn copies(&self) -> usize {
-        self.copies
+    /// How often each message from one node to another can be delivered.
+    pub(crate) fn copies(&self, from: NodeId, to: NodeId) -> usize {
+        self.links.get((from * self.nodes + to) as usize).map_or(self.copies, |(_, copies)| *copies)
+    }
+
+    /// The lane of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
+    /// have an order and this one has not.
+    pub(crate) fn lane(&self, from: NodeId, to: NodeId) -> u32 {
+        let link = self.links.get((from * self.nodes + to) as usize);
+        u32::from(self.is_ordered && link.is_some_and(|(is_ordered, _)| !is_ordered))
+    }
+
+    /// Whether messages from one node to another have an order.
+    pub(crate) fn is_in_order(&self, from: NodeId, to: NodeId) -> bool {
+        self.is_ordered && self.lane(from, to) == 0
+    }
+
+    /// Where a message goes that a node of this standing sends. Its end of the connection opens, if there is one.
+    pub(crate) fn route(&self, from: NodeId, to: NodeId, standing: &mut Standing) -> Route {
+        let lane = self.lane(from, to);
+        let incarnation = if lane > 0 { 0 } else { standing.open(to) };
+        Route { from, to, incarnation, is_notice: false, lane }
     }
 
     /// The standing of a node before its first event.
@@ -261,7 +293,7 @@ impl Tables {
                 if route.is_notice {
                     standing.learn(route.from, route.incarnation);
                     is_error = true;
-                } else {
+                } else if !route.is_loose() {
                     standing.open(route.from);
                 }
             }
@@ -337,6 +369,7 @@ impl Tables {
             to: *to,
             incarnation: *incarnation,
             is_notice: true,
+            lane: 0,
         });
         let mut sent: Vec<MessageId> = notices.map(|route| self.intern_message(route, &[])).collect();
         sent.extend(self.send(rules, node, &mut standing, &bare.sent));
@@ -353,11 +386,11 @@ impl Tables {
         standing: &mut Standing,
         sent: &[Envelope],
     ) -> Box<[MessageId]> {
-        let mut messages = Vec::with_capacity(sent.len() * rules.copies);
+        let mut messages = Vec::with_capacity(sent.len());
         for Envelope { to, payload } in sent {
-            let route = Route { from, to: *to, incarnation: standing.open(*to), is_notice: false };
+            let route = rules.route(from, *to, standing);
             let message = self.intern_message(route, payload);
-            messages.extend(std::iter::repeat_n(message, rules.copies));
+            messages.extend(std::iter::repeat_n(message, rules.copies(from, *to)));
         }
         messages.into()
     }

@@ -1,7 +1,5 @@
 //! The global states where a search begins: after `init`, or after a given trace.
 
-use std::sync::Arc;
-
 use crate::channels;
 use crate::known::Known;
 use crate::lts::{FaultEvent, LocalStateId, Message, MessageId, Outcome, Step, Trigger};
@@ -39,8 +37,15 @@ pub enum StartError {
     #[error("the choices in `init` have more than {STARTS_MAX} resolutions over all nodes; make them in a local event")]
     TooManyStarts,
     /// Messages in order are taken one by one.
-    #[error("it takes messages together (its interface `quorum`), but on the network ordered they come one by one")]
-    QuorumsInOrder,
+    #[error(
+        "node {to} takes messages together (its interface `quorum`), but those from node {from} come in order, one by one"
+    )]
+    QuorumsInOrder {
+        /// The sender.
+        from: NodeId,
+        /// The node that takes messages together.
+        to: NodeId,
+    },
     /// A step of the prefix cannot happen where it stands.
     #[error("step {step} of the prefix cannot happen: {why}")]
     Prefix {
@@ -72,8 +77,10 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
     let mut starts = vec![none];
     for node in 0..stepper.lts().scenario().nodes {
         let outcomes = stepper.init(node)?;
-        if stepper.known().is_ordered() && stepper.known().takes_quorums(node) {
-            return Err(StartError::QuorumsInOrder);
+        if stepper.known().takes_quorums(node)
+            && let Some(from) = stepper.lts().scenario().in_order_to(node)
+        {
+            return Err(StartError::QuorumsInOrder { from, to: node });
         }
         if starts.len() * outcomes.len() > STARTS_MAX {
             return Err(StartError::TooManyStarts);
@@ -271,7 +278,7 @@ fn find_other(
             let is_wanted = |message: &Message| {
                 (message.from, message.to) == (*from, step.node) && !message.is_notice && message.payload == payload.0
             };
-            let next = if stepper.known().is_ordered() { "next" } else { "in flight" };
+            let next = if lts.rules.is_in_order(*from, step.node) { "next" } else { "in flight" };
             find_in_flight(stepper.known(), start, is_wanted)
                 .map(Trigger::deliver)
                 .ok_or_else(|| format!("no such message from node {from} to node {} is {next}", step.node))
@@ -356,8 +363,18 @@ pub fn record(
 
 /// Messages by content, each once however often it can be delivered.
 fn contents(stepper: &mut Stepper<'_>, messages: &[MessageId]) -> Vec<Sent> {
-    let copies = stepper.lts().rules.copies();
-    let messages = messages.iter().map(|id| stepper.message(*id)).filter(|message| !message.is_notice);
-    let content = |message: &Arc<Message>| Sent { to: message.to, payload: Hex(message.payload.clone()) };
-    messages.step_by(copies).map(content).collect()
+    let rules = &stepper.lts().rules;
+    let mut contents = Vec::with_capacity(messages.len());
+    let mut rest = messages.iter();
+    while let Some(id) = rest.next() {
+        let message = stepper.message(*id);
+        if !message.is_notice {
+            contents.push(Sent { to: message.to, payload: Hex(message.payload.clone()) });
+            // The copies stand side by side.
+            for _ in 1..rules.copies(message.from, message.to) {
+                rest.next();
+            }
+        }
+    }
+    contents
 }

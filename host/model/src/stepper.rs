@@ -469,7 +469,8 @@ impl<'l> Stepper<'l> {
             Err(fault) => return Ok(Err(fault)),
         };
         let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
-        let id = self.lts.write().intern_message(Route { from, to, ..message.route() }, &payload);
+        let lane = self.lts.rules.lane(from, to);
+        let id = self.lts.write().intern_message(Route { from, to, lane, ..message.route() }, &payload);
         self.known.catch_up(&self.lts.read());
         Ok(Ok(id))
     }

@@ -30,7 +30,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// search misses nothing within the bound.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     // The waves take it that what a step does to a fingerprint does not depend on what else is in flight.
-    if search.lts.scenario().network == Network::Ordered {
+    if search.lts.scenario().has_network(Network::Ordered) {
         return consequence::explore_all(search);
     }
     if search.limits.reduce {

@@ -92,7 +92,6 @@ struct Traffic<'t> {
 impl<'t> Traffic<'t> {
     fn new(trees: Trees<'t>) -> Self {
         let nodes = trees.nodes;
-        let is_ordered = trees.known.is_ordered();
         let mut counts = vec![0; trees.events.len() * 2 * nodes];
         let count_sent = |counts: &mut [u32], instances: std::ops::Range<usize>, sender: Option<EventId>| {
             for instance in &trees.instances[instances] {
@@ -104,26 +103,25 @@ impl<'t> Traffic<'t> {
         for (id, event) in (0..).map(EventId).zip(trees.events) {
             let (before, rest) = counts.split_at_mut(id.0 as usize * 2 * nodes);
             let own = &mut rest[..2 * nodes];
-            if is_ordered {
-                for (node, ends) in trees.ends(id).iter().enumerate() {
-                    let last = trees.instances.get(ends.last_sent as usize);
-                    own[node] = last.map_or(0, |last| last.position + 1);
-                    own[nodes + node] = ends.taken;
-                }
-                continue;
-            }
             let prev = trees.chains.prev(id);
             let sent = event.sent.0 as usize..event.sent.1 as usize;
             if prev == id {
-                // What is in flight at the start is in one list for all roots.
+                // What is in flight at the start may be in one list for all roots.
                 count_sent(own, sent, Some(id));
-                continue;
+            } else {
+                own.copy_from_slice(&before[prev.0 as usize * 2 * nodes..][..2 * nodes]);
+                count_sent(own, sent, None);
+                for instance in event.consumed.instances(trees.quorums) {
+                    let message = trees.instances[instance.0 as usize].message;
+                    own[nodes + trees.known.message(message).from as usize] += 1;
+                }
             }
-            own.copy_from_slice(&before[prev.0 as usize * 2 * nodes..][..2 * nodes]);
-            count_sent(own, sent, None);
-            for instance in event.consumed.instances(trees.quorums) {
-                let message = trees.instances[instance.0 as usize].message;
-                own[nodes + trees.known.message(message).from as usize] += 1;
+            // Where messages have an order, some of those before the one that was taken may be lost.
+            for (node, ends) in trees.ends_of(id).iter().enumerate() {
+                if let Some(last) = trees.instances.get(ends.last_sent as usize) {
+                    own[node] = last.position + 1;
+                }
+                own[nodes + node] = own[nodes + node].max(ends.taken);
             }
         }
         let root = trees.known.state(trees.events[0].state);
@@ -143,6 +141,10 @@ impl<'t> Traffic<'t> {
             return sent <= taken;
         }
         let mut at = self.trees.ends(from)[receiver.node as usize].last_sent;
+        if at == NONE {
+            // On a link without order nothing is lost.
+            return false;
+        }
         while at != NONE {
             let instance = &self.trees.instances[at as usize];
             if instance.position < taken {

@@ -94,8 +94,8 @@ struct Delivery {
     senders: Vec<u32>,
 }
 
-/// What was sent and is delivered in this order: all copies of one message, or on an ordered network all items from one
-/// node to another.
+/// What was sent and is delivered in this order: all copies of one message, or where messages have an order all items from
+/// one node to another.
 #[derive(Clone, Debug, Default)]
 struct Channel {
     /// Each with the event that sent it.
@@ -262,7 +262,8 @@ impl Execution {
         let last = self.chains[node].last().copied().unwrap_or(START);
         self.extend_clock(last, sender);
         for message in stepper.known().taken_together(step.trigger) {
-            let channel = &mut self.channels[message.0 as usize];
+            let index = self.channel_of(stepper, *message);
+            let channel = &mut self.channels[index];
             let (_, sender) = channel.items[channel.delivered];
             channel.delivered += 1;
             self.join_clock(first, sender);
@@ -304,7 +305,8 @@ impl Execution {
             None => self.local_events[node] -= u32::from(event.step.trigger.local_event().is_some()),
         }
         for message in stepper.known().taken_together(event.step.trigger) {
-            self.channels[message.0 as usize].delivered -= 1;
+            let index = self.channel_of(stepper, *message);
+            self.channels[index].delivered -= 1;
         }
         self.chains[node].pop();
         self.clocks.truncate(self.clocks.len() - self.locals.len());
@@ -317,8 +319,14 @@ impl Execution {
         if !stepper.known().is_ordered() {
             return message.0 as usize;
         }
-        let message = stepper.message(message);
-        message.from as usize * self.locals.len() + message.to as usize
+        let nodes = self.locals.len();
+        let route = stepper.message(message).route();
+        // A message on a link without order has a channel of its own, after all of those that have one.
+        if route.is_loose() {
+            nodes * nodes + message.0 as usize
+        } else {
+            route.from as usize * nodes + route.to as usize
+        }
     }
 
     fn send(&mut self, stepper: &mut Stepper<'_>, message: MessageId, sender: u32) {
@@ -508,7 +516,8 @@ impl Execution {
                 None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
             }
             for message in stepper.known().taken_together(event.step.trigger) {
-                let position = inbox.iter().position(|other| *other == message.0).expect("it was delivered");
+                let channel = self.channel_of(stepper, *message) as u32;
+                let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
                 delivered[position] -= 1;
             }
             let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;

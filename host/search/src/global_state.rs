@@ -113,10 +113,13 @@ impl GlobalState {
         if !known.is_ordered() {
             return self.in_flight.iter().map(fingerprint).fold(0, Fingerprint::wrapping_add);
         }
+        let loose = self.in_flight.iter().filter(|id| known.message(**id).route().is_loose());
+        let loose = loose.map(fingerprint).fold(0, Fingerprint::wrapping_add);
         let channel = |id: &MessageId| (known.message(*id).from, known.message(*id).to);
         let channels = self.in_flight.chunk_by(|one, other| channel(one) == channel(other));
+        let channels = channels.filter(|items| !known.message(items[0]).route().is_loose());
         let each = channels.map(|items| fingerprint::of_channel(items.iter().rev().map(fingerprint)));
-        each.fold(0, Fingerprint::wrapping_add)
+        each.fold(loose, Fingerprint::wrapping_add)
     }
 
     /// The fingerprint of the local states alone.
@@ -125,8 +128,8 @@ impl GlobalState {
     }
 
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
-    /// come next on each channel, then the quorums, then the
-    /// local events and faults node by node. Returns whether the bound on local events left something out.
+    /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
+    /// on local events left something out.
     ///
     /// # Errors
     ///
@@ -141,23 +144,7 @@ impl GlobalState {
         let known = stepper.known();
         let mut last = None;
         let mut has_roles = false;
-        let unordered: &[MessageId] = if known.is_ordered() { &[] } else { &self.in_flight };
-        if known.is_ordered() {
-            channels::for_each_next(
-                &self.in_flight,
-                |id| known.message(*id).route(),
-                |message| {
-                    let node = known.destination(*message);
-                    if !known.brief(self.locals[node as usize]).is_stuck {
-                        enabled.push((node, Trigger::deliver(*message)));
-                    }
-                },
-            );
-        }
-        for message in unordered {
-            if last.replace(*message) == Some(*message) {
-                continue;
-            }
+        let mut add = |message: &MessageId| {
             let node = known.destination(*message);
             // Nothing happens any more at a node that is stuck in a fault.
             if !known.brief(self.locals[node as usize]).is_stuck {
@@ -165,6 +152,15 @@ impl GlobalState {
                     has_roles = true;
                 } else {
                     enabled.push((node, Trigger::deliver(*message)));
+                }
+            }
+        };
+        if known.is_ordered() {
+            channels::for_each_next(&self.in_flight, |id| known.message(*id).route(), add);
+        } else {
+            for message in &self.in_flight {
+                if last.replace(*message) != Some(*message) {
+                    add(message);
                 }
             }
         }
@@ -271,6 +267,9 @@ impl GlobalState {
         match step.trigger.message() {
             Some(message) => channels::take(&mut self.in_flight, &message, route),
             None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            channels::take(&mut self.in_flight, message, route);
         }
         self.locals[step.node as usize] = edge.next;
         channels::drop_lost(&mut self.in_flight, step.node, &known.state(edge.next).standing, route);

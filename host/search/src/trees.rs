@@ -99,6 +99,8 @@ pub(crate) struct Trees<'t> {
     pub(crate) quorums: &'t [Box<[InstanceId]>],
     pub(crate) candidates: &'t [Vec<InstanceId>],
     pub(crate) ends: &'t [Ends],
+    /// The fingerprint of what is in flight at the start on links without order, where others have one.
+    pub(crate) loose_base: Fingerprint,
     /// Whether deliveries that change nothing are events: where it matters what is in flight.
     pub(crate) keeps_idle: bool,
 }
@@ -153,6 +155,11 @@ impl<'t> Trees<'t> {
         found
     }
 
+    /// The same, or nothing on a network without order.
+    pub(crate) fn ends_of(&self, id: EventId) -> &'t [Ends] {
+        if self.known.is_ordered() { self.ends(id) } else { &[] }
+    }
+
     /// What an event knows of the channels of its node, on an ordered network.
     pub(crate) fn ends(&self, id: EventId) -> &'t [Ends] {
         &self.ends[id.0 as usize * self.nodes..][..self.nodes]
@@ -162,6 +169,18 @@ impl<'t> Trees<'t> {
     pub(crate) fn is_lost(&self, instance: u32, state: LocalStateId) -> bool {
         let message = self.known.message(self.instances[instance as usize].message);
         message.route().is_lost(&self.known.state(state).standing)
+    }
+
+    /// Whether a message goes over a link without order where others have one.
+    pub(crate) fn is_loose(&self, message: MessageId) -> bool {
+        self.known.message(message).route().is_loose()
+    }
+
+    /// What a step adds to the fingerprint of the messages in flight on links without order, where others have one.
+    pub(crate) fn loose_delta(&self, sent: &[MessageId], consumed: impl Iterator<Item = MessageId>) -> Fingerprint {
+        let of = |message: MessageId| if self.is_loose(message) { self.known.message(message).fingerprint } else { 0 };
+        let sent = sent.iter().copied().map(of).fold(0, Fingerprint::wrapping_add);
+        consumed.map(of).fold(sent, Fingerprint::wrapping_sub)
     }
 
     /// The fingerprint of the global state that an extension leads to by an outcome, on an ordered network: the same as
@@ -177,17 +196,19 @@ impl<'t> Trees<'t> {
         local_events[own] += u32::from(one.trigger.local_event().is_some());
         let locals = (0..self.nodes).map(|node| self.known.brief(state(node)).fingerprint);
         let mut sum = locals.fold(budgets.of_used(&local_events), Fingerprint::wrapping_add);
-        let consumed = match one.consumed {
-            Consumed::One(instance) => Some(&self.instances[instance.0 as usize]),
-            _ => None,
-        };
+        sum =
+            past.iter().fold(sum.wrapping_add(self.loose_base), |sum, last| sum.wrapping_add(self.event(*last).chain));
+        let consumed = one.consumed.instances(self.quorums);
+        let consumed = consumed.iter().map(|instance| &self.instances[instance.0 as usize]);
+        sum = sum.wrapping_add(self.loose_delta(&executed.sent, consumed.clone().map(|instance| instance.message)));
         let mut items = Vec::new();
         for (from, to) in (0..self.nodes).flat_map(|from| (0..self.nodes).map(move |to| (from, to))) {
             let mut taken = self.ends(past[to])[from].taken;
-            if let Some(consumed) = consumed.filter(|_| to == own)
-                && self.known.message(consumed.message).from as usize == from
-            {
-                taken = consumed.position + 1;
+            for instance in consumed.clone().filter(|_| to == own) {
+                let route = self.known.message(instance.message).route();
+                if route.from as usize == from && !route.is_loose() {
+                    taken = instance.position + 1;
+                }
             }
             let standing = &self.known.state(state(to)).standing;
             let is_lost = |message: MessageId| self.known.message(message).route().is_lost(standing);
@@ -195,7 +216,9 @@ impl<'t> Trees<'t> {
             items.clear();
             if from == own {
                 let sent = executed.sent.iter().rev().copied();
-                let sent = sent.filter(|message| self.known.destination(*message) as usize == to && !is_lost(*message));
+                let is_here =
+                    |message: &MessageId| self.known.destination(*message) as usize == to && !self.is_loose(*message);
+                let sent = sent.filter(|message| is_here(message) && !is_lost(*message));
                 items.extend(sent.map(fingerprint));
             }
             let mut at = self.ends(past[from])[to].last_sent;
@@ -257,7 +280,7 @@ impl<'t> Trees<'t> {
         let state = self.event(id).state;
         let is_left = |instance: &&InstanceId| {
             let Instance { sender, message, position, .. } = self.instances[instance.0 as usize];
-            if self.known.is_ordered() {
+            if self.known.is_ordered() && !self.is_loose(message) {
                 let from = self.known.message(message).from as usize;
                 // What was overtaken, and what was sent over a connection that is broken, is lost.
                 if position < self.ends(id)[from].taken || self.is_lost(instance.0, state) {

@@ -85,7 +85,7 @@ fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Resul
 
 /// Whether the system states are counted by walking all configurations.
 fn is_counted_by_walking(search: &Search<'_>) -> bool {
-    search.limits.depth.is_some() || search.lts.scenario().network == Network::Ordered
+    search.limits.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
 }
 
 /// The unfolding from one start state, for a report.

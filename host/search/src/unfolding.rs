@@ -20,6 +20,7 @@
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 
+use host_model::channels::Route;
 use host_model::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
 use host_model::machine::{MachineError, Role};
@@ -105,6 +106,8 @@ pub struct Unfolding<'u, 'l> {
     order: Order,
     nodes: usize,
     base: Fingerprint,
+    /// On an ordered network, the part of it that is in flight on links without order.
+    loose_base: Fingerprint,
     budgets: Budgets,
     chains: Chains,
     events: Vec<Event>,
@@ -150,6 +153,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             order,
             nodes,
             base: 0,
+            loose_base: 0,
             budgets: Budgets::new(nodes, &limits),
             chains: Chains::default(),
             events: Vec::new(),
@@ -238,6 +242,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             self.candidates[to as usize].push(InstanceId(index as u32));
         }
         self.base = GlobalState::new(self.stepper.known(), start).fingerprint;
+        self.loose_base = self.trees().loose_delta(&start.in_flight, std::iter::empty());
         self.seen.insert(self.base, 0);
         for root in roots {
             self.schedule(*root)?;
@@ -392,6 +397,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             quorums: &self.quorums,
             candidates: &self.candidates,
             ends: &self.ends,
+            loose_base: self.loose_base,
             keeps_idle: self.stepper.known().is_ordered() || self.limits.deadlock,
         }
     }
@@ -455,7 +461,14 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
         let executed = self.stepper.outcomes(row)[outcome as usize].clone();
         let is_local = extension.trigger.local_event().is_some();
-        let delta = executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger));
+        let delta = match self.stepper.known().is_ordered() {
+            true => {
+                let consumed = extension.consumed.instances(&self.quorums).iter();
+                let consumed = consumed.map(|instance| self.instances[instance.0 as usize].message);
+                self.trees().loose_delta(&executed.sent, consumed)
+            }
+            false => executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger)),
+        };
         let class = self.stepper.state(executed.next).class;
         let size = self.chains.config_size(past) + 1;
         let first_sent = self.instances.len() as u32;
@@ -496,10 +509,12 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: Consumed, sent: &[MessageId]) {
         let first = prev.0 as usize * self.nodes;
         let mut ends: Vec<Ends> = self.ends[first..first + self.nodes].to_vec();
-        if let Consumed::One(instance) = consumed {
+        for instance in consumed.instances(&self.quorums) {
             let instance = &self.instances[instance.0 as usize];
-            let from = self.stepper.message(instance.message).from as usize;
-            ends[from].taken = instance.position + 1;
+            let route = self.stepper.message(instance.message).route();
+            if !route.is_loose() {
+                ends[route.from as usize].taken = instance.position + 1;
+            }
         }
         self.post_in_order(id, &mut ends, sent);
         self.ends.extend(ends);
@@ -508,10 +523,13 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     /// Sends messages, each after the one sent last to its destination.
     fn post_in_order(&mut self, sender: EventId, ends: &mut [Ends], sent: &[MessageId]) {
         for message in sent {
-            let (to, is_notice) = {
-                let message = self.stepper.message(*message);
-                (message.to as usize, message.is_notice)
-            };
+            let Route { to, is_notice, lane, .. } = self.stepper.message(*message).route();
+            if lane > 0 {
+                let older = self.find_older(sender, *message);
+                self.instances.push(Instance { message: *message, sender, older, before: NONE, position: 0 });
+                continue;
+            }
+            let to = to as usize;
             let before = ends[to].last_sent;
             let position = self.instances.get(before as usize).map_or(0, |instance| instance.position + 1);
             let mut older = before;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::Network;
+use host_model::scenario::{Link, Network, Scenario};
 use host_model::trace::Placement;
 use host_search::visited;
 use serde::Serialize;
@@ -21,8 +21,14 @@ pub struct Assumed {
     pub placements: Vec<Placement>,
     /// All of them, those with default values too.
     pub parameters: BTreeMap<String, String>,
-    /// How messages travel.
+    /// How messages travel where no link says something else.
     pub network: Network,
+    /// The links where they travel in another way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Where messages have an order.
+    #[serde(skip)]
+    pub order: Order,
     /// How often what goes wrong may go wrong.
     pub faults: FaultBudgets,
     /// What makes two local states the same.
@@ -51,9 +57,32 @@ pub struct FaultBudgets {
     pub refusals: u32,
 }
 
+/// Where messages have an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nowhere.
+    Nowhere,
+    /// On some links.
+    Somewhere,
+    /// On all of them.
+    Everywhere,
+}
+
+impl Order {
+    /// That of a cluster.
+    fn of(scenario: &Scenario) -> Self {
+        let has_other = scenario.has_network(Network::Unordered) || scenario.has_network(Network::UnorderedDuplicating);
+        match (scenario.has_network(Network::Ordered), has_other) {
+            (false, _) => Self::Nowhere,
+            (true, true) => Self::Somewhere,
+            (true, false) => Self::Everywhere,
+        }
+    }
+}
+
 impl FaultBudgets {
     /// For people.
-    pub fn text(&self, network: Network) -> String {
+    pub fn text(&self, order: Order) -> String {
         let mut parts = Vec::new();
         if self.resets > 0 {
             parts.push(format!("{} a node", count(self.resets.into(), "reset")));
@@ -67,12 +96,19 @@ impl FaultBudgets {
         if self.duplicates > 0 {
             parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));
         }
-        // On an ordered network a message is lost only with its connection.
-        let lost = if network == Network::Ordered { "messages of broken connections" } else { "lost messages" };
-        match (parts.is_empty(), network) {
-            (true, Network::Ordered) => "none".to_owned(),
-            (true, _) => format!("none but {lost}"),
-            (false, _) => format!("at most {}; {lost}", parts.join(", ")),
+        // Where it has an order, a message is lost only with its connection.
+        match (parts.is_empty(), order) {
+            (true, Order::Everywhere) => "none".to_owned(),
+            (true, Order::Somewhere) => "none but lost messages on links without order".to_owned(),
+            (true, Order::Nowhere) => "none but lost messages".to_owned(),
+            (false, order) => {
+                let lost = match order {
+                    Order::Everywhere => "messages of broken connections",
+                    Order::Somewhere => "lost messages on links without order, on others those of broken connections",
+                    Order::Nowhere => "lost messages",
+                };
+                format!("at most {}; {lost}", parts.join(", "))
+            }
         }
     }
 }
@@ -118,6 +154,8 @@ impl Assumed {
             placements: run.loaded.placements().to_vec(),
             parameters: effective_parameters(run.loaded, scenario),
             network: scenario.network,
+            links: scenario.links.clone(),
+            order: Order::of(scenario),
             faults: FaultBudgets {
                 resets: scenario.faults.resets,
                 duplicates: scenario.faults.duplicates,

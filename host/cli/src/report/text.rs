@@ -98,7 +98,7 @@ impl RunReport {
             ("nodes", grouped(assumed.nodes.into())),
             ("parameters", parameters),
             ("network", format!("{}: {}", assumed.network, travel(assumed.network))),
-            ("faults", assumed.faults.text(assumed.network)),
+            ("faults", assumed.faults.text(assumed.order)),
             ("start", start),
             ("bounds", self.bounds()),
         ];
@@ -107,6 +107,10 @@ impl RunReport {
         let rows =
             rows.into_iter().chain(odds).chain(symmetry).map(|(name, value)| (name.to_owned(), on_one_line(&value)));
         let mut rows: Vec<(String, String)> = rows.collect();
+        if !assumed.links.is_empty() {
+            let after_network = 1 + rows.iter().position(|(name, _)| name == "network").expect("there is a network");
+            rows.insert(after_network, ("links".to_owned(), list(&words::links(&assumed.links))));
+        }
         let placed = assumed
             .placements
             .iter()

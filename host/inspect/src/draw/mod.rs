@@ -85,7 +85,7 @@ fn verdict(recording: &Recording) -> Option<String> {
 fn title(recording: &Recording) -> String {
     let trace = &recording.trace;
     let mut title =
-        format!("{}, {} nodes, network {}", trace.plugin.name, trace.scenario.nodes, trace.scenario.network);
+        format!("{}, {} nodes, network {}", trace.plugin.name, trace.scenario.nodes, words::network(&trace.scenario));
     title.extend(trace.scenario.parameters.iter().map(|(key, value)| format!(", {key}={value}")));
     words::on_one_line(&title)
 }
