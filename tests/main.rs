@@ -8,6 +8,7 @@
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `quorums` | quorums by every strategy against the reference |
+//! | `refinement` | quorum transitions split by senders: the same relation, and what a reduction gains |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
@@ -26,6 +27,7 @@ mod languages;
 mod links;
 mod plugins;
 mod quorums;
+mod refinement;
 mod stateless;
 mod structure;
 mod symmetry;

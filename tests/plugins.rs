@@ -22,7 +22,7 @@ fn path(relative: &str) -> PathBuf {
 }
 
 /// A bundled plugin, built and loaded once.
-fn plugin(name: &'static str) -> &'static Plugin {
+pub fn plugin(name: &'static str) -> &'static Plugin {
     static PLUGINS: OnceLock<Mutex<BTreeMap<&'static str, &'static Plugin>>> = OnceLock::new();
     let mut plugins = PLUGINS.get_or_init(Mutex::default).lock().expect("no test panicked while it loaded a plugin");
     plugins.entry(name).or_insert_with(|| {
@@ -35,7 +35,8 @@ fn plugin(name: &'static str) -> &'static Plugin {
     })
 }
 
-fn scenario(nodes: u32, parameters: &[(&str, &str)]) -> Scenario {
+/// A cluster of so many nodes with these parameters, to which nothing happens.
+pub fn scenario(nodes: u32, parameters: &[(&str, &str)]) -> Scenario {
     let parameters = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario { parameters, ..Scenario::new(nodes) }
 }
