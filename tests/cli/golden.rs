@@ -60,55 +60,42 @@ const SEEDED: &[Seeded] = &[
     },
     // Node 0 passes the token on, node 1 receives it.
     Seeded { name: "template-keep", plugin: "template", options: &["--algo", "bdfs", "--set", "bug=keep"], length: 2 },
-    // As its scenario derives it.
-    Seeded {
-        name: "raft-vote-not-persisted",
-        plugin: "raft",
-        options: &["plugins/raft/scenarios/vote-not-persisted.toml"],
-        length: 7,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "raft-term-not-persisted",
-        plugin: "raft",
-        options: &["plugins/raft/scenarios/term-not-persisted.toml"],
-        length: 7,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "raft-answer-before-write",
-        plugin: "raft",
-        options: &["plugins/raft/scenarios/answer-before-write.toml"],
-        length: 7,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "raft-no-log-check",
-        plugin: "raft",
-        options: &["plugins/raft/scenarios/no-log-check.toml"],
-        length: 9,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "raft-commit-older-term",
-        plugin: "raft",
-        options: &["plugins/raft/scenarios/commit-older-term.toml"],
-        length: 21,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "multi-paxos-last-response-live",
-        plugin: "multi-paxos",
-        options: &["plugins/multi-paxos/scenarios/last-response-live.toml"],
-        length: 18,
-    },
-    // As its scenario derives it.
-    Seeded {
-        name: "multi-paxos-forget-accepted-live",
-        plugin: "multi-paxos",
-        options: &["plugins/multi-paxos/scenarios/forget-accepted-live.toml"],
-        length: 19,
-    },
+];
+
+/// Bugs that a scenario finds, which says, and derives, how long the shortest way is, if that is known: plugin, scenario, and
+/// the exit code.
+const SCENARIOS: &[(&str, &str, u8)] = &[
+    ("echo-multicast", "echo-all", 12),
+    ("echo-multicast", "forget-echo", 12),
+    ("echo-multicast", "majority", 12),
+    ("echo-multicast", "too-many", 12),
+    ("echo-multicast", "unchecked", 12),
+    ("linearizable-register", "forget-copy", 12),
+    ("linearizable-register", "no-query", 12),
+    ("linearizable-register", "no-write-back", 12),
+    ("linearizable-register", "one-ack", 12),
+    ("multi-paxos", "forget-accepted-live", 12),
+    ("multi-paxos", "last-response-live", 12),
+    ("one-acceptor", "as-printed", 12),
+    ("one-acceptor", "post-increment", 12),
+    ("one-acceptor", "post-increment-roles", 12),
+    ("one-acceptor", "uncommitted", 12),
+    ("raft", "answer-before-write", 12),
+    ("raft", "commit-older-term", 12),
+    ("raft", "no-log-check", 12),
+    ("raft", "term-not-persisted", 12),
+    ("raft", "vote-not-persisted", 12),
+    ("regular-storage", "forget-value", 12),
+    ("regular-storage", "last-reply", 12),
+    ("regular-storage", "one-ack", 12),
+    ("retransmission", "forget", 12),
+    ("retransmission", "last-only", 12),
+    ("retransmission", "no-memory", 12),
+    ("shadow-map", "forget-refused", 11),
+    ("two-phase-commit", "coordinator-stops", 11),
+    ("two-phase-commit", "impatient", 12),
+    ("two-phase-commit", "lost-error", 11),
+    ("two-phase-commit", "participant-stops", 11),
 ];
 
 fn golden(name: &str) -> PathBuf {
@@ -148,24 +135,39 @@ fn read(place: &Place, path: &str) -> String {
     std::fs::read_to_string(place.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Compares what a run has left in the folder `name` of the place.
+fn compare_all(place: &Place, name: &str, plugin: &str) {
+    for file in ["trace.txt", "trace.svg"] {
+        compare(&format!("{name}/{file}"), &read(place, &format!("{name}/{file}")));
+    }
+    let trace = format!("{name}/trace.json");
+    let draw = ["draw", &trace, "--plugin", plugin, "--quiet", "--out", "x.mmd", "--out", "x.dot"];
+    place.host(&draw).exits(0);
+    compare(&format!("{name}/trace.mmd"), &read(place, "x.mmd"));
+    compare(&format!("{name}/trace.dot"), &read(place, "x.dot"));
+}
+
 #[test]
 fn each_bug_is_told_and_drawn_as_it_was() {
     let place = repository();
     for Seeded { name, plugin, options, length } in SEEDED {
         let plugin = format!("plugins/{plugin}");
-        let is_scenario = options.iter().any(|option| option.ends_with(".toml"));
-        let target: &[&str] = if is_scenario { &[] } else { &[&plugin] };
-        let run = [&["run", "--quiet", "--out", name][..], target, options].concat();
+        let run = [&["run", "--quiet", "--out", name, &plugin][..], options].concat();
         let ran = place.host(&run).exits(12);
         assert!(ran.out.contains(&format!("after {length} steps")), "{name}: {}", ran.out);
-        for file in ["trace.txt", "trace.svg"] {
-            compare(&format!("{name}/{file}"), &read(&place, &format!("{name}/{file}")));
-        }
-        let trace = format!("{name}/trace.json");
-        let draw = ["draw", &trace, "--plugin", &plugin, "--quiet", "--out", "x.mmd", "--out", "x.dot"];
-        place.host(&draw).exits(0);
-        compare(&format!("{name}/trace.mmd"), &read(&place, "x.mmd"));
-        compare(&format!("{name}/trace.dot"), &read(&place, "x.dot"));
+        compare_all(&place, name, &plugin);
+    }
+}
+
+#[test]
+fn each_bug_of_a_scenario_is_told_and_drawn_as_it_was() {
+    let place = repository();
+    for (plugin, scenario, exit) in SCENARIOS {
+        let (name, plugin) = (format!("{plugin}-{scenario}"), format!("plugins/{plugin}"));
+        let scenario = format!("{plugin}/scenarios/{scenario}.toml");
+        let ran = place.host(&["run", "--quiet", "--out", &name, &scenario]).exits(*exit);
+        assert!(ran.out.contains("all of this, as the scenario says"), "{name}: {}", ran.out);
+        compare_all(&place, &name, &plugin);
     }
 }
 
