@@ -162,7 +162,7 @@ pub fn views(recording: &Recording) -> String {
         let skipped = history.len().saturating_sub(VIEWS_MAX).max(usize::from(history.len() > 1));
         let mut head = format!("node {node}");
         for (since, view) in &history[skipped..] {
-            let view = view.map_or("nothing".to_owned(), words::payload);
+            let view = view.map_or("nothing".to_owned(), words::view);
             let mut line = format!("  {head}: {view}");
             if *since > 0 {
                 let _ = write!(line, " since step {since}");

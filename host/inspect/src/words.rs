@@ -9,6 +9,9 @@ use serde_json::Value;
 /// Digits of a payload that are shown where the plugin does not describe it.
 const HEX_DIGITS_MAX: usize = 64;
 
+/// Bytes of what a property reads that are shown one by one.
+const VIEW_BYTES_MAX: usize = 8;
+
 /// Letters of a description that are shown.
 const LETTERS_MAX: usize = 4096;
 
@@ -152,6 +155,15 @@ pub fn payload(bytes: &[u8]) -> String {
     json(bytes).map_or_else(|| hex(bytes), |value| value_on_one_line(&value))
 }
 
+/// What a property reads of a node. Nothing describes it, and more than a few digits tell people nothing: what changed with it
+/// does.
+pub fn view(bytes: &[u8]) -> String {
+    match bytes.len() > VIEW_BYTES_MAX && json(bytes).is_none() {
+        true => format!("{} bytes", bytes.len()),
+        false => payload(bytes),
+    }
+}
+
 /// The value of a text in JSON. A number may as well be a byte that means something else, so it is not taken for one.
 pub fn json(bytes: &[u8]) -> Option<Value> {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
@@ -248,6 +260,8 @@ mod tests {
     #[test]
     fn long_payloads_are_cut_off() {
         assert_eq!(hex(&[1, 0xab]), "01ab");
+        assert_eq!((view(&[7; 8]), view(&[7; 9])), ("07".repeat(8), "9 bytes".to_owned()));
+        assert_eq!(view(br#"{"value": 17}"#), "{value: 17}");
         assert!(hex(&[0; 100]).ends_with("00... (100 bytes)"));
         assert_eq!(clipped("abc", 3), "abc");
         assert_eq!(clipped("ab cd", 4), "ab\u{2026}");
