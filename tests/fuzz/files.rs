@@ -19,7 +19,11 @@ fn place() -> &'static TempDir {
     PLACE.get_or_init(|| {
         let place = TempDir::new().expect("a temporary folder");
         std::fs::write(place.path().join("guest.wasm"), fixtures::ping_pong()).expect("writable");
-        std::fs::write(place.path().join("pairs.wasm"), fixtures::pairs()).expect("writable");
+        let guests =
+            [("pairs", fixtures::pairs()), ("far", fixtures::ping_pong_too_far()), ("traps", fixtures::traps())];
+        for (name, bytes) in guests {
+            std::fs::write(place.path().join(format!("{name}.wasm")), bytes).expect("writable");
+        }
         place
     })
 }
@@ -65,35 +69,48 @@ fn file(name: &str, seed: u64) -> (String, PathBuf) {
     (name, path)
 }
 
+/// Traces of what is wrong with guests, as `host run` leaves them: guest and content.
+fn corpus() -> &'static [(&'static str, Vec<u8>)] {
+    static CORPUS: OnceLock<Vec<(&str, Vec<u8>)>> = OnceLock::new();
+    CORPUS.get_or_init(|| {
+        let runs: [(&str, &str, &[&str]); 5] = [
+            ("far.wasm", "bdfs", &[]),
+            ("far.wasm", "bdfs", &["--network", "unordered-duplicating", "--duplicates", "1", "--set", "a=b"]),
+            (
+                "far.wasm",
+                "bdfs",
+                &["--network", "ordered", "--breaks", "1", "--resets", "1", "--limit", "fuel=1000000"],
+            ),
+            ("far.wasm", "walk", &["--walks", "3"]),
+            ("traps.wasm", "unfold", &["--resets", "1"]),
+        ];
+        let trace = |(guest, algo, options): (&'static str, &str, &[&str])| {
+            let run = [&["run", guest, "--nodes", "2", "--algo", algo, "--quiet", "--out", "corpus"], options].concat();
+            assert_eq!(host(&run, 0), Fate::Faulty, "{run:?} finds something");
+            (guest, std::fs::read(place().path().join("corpus/trace.json")).expect("a finding leaves a trace"))
+        };
+        runs.map(trace).into()
+    })
+}
+
 /// A damaged trace: as a document, or as bytes.
 pub fn traces(seed: u64) -> Fate {
     let mut dice = Dice::new(seed);
-    let mut trace = json!({
-        "trace_version": 1,
-        "plugin": { "name": "guest" },
-        "scenario": { "nodes": 2, "parameters": { "a": "b" }, "network": "unordered" },
-        "limits": { "fuel": 1_000_000 },
-        "init_choices": [[], []],
-        "finding": { "what": "property", "name": "bounded", "kind": "always", "message": "too large" },
-        "steps": [
-            { "node": 0, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" }, "sent": [{ "to": 1, "payload": "01" }] },
-            { "node": 1, "event": { "kind": "deliver", "from": 0, "payload": "01" }, "state": "0102" },
-            { "node": 0, "event": { "kind": "deliver", "from": 1, "payload": "02" }, "choices": [{ "picked": 0, "alternatives": 2 }] },
-        ],
-    });
+    let (guest, content) = dice.pick(corpus());
+    let mut trace: Value = serde_json::from_slice(content).expect("a trace is JSON");
     for _ in 0..dice.below(4) {
         change(&mut trace, &mut dice);
     }
     let mut bytes = trace.to_string().into_bytes();
     if dice.below(2) == 0 {
-        let other = bytes.clone();
-        damage(&mut bytes, &other, &mut dice);
+        let (_, other) = dice.pick(corpus());
+        damage(&mut bytes, other, &mut dice);
     }
     let (name, path) = file("trace.json", seed);
     std::fs::write(&path, bytes).expect("writable");
-    let replayed = host(&["replay", &name, "--plugin", "guest.wasm", "--any-plugin"], seed);
+    let replayed = host(&["replay", &name, "--plugin", guest, "--any-plugin"], seed);
     let searched = host(
-        &["run", "guest.wasm", "--prefix", &name, "--any-plugin", "--algo", "bdfs", "--depth", "3", "--out", "found"],
+        &["run", guest, "--prefix", &name, "--any-plugin", "--algo", "bdfs", "--depth", "3", "--out", "found"],
         seed,
     );
     std::fs::remove_file(&path).expect("writable");
