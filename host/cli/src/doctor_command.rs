@@ -76,9 +76,10 @@ pub(crate) fn captured_globals(inspection: &Inspection) -> u64 {
     globals.filter(|global| global.captured).count() as u64
 }
 
-/// Microseconds of one, if there were any.
-pub(crate) fn each(total: std::time::Duration, times: u64) -> Option<f64> {
-    (times > 0).then(|| total.as_secs_f64() * 1e6 / times as f64)
+/// Microseconds for a step and for the calls in it, if they were measured.
+pub(crate) fn microseconds(seen: &Observations) -> (Option<f64>, Option<f64>) {
+    let micros = |duration: std::time::Duration| duration.as_secs_f64() * 1e6;
+    (seen.cost.map(|cost| micros(cost.step)), seen.cost.map(|cost| micros(cost.calls)))
 }
 
 pub(crate) fn verdict(seen: &Observations) -> &'static str {
@@ -127,8 +128,8 @@ fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
         ("from start to end", agree(seen)),
     ]);
     let cost = rows(&[
-        ("step", format!("{}, with restore and capture", micros(each(seen.stepping, seen.measured)))),
-        ("calls alone", micros(each(seen.calling, seen.measured))),
+        ("step", format!("{}, with restore and capture", micros(microseconds(seen).0))),
+        ("calls alone", micros(microseconds(seen).1)),
         ("snapshot", format!("{} bytes on average, {} at most", grouped(mean), grouped(seen.snapshot_bytes_max))),
         ("state", format!("{} bytes encoded at most", grouped(seen.state_bytes_max))),
         ("load", format!("{:.3} s", loaded.seconds)),
@@ -176,8 +177,8 @@ fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
         "shared_globals": inspection.shared_globals,
         "nodes": nodes,
         "steps": seen.steps,
-        "step_microseconds": micros(each(seen.stepping, seen.measured)),
-        "calls_microseconds": micros(each(seen.calling, seen.measured)),
+        "step_microseconds": micros(microseconds(seen).0),
+        "calls_microseconds": micros(microseconds(seen).1),
         "snapshot_bytes": { "total": seen.snapshot_bytes_total, "max": seen.snapshot_bytes_max },
         "state_bytes_max": seen.state_bytes_max,
         "seconds": { "load": rounded(loaded.seconds) },

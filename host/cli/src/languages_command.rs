@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::LanguagesArguments;
-use crate::doctor_command::{NODES, captured_globals, each, finding};
+use crate::doctor_command::{NODES, captured_globals, finding, microseconds};
 use crate::environment::Environment;
 use crate::examination::examine;
 use crate::exit::Exit;
@@ -141,8 +141,8 @@ fn measure(
         component_bytes: inspection.component_bytes as u64,
         globals: captured_globals(inspection),
         shared_globals: inspection.shared_globals as u64,
-        step_microseconds: each(seen.stepping, seen.measured).map(rounded),
-        calls_microseconds: each(seen.calling, seen.measured).map(rounded),
+        step_microseconds: microseconds(&seen).0.map(rounded),
+        calls_microseconds: microseconds(&seen).1.map(rounded),
         snapshot_bytes: seen.snapshot_bytes_total.checked_div(seen.steps),
         findings: seen.findings.iter().map(finding).collect(),
         result: found["result"].as_str().unwrap_or_default().to_owned(),
