@@ -260,6 +260,26 @@ fn time_bounds_hold_where_handlers_are_slow() {
     }
 }
 
+/// Twice 65,536 is one choice of two too many.
+#[test]
+fn a_handler_with_too_many_outcomes_is_a_finding_with_a_remedy() {
+    let place = Place::new();
+    for (choices, exit) in [(16, 0), (17, 14)] {
+        let local = format!(
+            "{} (call $list (i32.const 0) (i32.const 0))",
+            "(drop (call $choose (i32.const 2)))".repeat(choices)
+        );
+        place.put("guest.wasm", Guest { local, ..Guest::default() }.component());
+        let ran = place.host(&["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs"]).exits(exit);
+        assert_eq!(
+            ran.out.contains("have more than 65536 resolutions; offer fewer alternatives"),
+            exit == 14,
+            "{}",
+            ran.out
+        );
+    }
+}
+
 #[test]
 fn a_checkpoint_is_gone_on_from() {
     let mut place = Place { interrupted: true, ..Place::new() };

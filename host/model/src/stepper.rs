@@ -658,7 +658,10 @@ fn explore(
             break;
         }
         if tried == OUTCOMES_MAX {
-            let message = format!("the calls of `choose` in one handler have more than {OUTCOMES_MAX} resolutions");
+            let message = format!(
+                "the choices of one handler have more than {OUTCOMES_MAX} resolutions; offer fewer alternatives, or make \
+                 them one after the other in local events"
+            );
             let fault = Fault { kind: FaultKind::Choose, message };
             executions.clear();
             executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
