@@ -35,7 +35,8 @@ const VERIFICATION_GROWTH: usize = 4;
 /// Complete: within the bounds; self-references, histories per path and late predecessors are taken into account.
 /// Explores: local states with one network that keeps every message; builds every tuple of local states and checks
 /// the properties on each. Memory: about 100 bytes a local state and 12 an edge.
-/// Honours: local-event bound, by rounds that raise it; state bound (on system states built); the monitor.
+/// Honours: local-event bound, by rounds that raise it; state bound (on system states built); the number of violations, which
+/// are verified at the end of a round if there can be several; the monitor.
 /// Source: Yabandeh, Guerraoui and others, "Local model checking of distributed systems"; differs in: histories are
 /// what all paths to a state have in common, and used only for messages that cannot have a second copy; soundness is
 /// a question about the unfolding of the ancestors of the violating states, not about combinations of paths.
@@ -54,11 +55,11 @@ pub fn run_optimised(search: &Search<'_>) -> Result<Report, SearchError> {
 
 fn run(search: &Search<'_>, variant: Variant) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    let mut report = Report::new(search.lts);
+    let mut report = Report::new(search.lts).collecting(&search.limits);
     let mut total = Totals::default();
     for start in search.starts {
         explore_from(search, &mut stepper, start, variant, &mut report, &mut total)?;
-        if report.end == End::Violation {
+        if report.is_full() {
             break;
         }
     }
@@ -199,8 +200,10 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             }
             self.end = self.end.or_else(|| self.search.monitor.check(&self.progress()));
             let is_over = is_complete || self.end.is_some();
-            // A rejected tuple may become reachable by a predecessor found later, so it is verified again.
-            if self.targets() > 0 && (is_over || self.space.states().len() >= next_verification) {
+            // A rejected tuple may become reachable by a predecessor found later, so it is verified again. All violations
+            // are there only at the end, and to ask for some of them before would be in vain.
+            let is_due = self.report.violations_max == 1 && self.space.states().len() >= next_verification;
+            if self.targets() > 0 && (is_over || is_due) {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
                 self.search.monitor.enter(Phase::Verifying);
                 self.verify(stepper, is_complete)?;
@@ -317,7 +320,7 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             0 => self.violating.len() + self.violating_locals.len(),
             wanted => wanted,
         } as u64;
-        let end_before = self.report.end;
+        let (end_before, known) = (self.report.end, self.report.violations.len());
         let mut run = unfold::Run {
             search: &search,
             start: self.start,
@@ -330,15 +333,13 @@ impl<'s, 'l> Round<'_, 's, 'l> {
         run.explore(stepper, &relevant, &mut BTreeSet::new())?;
         let end = std::mem::replace(&mut self.report.end, end_before);
         self.is_inconclusive = end == End::LocalEventBound;
+        // A shorter one may need more local events, or violate a tuple that is not known yet.
+        let is_shortest = is_complete && !self.space.local_events_cut();
+        for found in &mut self.report.violations[known..] {
+            found.shortest &= is_shortest;
+        }
         match end {
-            End::Violation => {
-                self.end = Some(End::Violation);
-                // A shorter one may need more local events, or violate a tuple that is not known yet.
-                let is_shortest = is_complete && !self.space.local_events_cut();
-                for found in &mut self.report.violations {
-                    found.shortest &= is_shortest;
-                }
-            }
+            End::Violation => self.end = Some(End::Violation),
             // The verification itself ran out of time or memory: its silence proves nothing.
             End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
             // The witnesses were found, and nothing else was asked.
