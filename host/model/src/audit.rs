@@ -46,6 +46,10 @@ const REPETITIONS_MAX: usize = 8192;
 /// Bytes that such a handler may take in all without a word.
 const GROWTH_MAX: usize = 2048;
 
+/// Bytes that it may take each time without a word, in the long run: the runtimes of some languages lose the room of each
+/// result, which the author of a plugin cannot help. A path of a million events fits into the default limit all the same.
+const LOSS_MAX: usize = 256;
+
 /// What is written down during a search.
 #[derive(Debug)]
 pub(crate) struct Audit {
@@ -512,7 +516,8 @@ fn keeps_growing(machine: &mut dyn Machine, way: &Way, first: usize, size: usize
         }
         last = size;
     }
-    Some((repetitions, last))
+    let is_much = last.saturating_sub(first) > LOSS_MAX * repetitions;
+    is_much.then_some((repetitions, last))
 }
 
 /// The first bytes.
