@@ -85,6 +85,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "seconds",
         "memory_peak_bytes",
         "properties",
+        "never",
         "deadlock",
         "violations",
         "audit",
@@ -258,6 +259,31 @@ fn time_bounds_hold_where_handlers_are_slow() {
         // Thousands of such handlers would take tens of seconds.
         assert!(result["seconds"]["search"].as_f64().is_some_and(|seconds| seconds < 5.0), "{algo}: {result:#}");
     }
+}
+
+#[test]
+fn what_is_never_reached_is_said() {
+    let mut place = Place::new();
+    place.put("ping.wasm", fixtures::ping_pong()).put("chooser.wasm", fixtures::chooser());
+    let cases = [
+        // Nothing can happen without the one local event.
+        (&["ping.wasm", "--nodes", "2", "--algo", "bdfs", "--local-events", "0"][..], json!(["go"]), 0, Value::Null),
+        // Its message has no time to arrive.
+        (&["ping.wasm", "--nodes", "2", "--algo", "bdfs", "--depth", "1"], json!([]), 1, Value::Null),
+        (&["ping.wasm", "--nodes", "2", "--algo", "bdfs"], json!([]), 0, Value::Null),
+        // One of three times two answers.
+        (&["chooser.wasm", "--nodes", "1", "--algo", "walk", "--walks", "1", "--depth", "1"], json!([]), 0, json!(5)),
+    ];
+    for (run, local_events, messages, outcomes) in cases {
+        let run = [&["run"], run].concat();
+        let never = json!({ "local_events": local_events, "messages": messages, "outcomes": outcomes });
+        assert_eq!(place.host(&[&run[..], &["--json"]].concat()).exits(0).json()["never"], never, "{run:?}");
+        let all = never == json!({ "local_events": [], "messages": 0, "outcomes": null });
+        assert_eq!(place.host(&run).exits(0).out.contains("never reached\n"), !all, "{run:?}");
+    }
+    // What a reduction leaves out says nothing.
+    let reduced = ["run", "ping.wasm", "--nodes", "2", "--algo", "bdfs", "--reduce", "--json"];
+    assert_eq!(place.host(&reduced).exits(0).json()["never"], Value::Null);
 }
 
 /// Twice 65,536 is one choice of two too many.

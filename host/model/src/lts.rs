@@ -7,6 +7,7 @@
 //! Ids are dense and given in the order of first arrival. With several workers that order is not reproducible, so no
 //! id may reach an output: what is reported is sorted by content, and fingerprints are made of contents.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
@@ -124,6 +125,17 @@ impl Trigger {
     pub fn raw(self) -> u32 {
         self.0
     }
+}
+
+/// What of all that a local transition system has met has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Names of local events that some state offers and that were executed in none, sorted.
+    pub events_not_taken: Vec<String>,
+    /// Messages that some handler sends and that were delivered in no state.
+    pub messages_not_delivered: u64,
+    /// Outcomes of all handlers that were executed.
+    pub outcomes: u64,
 }
 
 /// A local state and all that the host knows about it.
@@ -344,6 +356,30 @@ impl<'f> Lts<'f> {
             messages: tables.messages.len() as u64,
             handler_calls: self.handler_calls.load(Ordering::Relaxed),
             snapshot_bytes: tables.snapshot_bytes,
+        }
+    }
+
+    /// What of all that was met has happened somewhere.
+    pub fn coverage(&self) -> Coverage {
+        let tables = self.read();
+        let taken = tables.journal.iter().filter_map(|(_, trigger)| trigger.local_event());
+        let name = |id: LocalEventId| tables.local_events[id.0 as usize].name.as_str();
+        let taken: BTreeSet<&str> = taken.map(name).collect();
+        let offered: BTreeSet<&str> = tables.local_events.iter().map(|event| event.name.as_str()).collect();
+        let mut is_delivered = vec![false; tables.messages.len()];
+        for (_, trigger) in &tables.journal {
+            let together = trigger.quorum().map_or(&[][..], |quorum| &tables.quorums[quorum.0 as usize]);
+            for message in trigger.message().iter().chain(together) {
+                is_delivered[message.0 as usize] = true;
+            }
+        }
+        let messages = tables.messages.iter().zip(is_delivered);
+        Coverage {
+            events_not_taken: offered.difference(&taken).map(|name| (*name).to_owned()).collect(),
+            messages_not_delivered: messages
+                .filter(|(message, is_delivered)| !is_delivered && !message.is_notice)
+                .count() as u64,
+            outcomes: tables.steps.values().map(|outcomes| outcomes.len() as u64).sum(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod assumed;
 mod counts;
+mod never;
 mod text;
 
 use host_inspect::explain::{self, Paint};
@@ -23,6 +24,7 @@ use crate::monitor::peak_bytes;
 use crate::plugin_source::Loaded;
 use crate::report::assumed::Assumed;
 use crate::report::counts::CountsReport;
+use crate::report::never::Never;
 use crate::text::shell_quoted;
 
 /// A run that is over.
@@ -86,6 +88,8 @@ pub struct RunReport {
     seconds: Seconds,
     memory_peak_bytes: Option<u64>,
     properties: Vec<PropertyReport>,
+    /// What was met and never happened; null with `--reduce`.
+    never: Option<Never>,
     /// `found`, `none` or `unknown`; null if nobody looked for one.
     deadlock: Option<&'static str>,
     violations: Vec<ViolationReport>,
@@ -263,6 +267,7 @@ impl RunReport {
             },
             memory_peak_bytes: peak_bytes(),
             properties,
+            never: Never::new(run),
             deadlock: run.arguments.deadlock.then(|| deadlock(result, violations)),
             violations: reports,
             audit: None,

@@ -5,6 +5,7 @@ use host_model::scenario::Network;
 use host_search::visited::FINGERPRINT_BITS;
 
 use crate::placement;
+use crate::report::never::Never;
 use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, ViolationReport};
 use crate::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use crate::trace_file::short_digest;
@@ -21,6 +22,9 @@ impl RunReport {
             assumed.push(("command".to_owned(), on_one_line(&self.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
+            let never = self.never.as_ref().map(Never::rows).unwrap_or_default();
+            let never: Vec<_> = never.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
+            sections.extend((!never.is_empty()).then(|| table("never reached", &never)));
         } else {
             let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
                 "1" => format!("1 {}", name.trim_end_matches('s')),
