@@ -263,7 +263,7 @@ fn time_bounds_hold_where_handlers_are_slow() {
 
 #[test]
 fn what_is_never_reached_is_said() {
-    let mut place = Place::new();
+    let place = Place::new();
     place.put("ping.wasm", fixtures::ping_pong()).put("chooser.wasm", fixtures::chooser());
     let cases = [
         // Nothing can happen without the one local event.
