@@ -63,7 +63,7 @@ fn a_path_that_leads_to_no_plugin_is_named() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 24] = [
+    let cases: [(&[&str], &str); 25] = [
         (&["run"], "<PLUGIN>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -87,6 +87,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["replay", "x", "--limit", "stack=1GiB"], "must be between 16KiB and 1MiB"),
         (&["run", "x", "--resets", "many"], "--resets"),
         (&["run", "x", "--duplicates", "101"], "--duplicates"),
+        (&["run", "x", "--resets", "101"], "--resets"),
         (&["run", "x", "--any-plugin"], "--prefix"),
     ];
     for (arguments, words) in cases {
@@ -195,6 +196,12 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&linked(json!([link(0, 1), link(0, 1)])), &["from node 0 to node 1 is given twice"]);
     check(&linked(json!([link(1, 0), link(0, 1)])), &["from node 0 to node 1 is not in its place"]);
     check(&linked(json!([{ "from": 0, "to": 1 }])), &["missing field `network`"]);
+    for kind in ["resets", "duplicates", "breaks", "refusals"] {
+        // As many copies of each message would take all memory there is.
+        let many = json!({ kind: 4_294_967_295_u32 });
+        let words = format!("4294967295 {kind} are more than 100 of a kind");
+        check(&changed(&|trace| trace["scenario"]["faults"] = many.clone()), &[&words]);
+    }
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(0)), &["0 nodes"]);
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(4_000_000_000_u32)), &["4000000000 nodes"]);
     check(&changed(&|trace| trace["scenario"]["parameters"]["a\nb"] = json!("1")), &["line break"]);

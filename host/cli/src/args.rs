@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use host_inspect::minimize::WORK_MAX;
 use host_model::audit::Mode;
 use host_model::machine::NodeId;
-use host_model::scenario::Network;
+use host_model::scenario::{Faults, Network};
 use host_search::table::{self, STRATEGIES, Strategy};
 use host_search::weights::Weights;
 
@@ -34,8 +34,8 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// More deliveries of one message are no sensible question, and each costs memory.
-const DUPLICATES_MAX: i64 = 100;
+/// Of each kind of fault.
+const FAULTS_MAX: i64 = Faults::MAX as i64;
 
 const OVERVIEW: &str = "Begin with: host run plugins/paxos";
 
@@ -204,18 +204,18 @@ pub struct RunArguments {
     #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
     pub link: Vec<LinkOption>,
     /// Resets of each node: at any moment it can lose what it has not made durable, and begin anew [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Faults")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub resets: Option<u32>,
     /// How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=DUPLICATES_MAX), help_heading = "Faults")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub duplicates: Option<u32>,
     /// Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each end gets a
     /// transport error, which can be lost, too [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Faults")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub breaks: Option<u32>,
     /// Messages of each node that its transport refuses because its buffers are full, of those that the protocol asks it for
     /// (`can-send` in the contract) [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Faults")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub refusals: Option<u32>,
     /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth

@@ -65,6 +65,7 @@ fn check_faults(arguments: &RunArguments, scenario: &Scenario) -> Result<(), Fai
                 let option = if scenario.faults.breaks > 0 { "--breaks" } else { "--resets" };
                 failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
             }
+            Misfit::TooMany { kind, .. } => failure(&format!("--{kind}")),
             Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("--link"),
         }
     })?;

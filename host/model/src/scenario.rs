@@ -71,6 +71,9 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
+    pub const MAX: u32 = 100;
+
     /// Whether nothing goes wrong.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
@@ -132,6 +135,14 @@ pub enum Misfit {
         from: NodeId,
         /// The destination.
         to: NodeId,
+    },
+    /// More faults of a kind than anybody explores.
+    #[error("{count} {kind} are more than {} of a kind", Faults::MAX)]
+    TooMany {
+        /// Of what.
+        kind: &'static str,
+        /// How many.
+        count: u32,
     },
     /// Duplicates where no message comes twice.
     #[error("{network} never delivers a message twice, so it has no duplicates")]
@@ -201,7 +212,11 @@ impl Scenario {
     ///
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), Misfit> {
-        let Faults { duplicates, breaks, resets, .. } = self.faults;
+        let Faults { duplicates, breaks, resets, refusals } = self.faults;
+        let kinds = [("resets", resets), ("duplicates", duplicates), ("breaks", breaks), ("refusals", refusals)];
+        if let Some((kind, count)) = kinds.into_iter().find(|(_, count)| *count > Faults::MAX) {
+            return Err(Misfit::TooMany { kind, count });
+        }
         let mut last = None;
         for Link { from, to, .. } in &self.links {
             if let Some(node) = [*from, *to].into_iter().find(|node| *node >= self.nodes) {
