@@ -163,16 +163,20 @@ impl Rules {
         self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
     }
 
+    /// The link from one node to another, where links differ. A trace can name nodes that do not exist.
+    fn link(&self, from: NodeId, to: NodeId) -> Option<(bool, usize)> {
+        self.links.get(from as usize * self.nodes as usize + to as usize).copied()
+    }
+
     /// How often each message from one node to another can be delivered.
     pub(crate) fn copies(&self, from: NodeId, to: NodeId) -> usize {
-        self.links.get((from * self.nodes + to) as usize).map_or(self.copies, |(_, copies)| *copies)
+        self.link(from, to).map_or(self.copies, |(_, copies)| copies)
     }
 
     /// The lane of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
     /// have an order and this one has not.
     pub(crate) fn lane(&self, from: NodeId, to: NodeId) -> u32 {
-        let link = self.links.get((from * self.nodes + to) as usize);
-        u32::from(self.is_ordered && link.is_some_and(|(is_ordered, _)| !is_ordered))
+        u32::from(self.is_ordered && self.link(from, to).is_some_and(|(is_ordered, _)| !is_ordered))
     }
 
     /// Whether messages from one node to another have an order.
