@@ -136,6 +136,25 @@ impl Place {
         json
     }
 
+    /// A run that keeps a checkpoint, stopped three times and gone on from, comes to the end of the same one in one piece, which is
+    /// given as JSON.
+    #[track_caller]
+    fn goes_on_to_the_same(&mut self, run: &[&str], whole: &Value) {
+        let mut command = [run, &["--checkpoint", "kept"]].concat();
+        self.interrupted = true;
+        for _ in 0..3 {
+            let stopped = self.host(&command).exits(0).json();
+            assert_eq!(stopped["end"], "interrupted", "{run:?}");
+            command = vec!["run", "--resume", "kept", "--json", "--workers", "2"];
+        }
+        self.interrupted = false;
+        let resumed = self.host(&command).exits(0).json();
+        for what in ["result", "end", "counts", "depth"] {
+            assert_eq!(resumed[what], whole[what], "{run:?}: {what}");
+        }
+        std::fs::remove_dir_all(self.path("kept")).expect("it is no longer of use");
+    }
+
     /// The names of what is there.
     fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("the folder is there");

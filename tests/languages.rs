@@ -49,7 +49,7 @@ fn skipped(name: &str, why: &dyn std::fmt::Display) {
 }
 
 /// Builds a plugin; none if its toolchain is not there, which is said.
-fn component(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
     let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
     if HEAVY.contains(&name) && !all {
         skipped(name, &"its toolchain is heavy; HOST_LANGUAGES=all runs it");

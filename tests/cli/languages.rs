@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{Place, bundled, folder};
+use crate::languages::component;
 
 /// The languages whose toolchains are there have a row each, with equal counts; of the others the table says what is missing.
 #[test]
@@ -54,6 +55,23 @@ fn languages_are_put_side_by_side() {
     let text = command(&[]).out;
     assert!(text.contains(&format!("equal counts in {} languages: 14,588 global states", rows.len())), "{text}");
     assert!(text.contains("missing: nothing: "), "{text}");
+}
+
+/// State in globals alone, memory that grows in a handler, collectors: processes that are stopped again and again, each of which
+/// goes on from the checkpoint of the one before, come to the same end.
+#[test]
+fn every_language_is_gone_on_from() {
+    let mut place = Place::new();
+    for name in ["register-assemblyscript", "register-text", "register-typescript", "register-zig", "register-go"] {
+        let Some(component) = component(name) else { continue };
+        let file = format!("{name}.wasm");
+        place.put(&file, component);
+        let run = ["run", &file, "--nodes", "3", "--set", "reads=1", "--algo", "bdfs", "--json"];
+        let whole = place.host(&run).exits(0).json();
+        // As in `languages_are_put_side_by_side`.
+        assert_eq!(whole["counts"]["global_states"], 14_588, "{name}");
+        place.goes_on_to_the_same(&run, &whole);
+    }
 }
 
 #[test]

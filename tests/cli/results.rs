@@ -343,18 +343,7 @@ fn globals_and_memory_that_grows_are_gone_on_from() {
         let run = [&["run", plugin, "--nodes", "2", "--algo", "bdfs", "--json"], bounds].concat();
         let whole = place.host(&run).exits(0).json();
         assert_eq!(whole["counts"]["global_states"], global_states, "{plugin}");
-        let mut command = [&run[..], &["--checkpoint", plugin.trim_end_matches(".wasm")]].concat();
-        place.interrupted = true;
-        for _ in 0..3 {
-            let stopped = place.host(&command).exits(0).json();
-            assert_eq!(stopped["end"], "interrupted", "{plugin}");
-            command = vec!["run", "--resume", plugin.trim_end_matches(".wasm"), "--json", "--workers", "2"];
-        }
-        place.interrupted = false;
-        let resumed = place.host(&command).exits(0).json();
-        for what in ["result", "end", "counts", "depth"] {
-            assert_eq!(resumed[what], whole[what], "{plugin}: {what}");
-        }
+        place.goes_on_to_the_same(&run, &whole);
     }
 }
 
