@@ -1,12 +1,16 @@
 //! Deadlocks by every strategy that looks for them: the same as the reference on random systems, and toys counted by hand.
 
+use std::collections::BTreeMap;
+
+use host_model::deadlock;
+use host_model::machine::NodeId;
 use host_model::property::Judgement;
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::table::{Bound, STRATEGIES, Strategy};
 use host_search::{bdfs, consequence, walk};
-use host_tests::reference::{self, System};
+use host_tests::reference::{self, Reached, System};
 use host_tests::toys::{self, Ran};
 
 /// Systems with more global states than this are left out: executions are many more than states.
@@ -63,12 +67,36 @@ fn run(system: &System, limits: Limits, row: &Strategy) -> Ran {
     toys::run(system, Limits { deadlock: true, ..limits }, row.run, false)
 }
 
+/// A search that goes on reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
+fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
+    let states = row.name.starts_with("dpor").then_some(1_000);
+    let ran = run(system, Limits { states, violations: Some(u64::MAX), ..Limits::default() }, row);
+    if !row.honours.contains(&Bound::Violations) || ran.report.end == End::StateBound {
+        return;
+    }
+    let of = |waiting: &Vec<NodeId>| {
+        let answers: Vec<_> = (0..system.toy.nodes).map(|node| Ok(!waiting.contains(&node))).collect();
+        deadlock::message(&answers).expect("somebody waits")
+    };
+    let expected: BTreeMap<String, u32> =
+        reached.deadlocks.iter().map(|(waiting, depth)| (of(waiting), *depth)).collect();
+    let mut found = BTreeMap::new();
+    for violation in &ran.report.violations {
+        let Judgement::Deadlock { message } = &violation.judgement else { continue };
+        let length = violation.path.len() as u32;
+        assert!(found.insert(message.clone(), length).is_none(), "seed {seed}, {}: twice {message}", row.name);
+        assert!(!violation.shortest || length == expected[message], "seed {seed}, {}: {message}", row.name);
+        assert!(violation.shortest || row.name != "unfold", "seed {seed}: {message}");
+    }
+    assert!(found.keys().eq(expected.keys()), "seed {seed}, {}: {found:?} of {expected:?}", row.name);
+}
+
 /// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; those that say
 /// that there is no shorter way are right. The others find no deadlock that is not there.
 fn check(family: fn(u64) -> System) {
     let bounded =
         [Limits { local_events: Some(1), ..Limits::default() }, Limits { depth: Some(5), ..Limits::default() }];
-    let (mut deadlocked, mut deepest) = (0, 0);
+    let (mut deadlocked, mut deepest, mut several) = (0, 0, 0);
     for limits in std::iter::once(Limits::default()).chain(bounded) {
         let mut tried = 0;
         for seed in 0.. {
@@ -87,28 +115,33 @@ fn check(family: fn(u64) -> System) {
                     continue;
                 }
                 let name = row.name;
-                assert_eq!(ran.confirmed.is_some(), reached.deadlock_depth.is_some(), "seed {seed}, {name}");
+                assert_eq!(ran.confirmed.is_some(), !reached.deadlocks.is_empty(), "seed {seed}, {name}");
                 assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}, {name}");
                 let shortest = ran.report.violations.first().filter(|found| found.shortest);
                 let length = shortest.map(|found| found.path.len() as u32);
-                assert!(length.is_none() || length == reached.deadlock_depth, "seed {seed}, {name}");
+                assert!(length.is_none() || length == reached.deadlock_depth(), "seed {seed}, {name}");
                 let is_sure = ran.report.violations.is_empty() || length.is_some();
                 assert!(is_sure || !matches!(name, "bdfs" | "unfold"), "seed {seed}, {name} finds a shortest one");
+                if limits == Limits::default() {
+                    several += u64::from(reached.deadlocks.len() > 1);
+                    check_all(&system, row, &reached, seed);
+                }
             }
             for (strategy, walks) in [(consequence::run as toys::Run, None), (walk::run, Some(30))] {
                 let limits = Limits { deadlock: true, walks, seed: walks.map(|_| seed), ..limits };
                 let found = toys::run(&system, limits, strategy, false).confirmed;
-                let is_there = reached.deadlock_depth.is_some();
+                let is_there = !reached.deadlocks.is_empty();
                 assert!(found.is_none_or(|findings| !findings.is_empty() && is_there), "seed {seed}");
             }
             tried += 1;
-            deadlocked += u64::from(reached.deadlock_depth.is_some());
-            deepest = deepest.max(reached.deadlock_depth.unwrap_or(0));
+            deadlocked += u64::from(!reached.deadlocks.is_empty());
+            deepest = deepest.max(reached.deadlock_depth().unwrap_or(0));
             if tried == systems() {
                 break;
             }
         }
     }
+    assert!(several > 0, "no system has several deadlocks");
     let is_telling = deadlocked > 2 && deadlocked < 3 * systems() && deepest > 2;
     assert!(is_telling, "of the systems {deadlocked} have a deadlock, in depth {deepest} at most");
 }

@@ -332,6 +332,7 @@ fn globals_and_growing_memory_survive_workers_and_checkpoints() {
 /// Languages that collect garbage: a long run of a cluster, twice, takes the same course to the last byte, and what a snapshot
 /// takes stays bounded. `HOST_SOAK_STEPS=1000000` makes it long.
 #[test]
+#[expect(clippy::print_stdout, reason = "of a long run one wants to see where it is, and what snapshots take")]
 fn garbage_does_not_add_up() {
     let steps = std::env::var("HOST_SOAK_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(3_000);
     for name in ["register-typescript", "register-python", "register-assemblyscript", "register-go"] {
@@ -339,6 +340,7 @@ fn garbage_does_not_add_up() {
         let plugin = load(&component, SandboxConfig::default());
         let (digest, [first, second]) = long_run(&plugin, steps);
         assert_eq!(long_run(&plugin, steps).0, digest, "{name}");
+        println!("{name}: {steps} steps twice, snapshots of at most {first} and {second} bytes in the halves of a run");
         assert!(second < 2 * first, "{name}: snapshots of up to {first} bytes became {second}");
     }
 }

@@ -169,8 +169,15 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
+    /// By the nodes that are not done in a deadlock, the number of events on the shortest path to it.
+    pub deadlocks: BTreeMap<Vec<NodeId>, u32>,
+}
+
+impl Reached {
     /// Number of events on the shortest path to a deadlock.
-    pub deadlock_depth: Option<u32>,
+    pub fn deadlock_depth(&self) -> Option<u32> {
+        self.deadlocks.values().min().copied()
+    }
 }
 
 /// Breadth-first search within the bounds; `None` if there are more than `states_max` global states.
@@ -188,8 +195,8 @@ pub fn search(
         if system.toy.is_forbidden(&states(&global.locals)) && reached.violation_depth.is_none() {
             reached.violation_depth = Some(depth);
         }
-        if is_deadlock(system, &global) && reached.deadlock_depth.is_none() {
-            reached.deadlock_depth = Some(depth);
+        if let Some(waiting) = deadlock(system, &global) {
+            reached.deadlocks.entry(waiting).or_insert(depth);
         }
         reached.system_states.insert(global.locals.clone());
         if depth_max.is_some_and(|max| depth >= max) {
@@ -224,12 +231,14 @@ fn start(system: &System) -> Global {
     start
 }
 
-/// Whether nothing is in flight, no local event is possible, bound or not, and some node is not done.
-fn is_deadlock(system: &System, global: &Global) -> bool {
-    let mut nodes = (0..).zip(&global.locals);
-    global.in_flight.is_empty()
-        && nodes.clone().all(|(node, local)| system.toy.local_events(node, local.state).is_empty())
-        && nodes.any(|(node, local)| !system.toy.done.contains(&(node, local.state)))
+/// The nodes that are not done, if there are any while nothing is in flight and no local event is possible, bound or not.
+fn deadlock(system: &System, global: &Global) -> Option<Vec<NodeId>> {
+    let nodes = || (0..).zip(&global.locals);
+    let is_end = global.in_flight.is_empty()
+        && nodes().all(|(node, local)| system.toy.local_events(node, local.state).is_empty());
+    let waits = |&(node, local): &(NodeId, &Local)| !system.toy.done.contains(&(node, local.state));
+    let waiting: Vec<NodeId> = nodes().filter(waits).map(|(node, _)| node).collect();
+    (is_end && !waiting.is_empty()).then_some(waiting)
 }
 
 /// What can happen in a global state.

@@ -1,4 +1,4 @@
-//! The smallest configuration of an unfolding that ends in a deadlock.
+//! The smallest configurations of an unfolding that end in deadlocks.
 //!
 //! A configuration is a tuple of events, one a node, such that no past of one of them reaches beyond another one. What a node
 //! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
@@ -14,6 +14,8 @@
 //! Each reachable global state is at the end of a configuration without cut-off events, none smaller of which is cut off, so
 //! nothing is missed in a complete unfolding, and no shorter way exists.
 
+use std::collections::BTreeMap;
+
 use host_model::machine::MachineError;
 use rustc_hash::FxHashMap;
 
@@ -23,17 +25,18 @@ use crate::targets::Hit;
 use crate::trees::{NONE, Trees};
 use crate::unfolding::Unfolding;
 
-/// The smallest deadlock of at most `size_max` events, if there is one. `may_go_on` is asked every now and then; once it has
-/// returned false, the best one so far is returned.
+/// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
+/// wait. `may_go_on` is asked every now and then; once it has returned false, the best ones so far are returned.
 ///
 /// # Errors
 ///
 /// The host cannot provide an instance.
-pub fn smallest_deadlock(
+pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
     size_max: u32,
+    all: bool,
     mut may_go_on: impl FnMut() -> bool,
-) -> Result<Option<Hit>, MachineError> {
+) -> Result<Vec<Hit>, MachineError> {
     let waits = who_waits(unfolding)?;
     let trees = unfolding.trees();
     let traffic = Traffic::new(trees);
@@ -56,14 +59,19 @@ pub fn smallest_deadlock(
         waits: &waits,
         picked: Vec::new(),
         size_max,
-        best: None,
+        all,
+        best: BTreeMap::new(),
         patience: Patience::new(&mut may_go_on),
     };
-    run.pick(0, false);
-    let Some((size, config)) = run.best else { return Ok(None) };
-    let locals: Vec<_> = config.iter().map(|last| unfolding.event(*last).state).collect();
-    let judgement = unfolding.stepper().judge_end(&locals)?.expect("one of the nodes is not done");
-    Ok(Some(Hit { judgement, node: None, config, size }))
+    run.pick(0);
+    let best = run.best;
+    let mut hits = Vec::with_capacity(best.len());
+    for (size, config) in best.into_values() {
+        let locals: Vec<_> = config.iter().map(|last| unfolding.event(*last).state).collect();
+        let judgement = unfolding.stepper().judge_end(&locals)?.expect("one of the nodes is not done");
+        hits.push(Hit { judgement, node: None, config, size });
+    }
+    Ok(hits)
 }
 
 /// For each event whether its node waits for something afterwards; none if a local event is possible there, or the node is
@@ -189,6 +197,9 @@ impl<'t> Traffic<'t> {
     }
 }
 
+/// A configuration with the number of its events.
+type WithSize = (u32, Box<[EventId]>);
+
 struct Run<'r> {
     traffic: Traffic<'r>,
     /// For each node its events after which nothing can happen at the node, by what has to agree with the nodes before.
@@ -197,19 +208,18 @@ struct Run<'r> {
     /// One event for each of the first nodes.
     picked: Vec<EventId>,
     size_max: u32,
-    best: Option<(u32, Box<[EventId]>)>,
+    all: bool,
+    /// By which nodes wait, the smallest one; a single one unless all are wanted.
+    best: BTreeMap<Box<[bool]>, WithSize>,
     patience: Patience<'r>,
 }
 
 impl Run<'_> {
-    /// Picks an event for the next node in every way that fits; those so far have `size` events, and `someone` says whether
-    /// one of their nodes waits. Returns whether to go on.
-    fn pick(&mut self, size: u32, someone: bool) -> bool {
+    /// Picks an event for the next node in every way that fits; those so far have `size` events. Returns whether to go on.
+    fn pick(&mut self, size: u32) -> bool {
         let node = self.picked.len();
         if node == self.by_traffic.len() {
-            if someone {
-                self.best = Some((size, self.picked.as_slice().into()));
-            }
+            self.note(size);
             return true;
         }
         let wanted = self.traffic.wanted_of(&self.picked);
@@ -219,17 +229,32 @@ impl Run<'_> {
                 return false;
             }
             let size = size + self.traffic.trees.chains.len(event);
-            let is_small = size <= self.size_max && self.best.as_ref().is_none_or(|(best, _)| size < *best);
+            // Which nodes wait is known at the end only.
+            let is_news = self.all || self.best.values().all(|(best, _)| size < *best);
+            let is_small = size <= self.size_max && is_news;
             if !is_small || !self.picked.iter().all(|other| self.traffic.fit(*other, event)) {
                 continue;
             }
             self.picked.push(event);
-            let goes_on = self.pick(size, someone || self.waits[event.0 as usize] == Some(true));
+            let goes_on = self.pick(size);
             self.picked.pop();
             if !goes_on {
                 return false;
             }
         }
         true
+    }
+
+    /// Keeps what was picked if a node waits and it is the smallest of its kind.
+    fn note(&mut self, size: u32) {
+        let waits: Box<[bool]> = self.picked.iter().map(|event| self.waits[event.0 as usize] == Some(true)).collect();
+        let is_smallest = self.best.get(&waits).is_none_or(|(best, _)| size < *best);
+        if !is_smallest || !waits.contains(&true) {
+            return;
+        }
+        if !self.all {
+            self.best.clear();
+        }
+        self.best.insert(waits, (size, self.picked.as_slice().into()));
     }
 }

@@ -201,8 +201,7 @@ impl Run<'_, '_> {
         stopped
     }
 
-    /// Looks for the smallest deadlock, as far as it is still of use; returns why that was given up, if it was. Larger ones
-    /// are not looked for, however many violations are wanted.
+    /// Looks for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
     fn search_ends(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
@@ -216,11 +215,11 @@ impl Run<'_, '_> {
         let Some(size_max) = size_max else { return Ok(None) };
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let found = ends::smallest_deadlock(unfolding, size_max, || {
+        let found = ends::smallest_deadlocks(unfolding, size_max, best.wanted > 1, || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
         })?;
-        best.take(self.report, found.into_iter().collect());
+        best.take(self.report, found);
         Ok(stopped)
     }
 
