@@ -122,6 +122,7 @@ fn correct_protocols_stand_faults_by_two_strategies() {
     let switch: &[(&str, &str)] = &[("takeovers", "0")];
     let both: &[(&str, &str)] = &[("commands", "0")];
     let one_term: &[(&str, &str)] = &[("terms", "1")];
+    let one_each: &[(&str, &str)] = &[("clients", "w,r")];
     let cases = [
         ("paxos", resets(scenario(3, &[]))),
         ("paxos", duplicates(scenario(3, &[]))),
@@ -134,6 +135,8 @@ fn correct_protocols_stand_faults_by_two_strategies() {
         ("regular-storage", resets(scenario(5, &[]))),
         ("echo-multicast", resets(duplicates(scenario(5, &[])))),
         ("raft", resets(scenario(3, one_term))),
+        ("linearizable-register", resets(scenario(3, one_each))),
+        ("linearizable-register", duplicates(scenario(3, one_each))),
     ];
     for (name, scenario) in cases {
         let (report, reached) = run(name, &scenario, "unfold");
