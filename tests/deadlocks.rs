@@ -58,6 +58,13 @@ fn with_breaks(seed: u64) -> System {
     System { network: Network::Ordered, faults: Faults { resets, breaks, ..Faults::default() }, ..System::new(toy) }
 }
 
+/// One node can crash, in every third system two, on any network.
+fn with_crashes(seed: u64) -> System {
+    let families = [unordered, with_resets, with_duplicates, in_order, with_breaks];
+    let system = families[seed as usize % families.len()](seed);
+    System { faults: Faults { crashes: 1 + u32::from(seed.is_multiple_of(3)), ..system.faults }, ..system }
+}
+
 /// The strategies that miss no deadlock.
 fn complete() -> impl Iterator<Item = &'static Strategy> {
     STRATEGIES.iter().filter(|row| row.is_complete && row.honours.contains(&Bound::Deadlock))
@@ -69,17 +76,17 @@ fn run(system: &System, limits: Limits, row: &Strategy) -> Ran {
 
 /// A search that goes on reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
 fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
-    let states = row.name.starts_with("dpor").then_some(1_000);
+    let states = executions(row, system);
     let ran = run(system, Limits { states, violations: Some(u64::MAX), ..Limits::default() }, row);
     if !row.honours.contains(&Bound::Violations) || ran.report.end == End::StateBound {
         return;
     }
-    let of = |waiting: &Vec<NodeId>| {
+    let of = |(crashed, waiting): &(Vec<NodeId>, Vec<NodeId>)| {
         let answers: Vec<_> = (0..system.toy.nodes).map(|node| Ok(!waiting.contains(&node))).collect();
-        deadlock::message(&answers).expect("somebody waits")
+        deadlock::message(&answers, crashed).expect("somebody waits")
     };
     let expected: BTreeMap<String, u32> =
-        reached.deadlocks.iter().map(|(waiting, depth)| (of(waiting), *depth)).collect();
+        reached.deadlocks.iter().map(|(deadlock, depth)| (of(deadlock), *depth)).collect();
     let mut found = BTreeMap::new();
     for violation in &ran.report.violations {
         let Judgement::Deadlock { message } = &violation.judgement else { continue };
@@ -89,6 +96,12 @@ fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
         assert!(violation.shortest || row.name != "unfold", "seed {seed}: {message}");
     }
     assert!(found.keys().eq(expected.keys()), "seed {seed}, {}: {found:?} of {expected:?}", row.name);
+}
+
+/// How many executions a strategy may take: DPOR-DS repeats them, however many there are. With crashes all cuts of each are looked at.
+fn executions(row: &Strategy, system: &System) -> Option<u64> {
+    let max = if system.faults.crashes > 0 { 50 } else { 1_000 };
+    row.name.starts_with("dpor").then_some(max)
 }
 
 /// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; those that say
@@ -108,8 +121,7 @@ fn check(family: fn(u64) -> System) {
                 continue;
             }
             for row in complete().filter(|row| limits.depth.is_none() || row.honours.contains(&Bound::Depth)) {
-                // DPOR-DS repeats executions, however many there are.
-                let states = row.name.starts_with("dpor").then_some(1_000);
+                let states = executions(row, &system);
                 let ran = run(&system, Limits { states, ..limits }, row);
                 if ran.report.end == End::StateBound {
                     continue;
@@ -159,6 +171,11 @@ fn deadlocks_with_resets_are_found_exactly() {
 #[test]
 fn deadlocks_with_duplicates_are_found_exactly() {
     check(with_duplicates);
+}
+
+#[test]
+fn deadlocks_after_crashes_are_found_exactly() {
+    check(with_crashes);
 }
 
 #[test]
@@ -233,6 +250,29 @@ fn a_fault_saves_nobody() {
         let ran = run(&system, Limits::default(), row);
         let message = "nothing can happen any more, and node 1 is not done";
         assert_eq!(found(&ran), Some((message, 1)), "{}", row.name);
+    }
+}
+
+/// Node 1 asks, node 0 answers, and node 1 waits for the answer. Nothing can happen any more after the question if node 0 has
+/// crashed; when the answer is on its way only node 1 itself can have crashed, and nobody else waits. Two crashes leave nobody.
+#[test]
+fn who_waits_for_a_node_that_has_crashed_is_named() {
+    let (question, answer) = (0, 1);
+    let toy = Toy::new(2)
+        .rule(1, 0, ToyTrigger::Local(0), 1, &[(0, question)])
+        .rule(0, 0, ToyTrigger::Message(1, question), 1, &[(1, answer)])
+        .rule(1, 1, ToyTrigger::Message(0, answer), 2, &[]);
+    let toy = toy.done(0, 0).done(0, 1).done(1, 0).done(1, 2);
+    for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock)) {
+        for crashes in 0..3 {
+            let faults = Faults { crashes, ..Faults::default() };
+            let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
+            let limits = if row.honours.contains(&Bound::Violations) { limits } else { Limits::default() };
+            let ran = run(&System { faults, ..System::new(toy.clone()) }, limits, row);
+            let message = "nothing can happen any more after node 0 has crashed, and node 1 is not done";
+            assert_eq!(found(&ran), (crashes > 0).then_some((message, 1)), "{}", row.name);
+            assert!(ran.report.violations.len() <= 1, "{}", row.name);
+        }
     }
 }
 

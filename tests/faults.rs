@@ -60,7 +60,7 @@ fn with_refusals_and_breaks(seed: u64) -> System {
     let (resets, breaks) = [(0, 0), (0, 1), (1, 0)][seed as usize % 3];
     System {
         network: Network::Ordered,
-        faults: Faults { resets, breaks, refusals: 1, duplicates: 0 },
+        faults: Faults { resets, breaks, refusals: 1, ..Faults::default() },
         ..System::new(toy)
     }
 }

@@ -169,8 +169,8 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
-    /// By the nodes that are not done in a deadlock, the number of events on the shortest path to it.
-    pub deadlocks: BTreeMap<Vec<NodeId>, u32>,
+    /// By the nodes that have crashed in a deadlock and those that are not done, the number of events on the shortest path to it.
+    pub deadlocks: BTreeMap<(Vec<NodeId>, Vec<NodeId>), u32>,
 }
 
 impl Reached {
@@ -195,8 +195,8 @@ pub fn search(
         if system.toy.is_forbidden(&states(&global.locals)) && reached.violation_depth.is_none() {
             reached.violation_depth = Some(depth);
         }
-        if let Some(waiting) = deadlock(system, &global) {
-            reached.deadlocks.entry(waiting).or_insert(depth);
+        if let Some(deadlock) = deadlock(system, &global) {
+            reached.deadlocks.entry(deadlock).or_insert(depth);
         }
         reached.system_states.insert(global.locals.clone());
         if depth_max.is_some_and(|max| depth >= max) {
@@ -231,14 +231,18 @@ fn start(system: &System) -> Global {
     start
 }
 
-/// The nodes that are not done, if there are any while nothing is in flight and no local event is possible, bound or not.
-fn deadlock(system: &System, global: &Global) -> Option<Vec<NodeId>> {
-    let nodes = || (0..).zip(&global.locals);
-    let is_end = global.in_flight.is_empty()
-        && nodes().all(|(node, local)| system.toy.local_events(node, local.state).is_empty());
-    let waits = |&(node, local): &(NodeId, &Local)| !system.toy.done.contains(&(node, local.state));
-    let waiting: Vec<NodeId> = nodes().filter(waits).map(|(node, _)| node).collect();
-    (is_end && !waiting.is_empty()).then_some(waiting)
+/// The nodes that have crashed and those that are not done, if there are any of these while nothing is on its way to a node that
+/// has not crashed, and no local event of it is possible, bound or not.
+fn deadlock(system: &System, global: &Global) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
+    let can_go_on = |node: &NodeId| {
+        let local = &global.locals[*node as usize];
+        let is_addressed = global.in_flight.iter().any(|((_, to), items)| to == node && !items.is_empty());
+        is_addressed || !system.toy.local_events(*node, local.state).is_empty()
+    };
+    let (crashed, others): (Vec<NodeId>, Vec<NodeId>) = (0..system.toy.nodes).partition(can_go_on);
+    let waits = |node: &NodeId| !system.toy.done.contains(&(*node, global.locals[*node as usize].state));
+    let waiting: Vec<NodeId> = others.into_iter().filter(waits).collect();
+    (crashed.len() <= system.faults.crashes as usize && !waiting.is_empty()).then_some((crashed, waiting))
 }
 
 /// What can happen in a global state.

@@ -1,5 +1,7 @@
 //! Deadlocks and refused messages on the command line: exit code, JSON, traces that replay, goals that are never reached.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{Place, bundled};
@@ -49,6 +51,51 @@ fn who_does_not_know_what_is_in_flight_refuses_to_look() {
     place.host(&run).exits(151).says(&["lmc-opt has no option `--deadlock`", "bdfs, unfold"]);
     let ran = place.host(&[&run[..], &["--algo", "bdfs", "--reduce"]].concat());
     assert!(ran.code == 2 && ran.err.contains("--reduce"), "{ran:?}");
+}
+
+/// Two participants: after `begin` and two more events somebody waits for a node that has crashed. Only deadlocks depend on crashes.
+#[test]
+fn who_waits_for_a_crashed_node_is_named() {
+    let place = Place::new();
+    let run = ["run", bundled("two-phase-commit"), "--algo", "bdfs", "--nodes", "3"];
+    let crashing = [&run[..], &["--crashes", "1", "--deadlock", "--out", "found"]].concat();
+    let json = place.host(&[&crashing[..], &["--max-violations", "50", "--json"]].concat()).exits(11).json();
+    let found = json["violations"].as_array().expect("a list").iter();
+    let messages: BTreeSet<&str> = found.filter_map(|violation| violation["message"].as_str()).collect();
+    // A participant that votes no is done no sooner than it hears of the abort, and who has heard of it is done.
+    let words = |crashed, one, other| {
+        format!(
+            "nothing can happen any more after node {crashed} has crashed, and nodes {one} and {other} are not done"
+        )
+    };
+    let expected = [words(0, 1, 2), words(1, 0, 2), words(2, 0, 1)];
+    assert_eq!(messages, expected.iter().map(String::as_str).collect());
+    let ran = place.host(&crashing).exits(11);
+    assert!(ran.out.contains("at most 1 crashed node;"), "{ran:?}");
+    let text = std::fs::read_to_string(place.path("found/trace.json")).expect("it is there");
+    let trace: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(trace["scenario"]["faults"], json!({ "crashes": 1 }));
+    assert_eq!(trace["steps"].as_array().map(Vec::len), Some(3));
+    let replayed = place.host(&["replay", "found/trace.json", "--plugin", bundled("two-phase-commit")]).exits(11);
+    assert!(replayed.out.contains("replayed: deadlock: nothing can happen any more after node "), "{replayed:?}");
+
+    let counts =
+        |options: &[&str]| place.host(&[&run[..], &["--json"], options].concat()).exits(0).json()["counts"].clone();
+    assert_eq!(counts(&["--crashes", "2"]), counts(&[]));
+}
+
+/// On an ordered network of three nodes a partition is two more breaks of each node, elsewhere nothing more.
+#[test]
+fn a_partition_is_late_messages_and_broken_connections() {
+    let place = Place::new();
+    let run = ["run", bundled("two-phase-commit"), "--algo", "unfold", "--nodes", "3", "--json"];
+    let counts = |options: &[&str]| place.host(&[&run[..], options].concat()).exits(0).json()["counts"].clone();
+    assert_eq!(counts(&["--partitions", "1"]), counts(&[]));
+    let ordered = |options: &[&str]| counts(&[&["--network", "ordered"], options].concat());
+    assert_eq!(ordered(&["--partitions", "1"]), ordered(&["--breaks", "2"]));
+    assert_ne!(ordered(&["--partitions", "1"]), ordered(&["--breaks", "1"]));
+    let many = [&run[..], &["--network", "ordered", "--partitions", "51"]].concat();
+    place.host(&many).exits(151).says(&["`--partitions`: 102 breaks are more than 100 of a kind"]);
 }
 
 /// After a refused message that counts as told, the receiver never learns of the block.

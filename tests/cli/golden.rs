@@ -93,6 +93,7 @@ const SCENARIOS: &[(&str, &str, u8)] = &[
     ("retransmission", "no-memory", 12),
     ("shadow-map", "forget-refused", 11),
     ("two-phase-commit", "coordinator-stops", 11),
+    ("two-phase-commit", "crash", 11),
     ("two-phase-commit", "impatient", 12),
     ("two-phase-commit", "lost-error", 11),
     ("two-phase-commit", "participant-stops", 11),

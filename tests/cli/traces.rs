@@ -224,6 +224,6 @@ fn a_reset_is_part_of_a_trace() {
     let live = folder("paxos").join("scenarios/live-state.json").display().to_string();
     let after_live = ["--algo", "unfold", "--prefix", &live, "--resets", "1", "--depth", "1"];
     let run = place.run_json("paxos", &after_live);
-    let faults = json!({ "resets": 1, "duplicates": 0, "breaks": 0, "refusals": 0 });
+    let faults = json!({ "resets": 1, "duplicates": 0, "breaks": 0, "refusals": 0, "crashes": 0, "partitions": 0 });
     assert_eq!((&run["assumed"]["faults"], &run["result"]), (&faults, &json!("incomplete")));
 }

@@ -160,7 +160,7 @@ fn change(value: &mut Value, dice: &mut Dice) {
 }
 
 /// Lines of scenarios, right and wrong.
-const LINES: [&str; 50] = [
+const LINES: [&str; 52] = [
     "nodes = 2",
     "nodes = 3",
     "nodes = 0x10",
@@ -186,6 +186,8 @@ const LINES: [&str; 50] = [
     "duplicates = 1",
     "breaks = 1",
     "refusals = 1",
+    "crashes = 1",
+    "partitions = 1",
     "refusals = 99",
     "[bounds]",
     "depth = 2",

@@ -217,6 +217,15 @@ pub struct RunArguments {
     /// (`can-send` in the contract) [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub refusals: Option<u32>,
+    /// Nodes that stop and never come back. Only --deadlock depends on it: what else is reached with a crash is reached without one,
+    /// by an execution that ends there [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub crashes: Option<u32>,
+    /// Partitions that heal: messages between the parts are late or lost, which is explored in any case; where a network is
+    /// ordered connections break as well, for each partition one less of each node than there are nodes, in addition to
+    /// --breaks [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub partitions: Option<u32>,
     /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
     /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -276,7 +285,7 @@ pub struct RunArguments {
     pub every: Duration,
     /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "link", "resets", "duplicates", "breaks", "refusals", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "link", "resets", "duplicates", "breaks", "refusals", "crashes", "partitions", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]

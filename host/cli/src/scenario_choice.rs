@@ -65,6 +65,7 @@ fn check_faults(arguments: &RunArguments, scenario: &Scenario) -> Result<(), Fai
                 let option = if scenario.faults.breaks > 0 { "--breaks" } else { "--resets" };
                 failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
             }
+            Misfit::TooMany { kind: "breaks", .. } if arguments.partitions.is_some() => failure("--partitions"),
             Misfit::TooMany { kind, .. } => failure(&format!("--{kind}")),
             Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("--link"),
         }
@@ -114,11 +115,17 @@ fn faults(arguments: &RunArguments, scenario: &Scenario, prefix: Option<&Trace>)
     let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));
     let usual = Faults { duplicates, ..Faults::default() };
     let recorded = prefix.map_or(usual, |trace| trace.scenario.faults);
+    // A partition breaks connections between its parts, of each of which either end may learn first.
+    let partitioned = match scenario.has_network(Network::Ordered) {
+        true => arguments.partitions.unwrap_or(0).saturating_mul(scenario.nodes - 1),
+        false => 0,
+    };
     Faults {
         resets: arguments.resets.unwrap_or(recorded.resets),
         duplicates: arguments.duplicates.unwrap_or(recorded.duplicates),
-        breaks: arguments.breaks.unwrap_or(recorded.breaks),
+        breaks: arguments.breaks.unwrap_or(recorded.breaks).saturating_add(partitioned),
         refusals: arguments.refusals.unwrap_or(recorded.refusals),
+        crashes: arguments.crashes.unwrap_or(recorded.crashes),
     }
 }
 

@@ -54,6 +54,8 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("faults", "duplicates", Kind::Number),
     ("faults", "breaks", Kind::Number),
     ("faults", "refusals", Kind::Number),
+    ("faults", "crashes", Kind::Number),
+    ("faults", "partitions", Kind::Number),
     ("bounds", "depth", Kind::Number),
     ("bounds", "local-events", Kind::Number),
     ("bounds", "states", Kind::Number),

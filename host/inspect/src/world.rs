@@ -4,6 +4,7 @@
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
 use host_model::channels::{self, Route};
+use host_model::deadlock;
 use host_model::lts::{FaultEvent, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
 use host_model::machine::{Choice, LocalEvent, MachineError, NodeId, Role};
 use host_model::property::{ClassId, Judgement};
@@ -442,12 +443,12 @@ impl World {
     ///
     /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
-        let is_quiet = |node: usize| {
-            let state = stepper.state(self.locals[node]);
-            state.snapshot.is_some() && state.local_events.is_empty()
-        };
-        let is_end = self.in_flight.is_empty() && (0..self.locals.len()).all(is_quiet);
-        if is_end { stepper.judge_end(&self.locals) } else { Ok(None) }
+        let addressees = self.in_flight.iter().map(|flying| stepper.message(flying.message).to);
+        let crashes_max = stepper.lts().scenario().faults.crashes;
+        match deadlock::crashed_in(stepper.known(), &self.locals, addressees, crashes_max) {
+            Some(crashed) => stepper.judge_end(&self.locals, &crashed),
+            None => Ok(None),
+        }
     }
 
     fn is_alive(&self, stepper: &Stepper<'_>, node: NodeId) -> bool {

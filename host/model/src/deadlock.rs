@@ -3,38 +3,87 @@
 //! A global state is an *end* if no message is in flight that can be delivered and no node lists a local event. Faults do
 //! not count: nobody can rely on them. An end is a *deadlock* if some node does not say that it is done there. Only the
 //! protocol knows: an acceptor that has nothing to do is where it should be, and a client without an answer is not.
+//!
+//! Crashes do count, up to [their budget](crate::scenario::Faults::crashes): nothing happens at a node that has crashed, and it
+//! waits for nothing. A crash changes nothing else, so it is no event: the same global state is an end with some nodes
+//! crashed if they are those at which something could still happen.
 
+use crate::known::Known;
 use crate::lts::LocalStateId;
 use crate::machine::{Fault, MachineError, NodeId};
 use crate::property::Judgement;
 use crate::stepper::Stepper;
 
-/// What is wrong at an end where the nodes gave these answers, in the order of the nodes; none if all are done. A node
-/// that misbehaves when it is asked does not say that it is done.
-pub fn message(answers: &[Result<bool, Fault>]) -> Option<String> {
-    let numbered = || (0..).zip(answers);
+/// The nodes that have crashed if nothing can happen any more in a global state where a local event is possible at these nodes, and
+/// messages are on their way to those. None if they are more than `crashes_max`.
+pub fn crashed(
+    has_local_event: impl IntoIterator<Item = bool>,
+    addressees: impl IntoIterator<Item = NodeId>,
+    crashes_max: u32,
+) -> Option<Vec<NodeId>> {
+    let mut is_busy: Vec<bool> = has_local_event.into_iter().collect();
+    for node in addressees {
+        is_busy[node as usize] = true;
+    }
+    let busy: Vec<NodeId> = (0..).zip(is_busy).filter(|(_, is_busy)| *is_busy).map(|(node, _)| node).collect();
+    (busy.len() <= crashes_max as usize).then_some(busy)
+}
+
+/// The same for these local states, one a node; none also if a node is stuck.
+pub fn crashed_in(
+    known: &Known,
+    locals: &[LocalStateId],
+    addressees: impl IntoIterator<Item = NodeId>,
+    crashes_max: u32,
+) -> Option<Vec<NodeId>> {
+    let states = || locals.iter().map(|local| known.state(*local));
+    if states().any(|state| state.snapshot.is_none()) {
+        return None;
+    }
+    crashed(states().map(|state| !state.local_events.is_empty()), addressees, crashes_max)
+}
+
+/// What is wrong at an end where some nodes have crashed and the nodes gave these answers, in the order of the nodes; none if all are
+/// done. A node that misbehaves when it is asked does not say that it is done.
+pub fn message(answers: &[Result<bool, Fault>], crashed: &[NodeId]) -> Option<String> {
+    let numbered = || (0..).zip(answers).filter(|(node, _)| !crashed.contains(node));
     let waiting: Vec<NodeId> =
         numbered().filter(|(_, answer)| !matches!(answer, Ok(true))).map(|(node, _)| node).collect();
-    let (last, others) = waiting.split_last()?;
-    let others: Vec<String> = others.iter().map(NodeId::to_string).collect();
-    let (nodes, are) = match others.is_empty() {
-        true => (format!("node {last}"), "is"),
-        false => (format!("nodes {} and {last}", others.join(", ")), "are"),
-    };
+    let waiting = name(&waiting, "is", "are")?;
+    let after = name(crashed, "has", "have").map_or(String::new(), |nodes| format!(" after {nodes} crashed"));
     let faults = numbered().filter_map(|(node, answer)| Some((node, answer.as_ref().err()?)));
     let faults: String = faults.map(|(node, fault)| format!("; node {node} was asked: {fault}")).collect();
-    Some(format!("nothing can happen any more, and {nodes} {are} not done{faults}"))
+    Some(format!("nothing can happen any more{after}, and {waiting} not done{faults}"))
+}
+
+/// These nodes with a verb; none if there are none.
+fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
+    let (last, others) = nodes.split_last()?;
+    let others: Vec<String> = others.iter().map(NodeId::to_string).collect();
+    Some(match others.is_empty() {
+        true => format!("node {last} {one}"),
+        false => format!("nodes {} and {last} {many}", others.join(", ")),
+    })
 }
 
 impl Stepper<'_> {
-    /// What is wrong with an end with these local states, one a node; none if all are done.
+    /// What is wrong with an end with these local states, one a node, after some of the nodes have crashed; none if all others
+    /// are done.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn judge_end(&mut self, locals: &[LocalStateId]) -> Result<Option<Judgement>, MachineError> {
-        let answers = locals.iter().map(|local| self.is_done(*local)).collect::<Result<Vec<_>, _>>()?;
-        Ok(message(&answers).map(|message| Judgement::Deadlock { message }))
+    pub fn judge_end(
+        &mut self,
+        locals: &[LocalStateId],
+        crashed: &[NodeId],
+    ) -> Result<Option<Judgement>, MachineError> {
+        let is_done = |(node, local): (NodeId, &LocalStateId)| match crashed.contains(&node) {
+            true => Ok(Ok(true)),
+            false => self.is_done(*local),
+        };
+        let answers = (0..).zip(locals).map(is_done).collect::<Result<Vec<_>, _>>()?;
+        Ok(message(&answers, crashed).map(|message| Judgement::Deadlock { message }))
     }
 }
 
@@ -45,11 +94,14 @@ mod tests {
 
     #[test]
     fn who_waits_is_named() {
-        assert_eq!(message(&[Ok(true), Ok(true)]), None);
+        assert_eq!(message(&[Ok(true), Ok(true)], &[]), None);
         let one = "nothing can happen any more, and node 1 is not done";
-        assert_eq!(message(&[Ok(true), Ok(false), Ok(true)]).as_deref(), Some(one));
+        assert_eq!(message(&[Ok(true), Ok(false), Ok(true)], &[]).as_deref(), Some(one));
         let fault = Fault { kind: FaultKind::Trap, message: "unreachable".to_owned() };
         let three = "nothing can happen any more, and nodes 0, 1 and 3 are not done; node 3 was asked: unreachable";
-        assert_eq!(message(&[Ok(false), Ok(false), Ok(true), Err(fault)]).as_deref(), Some(three));
+        assert_eq!(message(&[Ok(false), Ok(false), Ok(true), Err(fault)], &[]).as_deref(), Some(three));
+        assert_eq!(message(&[Ok(false), Ok(true)], &[0]), None);
+        let without = "nothing can happen any more after nodes 0 and 2 have crashed, and node 1 is not done";
+        assert_eq!(message(&[Ok(false), Ok(false), Ok(true)], &[0, 2]).as_deref(), Some(without));
     }
 }

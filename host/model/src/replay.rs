@@ -490,14 +490,19 @@ impl Replay {
     /// The replay cannot go on if a node misbehaves when it is asked.
     pub fn deadlock(&mut self) -> Option<Finding> {
         let machines = &mut self.machines;
-        let is_end = self.faults.is_empty()
-            && self.in_flight.is_empty()
-            && machines.iter_mut().all(|machine| machine.local_events().is_ok_and(|events| events.is_empty()));
-        if !is_end {
+        let local_events = machines.iter_mut().map(|machine| machine.local_events().ok());
+        let is_busy = local_events.map(|events| Some(!events?.is_empty())).collect::<Option<Vec<bool>>>()?;
+        if !self.faults.is_empty() {
             return None;
         }
-        let answers: Vec<Result<bool, Fault>> = machines.iter_mut().map(|machine| machine.is_done()).collect();
-        deadlock::message(&answers).map(|message| Finding::Deadlock { message })
+        let addressees = self.in_flight.iter().map(|item| item.route.to);
+        let crashed = deadlock::crashed(is_busy, addressees, self.rules.crashes_max)?;
+        let is_done = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) {
+            true => Ok(true),
+            false => machine.is_done(),
+        };
+        let answers: Vec<Result<bool, Fault>> = (0..).zip(machines).map(is_done).collect();
+        deadlock::message(&answers, &crashed).map(|message| Finding::Deadlock { message })
     }
 
     /// The properties of the protocol.

@@ -68,6 +68,9 @@ pub struct Faults {
     /// Messages of each node that its transport refuses, because its buffers are full.
     #[serde(skip_serializing_if = "is_zero")]
     pub refusals: u32,
+    /// Nodes that stop and never come back. Only [deadlocks](crate::deadlock) depend on it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub crashes: u32,
 }
 
 impl Faults {
@@ -212,8 +215,14 @@ impl Scenario {
     ///
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), Misfit> {
-        let Faults { duplicates, breaks, resets, refusals } = self.faults;
-        let kinds = [("resets", resets), ("duplicates", duplicates), ("breaks", breaks), ("refusals", refusals)];
+        let Faults { duplicates, breaks, resets, refusals, crashes } = self.faults;
+        let kinds = [
+            ("resets", resets),
+            ("duplicates", duplicates),
+            ("breaks", breaks),
+            ("refusals", refusals),
+            ("crashes", crashes),
+        ];
         if let Some((kind, count)) = kinds.into_iter().find(|(_, count)| *count > Faults::MAX) {
             return Err(Misfit::TooMany { kind, count });
         }

@@ -120,6 +120,7 @@ pub struct Rules {
     breaks_max: u32,
     /// How many messages of each node its transport can refuse.
     pub(crate) refusals_max: u32,
+    pub(crate) crashes_max: u32,
     /// How often each message that is sent can be delivered, where links do not differ.
     copies: usize,
     nodes: u32,
@@ -150,6 +151,7 @@ impl Rules {
             resets_max: scenario.faults.resets,
             breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
             refusals_max: scenario.faults.refusals,
+            crashes_max: scenario.faults.crashes,
             copies: copies_of(scenario.network),
             nodes: scenario.nodes,
             is_ordered,

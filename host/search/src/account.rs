@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use host_model::deadlock;
 use host_model::lts::{LocalStateId, Step, Trigger};
 use host_model::machine::{MachineError, NodeId};
 use host_model::property::ClassId;
@@ -195,37 +196,45 @@ impl<'s, 'l> Account<'s, 'l> {
 
     /// Judges the ends among the cuts of the current execution; whether one is a deadlock.
     ///
-    /// After an end only faults are possible. So of the events that are left out of such a cut the first ones are faults,
-    /// and all others happen after these: the cut is what is left of the execution without some faults and all that
-    /// happens after them. There are few faults in an execution, and all choices of them are tried.
+    /// After an end only faults are possible at nodes that have not crashed. So of the events that are left out of such a cut the
+    /// first ones are faults, or events of nodes that have crashed, and all others happen after these: the cut is what is left of the
+    /// execution without some of those and all that happens after them. There are few faults in an execution, and of
+    /// a node that has crashed the first event that is left out says all: all choices of them are tried.
     fn judge_ends(&mut self) -> Result<bool, SearchError> {
         let Self { execution, stepper, start, report, limits, .. } = self;
         let events = execution.events();
         let depth_max = limits.depth.unwrap_or(DEPTH_DEFAULT) as usize;
-        let faults: Vec<usize> = (0..events.len()).filter(|at| events[*at].step.trigger.fault().is_some()).collect();
+        let crashes_max = stepper.lts().scenario().faults.crashes as usize;
+        let is_fault = |at: usize| events[at].step.trigger.fault().is_some();
+        let first: Vec<usize> = (0..events.len()).filter(|at| is_fault(*at) || crashes_max > 0).collect();
         let mut tried: BTreeSet<Vec<usize>> = BTreeSet::new();
         let mut left = vec![Vec::new()];
         while let Some(out) = left.pop() {
             let is_in = |at: usize| {
-                !out.iter().any(|fault: &usize| at == *fault || at > *fault && execution.happens_after(at, *fault))
+                !out.iter().any(|first: &usize| at == *first || at > *first && execution.happens_after(at, *first))
             };
             let kept: Vec<usize> = (0..events.len()).filter(|at| is_in(*at)).collect();
-            let faults = faults.iter().filter(|fault| is_in(**fault));
-            left.extend(faults.map(|fault| out.iter().copied().chain([*fault]).collect::<Vec<_>>()));
+            let crashed = out.iter().filter(|at| !is_fault(**at)).map(|at| events[*at].step.node);
+            let crashed: BTreeSet<NodeId> = crashed.collect();
+            let can_be_out = |at: usize| {
+                let has_budget = crashed.len() < crashes_max && !crashed.contains(&events[at].step.node);
+                is_in(at) && (is_fault(at) || has_budget)
+            };
+            let more = first.iter().filter(|at| can_be_out(**at));
+            left.extend(more.map(|at| out.iter().copied().chain([*at]).collect::<Vec<_>>()));
             if kept.len() > depth_max || !tried.insert(kept.clone()) {
                 continue;
             }
             let mut locals = start.locals.clone();
             kept.iter().for_each(|at| locals[events[*at].step.node as usize] = events[*at].next);
-            let is_quiet = |local: &LocalStateId| stepper.state(*local).local_events.is_empty();
-            if !locals.iter().all(is_quiet) {
+            if deadlock::crashed_in(stepper.known(), &locals, [], crashes_max as u32).is_none() {
                 continue;
             }
-            let Some(deadlock) = stepper.judge_end(&locals)? else { continue };
             let path: Vec<Step> = kept.iter().map(|at| events[*at].step).collect();
             let mut cursor = Cursor::new(stepper, start, limits);
             cursor.go_to(stepper, &path)?;
-            if cursor.is_end(stepper) && report.note(start, &path, vec![(None, deadlock)]) {
+            let Some(deadlock) = cursor.judge_end(stepper)? else { continue };
+            if report.note(start, &path, vec![(None, deadlock)]) {
                 return Ok(true);
             }
         }

@@ -11,7 +11,7 @@ use host_model::stepper::{OutcomesRef, Stepper};
 use rustc_hash::FxHashSet;
 
 use crate::global_state::{Budgets, GlobalState};
-use crate::kernel::Limits;
+use crate::kernel::{Limits, judge_end};
 
 pub use crate::global_state::Child;
 
@@ -72,21 +72,18 @@ impl Cursor {
         self.state.enabled(stepper, &self.budgets, enabled)
     }
 
-    /// What is wrong here if nothing but faults can happen: that some node is not done. None otherwise.
+    /// What is wrong here if nothing but faults can happen, see [`judge_end`].
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
-        if !self.is_end(stepper) {
-            return Ok(None);
-        }
-        stepper.judge_end(&self.state.locals)
+        judge_end(stepper, &self.state)
     }
 
-    /// Whether nothing but faults can happen here, see [`GlobalState::is_end`].
+    /// Whether nothing but faults can happen here, although no node has crashed.
     pub fn is_end(&self, stepper: &Stepper<'_>) -> bool {
-        self.state.is_end(stepper.known())
+        self.state.crashed(stepper.known(), 0).is_some()
     }
 
     /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.

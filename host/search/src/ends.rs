@@ -6,6 +6,9 @@
 //! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
 //! Events that fit together are therefore found by looking numbers up, and no configurations are walked.
 //!
+//! At a node that has crashed anything may still be possible, and what is on its way there does not matter. Each set of nodes that may
+//! have crashed is searched for by itself.
+//!
 //! On an ordered network with connections that break some of what was sent is lost. There the items that were not received
 //! are looked at one by one.
 //!
@@ -16,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::machine::MachineError;
+use host_model::machine::{MachineError, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::chains::EventId;
@@ -26,7 +29,7 @@ use crate::trees::{NONE, Trees};
 use crate::unfolding::Unfolding;
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait. `may_go_on` is asked every now and then; once it has returned false, the best ones so far are returned.
+/// wait and of nodes that have crashed. `may_go_on` is asked every now and then; once it has returned false, the best ones so far are returned.
 ///
 /// # Errors
 ///
@@ -37,55 +40,65 @@ pub fn smallest_deadlocks(
     all: bool,
     mut may_go_on: impl FnMut() -> bool,
 ) -> Result<Vec<Hit>, MachineError> {
-    let waits = who_waits(unfolding)?;
+    let afterwards = afterwards(unfolding)?;
+    let crashes_max = unfolding.stepper().lts().scenario().faults.crashes as usize;
     let trees = unfolding.trees();
-    let traffic = Traffic::new(trees);
-    let mut quiet: Vec<Vec<EventId>> = vec![Vec::new(); trees.nodes];
-    for (id, event) in (0..).map(EventId).zip(trees.events) {
-        if waits[id.0 as usize].is_some() && traffic.is_clear(id, id) {
-            quiet[event.node as usize].push(id);
-        }
-    }
-    let by_traffic = quiet.iter().enumerate().map(|(node, events)| {
-        let mut lists: FxHashMap<Box<[u32]>, Vec<EventId>> = FxHashMap::default();
-        for event in events {
-            lists.entry(traffic.with_nodes_before(*event, node)).or_default().push(*event);
-        }
-        lists
-    });
     let mut run = Run {
-        by_traffic: by_traffic.collect(),
-        traffic,
-        waits: &waits,
+        by_traffic: Vec::new(),
+        traffic: Traffic::new(trees),
+        has_crashed: vec![false; trees.nodes],
+        afterwards: &afterwards,
         picked: Vec::new(),
         size_max,
         all,
         best: BTreeMap::new(),
         patience: Patience::new(&mut may_go_on),
     };
-    run.pick(0);
+    run.crash_from(0, crashes_max);
     let best = run.best;
     let mut hits = Vec::with_capacity(best.len());
-    for (size, config) in best.into_values() {
+    for (fates, (size, config)) in best {
         let locals: Vec<_> = config.iter().map(|last| unfolding.event(*last).state).collect();
-        let judgement = unfolding.stepper().judge_end(&locals)?.expect("one of the nodes is not done");
+        let crashed: Vec<NodeId> =
+            (0..).zip(&fates).filter(|(_, fate)| **fate == Fate::Crashed).map(|(node, _)| node).collect();
+        let judgement = unfolding.stepper().judge_end(&locals, &crashed)?.expect("one of the nodes is not done");
         hits.push(Hit { judgement, node: None, config, size });
     }
     Ok(hits)
 }
 
-/// For each event whether its node waits for something afterwards; none if a local event is possible there, or the node is
-/// stuck.
-fn who_waits(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Option<bool>>, MachineError> {
-    let mut waits = Vec::with_capacity(unfolding.events().len());
+/// What can happen at a node after an event, but for messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    /// It is stuck: a violation of its own.
+    Stuck,
+    /// A local event.
+    Something,
+    /// Nothing, and whether the node waits.
+    Nothing { waits: bool },
+}
+
+/// What becomes of a node in a deadlock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Done,
+    Waits,
+    Crashed,
+}
+
+fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, MachineError> {
+    let mut all = Vec::with_capacity(unfolding.events().len());
     for index in 0..unfolding.events().len() {
         let id = unfolding.events()[index].state;
         let stepper = unfolding.stepper();
         let state = stepper.state(id);
-        let is_quiet = state.snapshot.is_some() && state.local_events.is_empty();
-        waits.push(if is_quiet { Some(stepper.judge_end(&[id])?.is_some()) } else { None });
+        all.push(match state.snapshot.is_some() {
+            false => Afterwards::Stuck,
+            true if !state.local_events.is_empty() => Afterwards::Something,
+            true => Afterwards::Nothing { waits: stepper.judge_end(&[id], &[])?.is_some() },
+        });
     }
-    Ok(waits)
+    Ok(all)
 }
 
 /// What each chain of events has sent and received.
@@ -166,34 +179,37 @@ impl<'t> Traffic<'t> {
         true
     }
 
-    /// What has to agree between an event of a node and those of the nodes before: what went to them, then what came.
-    fn with_nodes_before(&self, event: EventId, node: usize) -> Box<[u32]> {
+    /// What has to agree between an event of a node and those of the nodes before: what went to them, then what came. What
+    /// goes to a node that has crashed need not.
+    fn with_nodes_before(&self, event: EventId, node: usize, has_crashed: &[bool]) -> Box<[u32]> {
         if self.is_lossy {
             return Box::default();
         }
         let (sent, taken) = self.of(event);
-        sent[..node].iter().chain(&taken[..node]).copied().collect()
+        let sent = (0..node).filter(|other| !has_crashed[*other]).map(|other| sent[other]);
+        let taken = (0..node).filter(|_| !has_crashed[node]).map(|other| taken[other]);
+        sent.chain(taken).collect()
     }
 
     /// The same of these events of the nodes before, for the next node.
-    fn wanted_of(&self, picked: &[EventId]) -> Box<[u32]> {
+    fn wanted_of(&self, picked: &[EventId], has_crashed: &[bool]) -> Box<[u32]> {
         if self.is_lossy {
             return Box::default();
         }
         let node = picked.len();
-        let taken = picked.iter().map(|event| self.of(*event).1[node]);
-        let sent = picked.iter().map(|event| self.of(*event).0[node]);
+        let taken = (0..node).filter(|other| !has_crashed[*other]).map(|other| self.of(picked[other]).1[node]);
+        let sent = (0..node).filter(|_| !has_crashed[node]).map(|other| self.of(picked[other]).0[node]);
         taken.chain(sent).collect()
     }
 
-    /// Whether neither past reaches beyond the other event, and nothing is on its way between the two.
-    fn fit(&self, one: EventId, other: EventId) -> bool {
+    /// Whether neither past reaches beyond the other event, and nothing is on its way between the two to one that has not crashed.
+    fn fit(&self, one: EventId, other: EventId, has_crashed: &[bool]) -> bool {
         let Trees { chains, .. } = self.trees;
         let (node, other_node) = (self.trees.event(one).node as usize, self.trees.event(other).node as usize);
         chains.is_ancestor(self.trees.past(one)[other_node], other)
             && chains.is_ancestor(self.trees.past(other)[node], one)
-            && self.is_clear(one, other)
-            && self.is_clear(other, one)
+            && (has_crashed[other_node] || self.is_clear(one, other))
+            && (has_crashed[node] || self.is_clear(other, one))
     }
 }
 
@@ -202,19 +218,56 @@ type WithSize = (u32, Box<[EventId]>);
 
 struct Run<'r> {
     traffic: Traffic<'r>,
-    /// For each node its events after which nothing can happen at the node, by what has to agree with the nodes before.
+    has_crashed: Vec<bool>,
+    /// For each node the events that can be its last, by what has to agree with the nodes before.
     by_traffic: Vec<FxHashMap<Box<[u32]>, Vec<EventId>>>,
-    waits: &'r [Option<bool>],
+    afterwards: &'r [Afterwards],
     /// One event for each of the first nodes.
     picked: Vec<EventId>,
     size_max: u32,
     all: bool,
-    /// By which nodes wait, the smallest one; a single one unless all are wanted.
-    best: BTreeMap<Box<[bool]>, WithSize>,
+    /// By what becomes of the nodes, the smallest one; a single one unless all are wanted.
+    best: BTreeMap<Box<[Fate]>, WithSize>,
     patience: Patience<'r>,
 }
 
 impl Run<'_> {
+    /// Picks with each set of nodes that may have crashed: so many more, of this node and those after it. Returns whether to go on.
+    fn crash_from(&mut self, node: usize, crashes_max: usize) -> bool {
+        if node == self.has_crashed.len() {
+            self.list();
+            return self.pick(0);
+        }
+        if !self.crash_from(node + 1, crashes_max) {
+            return false;
+        }
+        if crashes_max == 0 {
+            return true;
+        }
+        self.has_crashed[node] = true;
+        let goes_on = self.crash_from(node + 1, crashes_max - 1);
+        self.has_crashed[node] = false;
+        goes_on
+    }
+
+    /// Lists the events that can be the last ones of their nodes.
+    fn list(&mut self) {
+        let Self { traffic, has_crashed, afterwards, .. } = self;
+        let mut lists = vec![FxHashMap::<Box<[u32]>, Vec<EventId>>::default(); has_crashed.len()];
+        for (id, event) in (0..).map(EventId).zip(traffic.trees.events) {
+            let node = event.node as usize;
+            let can_be_last = match afterwards[id.0 as usize] {
+                Afterwards::Stuck => false,
+                Afterwards::Something => has_crashed[node],
+                Afterwards::Nothing { .. } => has_crashed[node] || traffic.is_clear(id, id),
+            };
+            if can_be_last {
+                lists[node].entry(traffic.with_nodes_before(id, node, has_crashed)).or_default().push(id);
+            }
+        }
+        self.by_traffic = lists;
+    }
+
     /// Picks an event for the next node in every way that fits; those so far have `size` events. Returns whether to go on.
     fn pick(&mut self, size: u32) -> bool {
         let node = self.picked.len();
@@ -222,17 +275,18 @@ impl Run<'_> {
             self.note(size);
             return true;
         }
-        let wanted = self.traffic.wanted_of(&self.picked);
+        let wanted = self.traffic.wanted_of(&self.picked, &self.has_crashed);
         let candidates = self.by_traffic[node].get(&wanted).cloned().unwrap_or_default();
         for event in candidates {
             if self.patience.is_over_after(1) {
                 return false;
             }
             let size = size + self.traffic.trees.chains.len(event);
-            // Which nodes wait is known at the end only.
+            // What becomes of the nodes is known at the end only.
             let is_news = self.all || self.best.values().all(|(best, _)| size < *best);
             let is_small = size <= self.size_max && is_news;
-            if !is_small || !self.picked.iter().all(|other| self.traffic.fit(*other, event)) {
+            let fits = |other: &EventId| self.traffic.fit(*other, event, &self.has_crashed);
+            if !is_small || !self.picked.iter().all(fits) {
                 continue;
             }
             self.picked.push(event);
@@ -245,16 +299,29 @@ impl Run<'_> {
         true
     }
 
-    /// Keeps what was picked if a node waits and it is the smallest of its kind.
+    /// Keeps what was picked if a node waits and it is the smallest of its kind. If nothing can happen anyway at a node that may have
+    /// crashed, it is found without that crash.
     fn note(&mut self, size: u32) {
-        let waits: Box<[bool]> = self.picked.iter().map(|event| self.waits[event.0 as usize] == Some(true)).collect();
-        let is_smallest = self.best.get(&waits).is_none_or(|(best, _)| size < *best);
-        if !is_smallest || !waits.contains(&true) {
+        let afterwards = |event: &EventId| self.afterwards[event.0 as usize];
+        let fates: Box<[Fate]> = std::iter::zip(&self.picked, &self.has_crashed)
+            .map(|(event, has_crashed)| match (has_crashed, afterwards(event)) {
+                (true, _) => Fate::Crashed,
+                (false, Afterwards::Nothing { waits: true }) => Fate::Waits,
+                (false, _) => Fate::Done,
+            })
+            .collect();
+        let could_go_on = |event: &EventId| {
+            afterwards(event) == Afterwards::Something
+                || self.picked.iter().any(|other| !self.traffic.is_clear(*other, *event))
+        };
+        let mut crashed = std::iter::zip(&self.picked, &self.has_crashed).filter(|(_, has_crashed)| **has_crashed);
+        let is_smallest = self.best.get(&fates).is_none_or(|(best, _)| size < *best);
+        if !is_smallest || !fates.contains(&Fate::Waits) || !crashed.all(|(event, _)| could_go_on(event)) {
             return;
         }
         if !self.all {
             self.best.clear();
         }
-        self.best.insert(waits, (size, self.picked.as_slice().into()));
+        self.best.insert(fates, (size, self.picked.as_slice().into()));
     }
 }

@@ -1,6 +1,7 @@
 //! A global state: local states and messages in flight, and what can happen there.
 
 use host_model::channels;
+use host_model::deadlock;
 use host_model::fingerprint::{self, Fingerprint};
 use host_model::known::{Edge, Known};
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -203,14 +204,11 @@ impl GlobalState {
         Ok(())
     }
 
-    /// Whether nothing but faults can happen here, whatever the bounds, and no node is stuck.
-    pub fn is_end(&self, known: &Known) -> bool {
-        let is_quiet = |local: &LocalStateId| {
-            let state = known.state(*local);
-            state.snapshot.is_some() && state.local_events.is_empty()
-        };
+    /// The nodes that have crashed if nothing but faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
+    pub fn crashed(&self, known: &Known, crashes_max: u32) -> Option<Vec<NodeId>> {
         // Of what is in flight, also on an ordered network, something can come next.
-        self.in_flight.is_empty() && self.locals.iter().all(is_quiet)
+        let addressees = self.in_flight.iter().map(|message| known.message(*message).to);
+        deadlock::crashed_in(known, &self.locals, addressees, crashes_max)
     }
 
     /// Adds the successors by one trigger to `children`: one for each outcome in its row.

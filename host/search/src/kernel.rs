@@ -420,10 +420,24 @@ pub fn judge_start(
     start: &Start,
 ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
     let mut judgements = judge_system_state(stepper, &start.locals)?;
-    if search.limits.deadlock && GlobalState::new(stepper.known(), start).is_end(stepper.known()) {
-        judgements.extend(stepper.judge_end(&start.locals)?.map(|judgement| (None, judgement)));
+    if search.limits.deadlock {
+        let state = GlobalState::new(stepper.known(), start);
+        judgements.extend(judge_end(stepper, &state)?.map(|judgement| (None, judgement)));
     }
     Ok(judgements)
+}
+
+/// What is wrong with a global state if nothing but faults can happen: that some node is not done. None otherwise.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn judge_end(stepper: &mut Stepper<'_>, state: &GlobalState) -> Result<Option<Judgement>, MachineError> {
+    let crashes_max = stepper.lts().scenario().faults.crashes;
+    match state.crashed(stepper.known(), crashes_max) {
+        Some(crashed) => stepper.judge_end(&state.locals, &crashed),
+        None => Ok(None),
+    }
 }
 
 /// Bytes of a hash table with room for so many entries: it keeps one place in eight free, and a byte for each place.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use host_model::deadlock;
 use host_model::fingerprint::Fingerprint;
 use host_model::known::Known;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -61,8 +62,8 @@ pub struct Note {
     pub next: LocalStateId,
     /// One a node.
     pub classes: Vec<ClassId>,
-    /// The local states, one a node, if nothing but faults can happen there, and that is asked for.
-    pub end: Option<Box<[LocalStateId]>>,
+    /// The local states, one a node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
+    pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 
 /// A lane: a stack of states to expand, and what the current wave makes of them.
@@ -116,8 +117,8 @@ pub struct Wave<'w> {
     pub bound: u32,
     /// Witnesses that are not wanted any more, by property.
     pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
-    /// Whether states where nothing but faults can happen are to be noted.
-    pub wants_ends: bool,
+    /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
+    pub crashes_max: Option<u32>,
 }
 
 /// How many system states are remembered as sent.
@@ -331,21 +332,27 @@ impl Lane {
         }
     }
 
-    /// The local states of a child where nothing but faults can happen; none if something else can, or nobody asks.
-    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<Box<[LocalStateId]>> {
+    /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
+    /// can, or nobody asks.
+    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
-        if !wave.wants_ends || self.in_flight_len(wave, parent, child) > 0 {
+        let crashes_max = wave.crashes_max?;
+        if crashes_max == 0 && self.in_flight_len(wave, parent, child) > 0 {
             return None;
         }
-        let node = child.step.node as usize;
-        let local = |other: usize| if other == node { child.next } else { record.local(other) };
-        let is_quiet = |local: LocalStateId| {
-            let brief = wave.known.brief(local);
-            !brief.is_stuck && (!brief.has_own_events || wave.known.state(local).local_events.is_empty())
-        };
+        let Step { node, trigger, outcome } = child.step;
+        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
         let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
-        locals.iter().all(|local| is_quiet(*local)).then_some(locals)
+        let mut in_flight: Vec<MessageId> = record.copies().collect();
+        for taken in trigger.message().iter().chain(wave.known.taken_together(trigger)) {
+            let at = in_flight.iter().position(|message| message == taken).expect("what is taken was in flight");
+            in_flight.swap_remove(at);
+        }
+        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]);
+        let addressees = in_flight.iter().chain(sent).map(|message| wave.known.message(*message).to);
+        let crashed = deadlock::crashed_in(wave.known, &locals, addressees, crashes_max)?;
+        Some((locals, crashed))
     }
 
     /// Drops what is on its way to the visited set; the system states stay.

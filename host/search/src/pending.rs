@@ -89,6 +89,11 @@ impl<'r> Record<'r> {
         self.in_flight().len()
     }
 
+    /// The messages in flight in the order of their ids, each as often as it is there.
+    pub fn copies(self) -> impl Iterator<Item = MessageId> + 'r {
+        self.in_flight().iter().map(|word| MessageId(word & !ASLEEP))
+    }
+
     /// The distinct messages in flight in the order of their ids, without those asleep.
     #[inline]
     pub fn awake(self) -> impl Iterator<Item = MessageId> + 'r {

@@ -156,8 +156,9 @@ impl<'s> Run<'s> {
         if walk.cursor.depth() > 0
             && let Some(deadlock) = walk.cursor.judge_end(stepper)?
         {
-            walk.is_over = true;
-            self.ended += 1;
+            // After a crash of some nodes the others could still go on.
+            walk.is_over = walk.cursor.is_end(stepper);
+            self.ended += u64::from(walk.is_over);
             self.has_enough |= self.report.note(walk.start, walk.cursor.path(), vec![(None, deadlock)]);
         }
         Ok(())

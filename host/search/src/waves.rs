@@ -246,8 +246,8 @@ impl<'s, 'l> Waves<'s, 'l> {
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);
         let (known, budgets) = (self.stepper.known(), &self.budgets);
-        let wants_ends = self.search.limits.deadlock;
-        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, wants_ends };
+        let crashes_max = self.search.limits.deadlock.then_some(self.search.lts.scenario().faults.crashes);
+        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, crashes_max };
         let (lanes, shards) = (&mut self.lanes, &mut self.shards);
         if is_shared {
             lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
@@ -272,8 +272,8 @@ impl<'s, 'l> Waves<'s, 'l> {
                     let verdict = self.stepper.judge(&note.classes)?;
                     judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
                 }
-                if let Some(end) = &note.end {
-                    judgements.extend(self.stepper.judge_end(end)?.map(|judgement| (None, judgement)));
+                if let Some((locals, crashed)) = &note.end {
+                    judgements.extend(self.stepper.judge_end(locals, crashed)?.map(|judgement| (None, judgement)));
                 }
                 if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
                     bad.push((lane.depth_of(note), lane, note, judgements));

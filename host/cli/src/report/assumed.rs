@@ -55,6 +55,10 @@ pub struct FaultBudgets {
     pub breaks: u32,
     /// Messages of each node that are refused.
     pub refusals: u32,
+    /// Nodes that stop and never come back.
+    pub crashes: u32,
+    /// Partitions; the breaks of their connections are among the breaks.
+    pub partitions: u32,
 }
 
 /// Where messages have an order.
@@ -95,6 +99,12 @@ impl FaultBudgets {
         }
         if self.duplicates > 0 {
             parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));
+        }
+        if self.crashes > 0 {
+            parts.push(count(self.crashes.into(), "crashed node"));
+        }
+        if self.partitions > 0 {
+            parts.push(count(self.partitions.into(), "partition"));
         }
         // Where it has an order, a message is lost only with its connection.
         match (parts.is_empty(), order) {
@@ -161,6 +171,8 @@ impl Assumed {
                 duplicates: scenario.faults.duplicates,
                 breaks: scenario.faults.breaks,
                 refusals: scenario.faults.refusals,
+                crashes: scenario.faults.crashes,
+                partitions: arguments.partitions.unwrap_or(0),
             },
             identity: "serialized",
             collision_odds: run.report.fingerprints.map(visited::collision_odds),
