@@ -120,6 +120,7 @@ pub struct Rules {
     breaks_max: u32,
     /// How many messages of each node its transport can refuse.
     pub(crate) refusals_max: u32,
+    /// How many nodes can have crashed where nothing can happen any more.
     pub(crate) crashes_max: u32,
     /// How often each message that is sent can be delivered, where links do not differ.
     copies: usize,

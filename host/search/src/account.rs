@@ -207,7 +207,7 @@ impl<'s, 'l> Account<'s, 'l> {
         let crashes_max = stepper.lts().scenario().faults.crashes as usize;
         let is_fault = |at: usize| events[at].step.trigger.fault().is_some();
         let first: Vec<usize> = (0..events.len()).filter(|at| is_fault(*at) || crashes_max > 0).collect();
-        let mut tried: BTreeSet<Vec<usize>> = BTreeSet::new();
+        let mut tried: BTreeSet<(Vec<usize>, BTreeSet<NodeId>)> = BTreeSet::new();
         let mut left = vec![Vec::new()];
         while let Some(out) = left.pop() {
             let is_in = |at: usize| {
@@ -216,13 +216,17 @@ impl<'s, 'l> Account<'s, 'l> {
             let kept: Vec<usize> = (0..events.len()).filter(|at| is_in(*at)).collect();
             let crashed = out.iter().filter(|at| !is_fault(**at)).map(|at| events[*at].step.node);
             let crashed: BTreeSet<NodeId> = crashed.collect();
+            // The same events can be left out in any order.
+            if !tried.insert((kept.clone(), crashed.clone())) {
+                continue;
+            }
             let can_be_out = |at: usize| {
                 let has_budget = crashed.len() < crashes_max && !crashed.contains(&events[at].step.node);
                 is_in(at) && (is_fault(at) || has_budget)
             };
             let more = first.iter().filter(|at| can_be_out(**at));
             left.extend(more.map(|at| out.iter().copied().chain([*at]).collect::<Vec<_>>()));
-            if kept.len() > depth_max || !tried.insert(kept.clone()) {
+            if kept.len() > depth_max {
                 continue;
             }
             let mut locals = start.locals.clone();

@@ -86,6 +86,7 @@ enum Fate {
     Crashed,
 }
 
+/// The same for all events.
 fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, MachineError> {
     let mut all = Vec::with_capacity(unfolding.events().len());
     for index in 0..unfolding.events().len() {
