@@ -29,7 +29,8 @@ use crate::trees::{NONE, Trees};
 use crate::unfolding::Unfolding;
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `may_go_on` is asked every now and then; once it has returned false, the best ones so far are returned.
+/// wait and of nodes that have crashed. `may_go_on` is asked every now and then; once it has returned false, the best ones so far
+/// are returned.
 ///
 /// # Errors
 ///
@@ -86,7 +87,7 @@ enum Fate {
     Crashed,
 }
 
-/// The same for all events.
+/// What can happen after each event at its node.
 fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, MachineError> {
     let mut all = Vec::with_capacity(unfolding.events().len());
     for index in 0..unfolding.events().len() {
