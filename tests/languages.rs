@@ -21,7 +21,7 @@ use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
 use host_search::kernel::{Counts, End, Limits, Monitor, Report, Search, Unmonitored};
 use host_search::table;
 
-use crate::workers::Stopping;
+use host_agreement::stopping::Stopping;
 
 /// The folders with the register, the yardstick first.
 const LANGUAGES: [&str; 9] = [

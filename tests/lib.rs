@@ -1,8 +1,6 @@
 //! What the tests share.
 
 pub mod fuzz;
-pub mod reference;
-pub mod toys;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {

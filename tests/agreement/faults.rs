@@ -1,13 +1,13 @@
 //! Faults by every strategy: the same as the reference on random systems, and counts derived by hand.
 
+use host_agreement::reference::{self, System};
+use host_agreement::toys::{self, Run};
 use host_model::scenario::{Faults, Network};
 use host_model::toy::{Toy, ToyTrigger};
 use host_model::trace::TraceStep;
 use host_search::kernel::{End, Limits};
 use host_search::table::{Bound, STRATEGIES, Strategy};
 use host_search::{bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, reduce, walk};
-use host_tests::reference::{self, System};
-use host_tests::toys::{self, Run};
 
 /// Systems with more global states than this are left out: the reference is slow.
 pub const STATES_MAX: usize = 3_000;

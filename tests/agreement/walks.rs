@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use host_agreement::reference::{self, System};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyTrigger};
-use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
 use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
 use host_search::walk;
 use host_search::weights::Weights;
-use host_tests::reference::{self, System};
 
 fn run(toy: &Toy, limits: Limits) -> Report {
     run_numbers(toy, limits, 0..limits.walks.unwrap_or(walk::WALKS_DEFAULT))
@@ -133,29 +132,6 @@ fn a_kind_of_weight_zero_does_not_happen() {
     let seldom = first(Weights { deliver: 9, ..Weights::default() }).count();
     // Of 100 draws 90 and 10 in the mean, with a standard deviation of 3.
     assert!(often > 75 && seldom < 25, "{often} and {seldom}");
-}
-
-/// A guest that says how likely its answers are.
-#[test]
-fn answers_are_drawn_by_their_weights() {
-    let walks = |weights: &[u32], seed, walks| {
-        let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("the engine starts");
-        let plugin = Plugin::load(&sandbox, &fixtures::weighted_chooser(weights)).expect("a plugin");
-        let lts = Lts::new(&plugin, Scenario::new(1)).expect("it lists its properties");
-        let mut stepper = Stepper::new(&lts).expect("an instance");
-        let starts = start::initial(&mut stepper).expect("the plugin starts");
-        let limits = Limits { depth: Some(1), ..limits(seed, walks) };
-        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
-        walk::run(&search).expect("no host fault").counts
-    };
-    // The first answer changes nothing, the others lead to states of their own. One of weight 0 is never drawn.
-    let even = walks(&[1, 1, 1], 0, 300);
-    assert_eq!((even.local_states, even.outcomes), (Some(3), Some(3)));
-    let weighted = walks(&[3, 0, 1], 0, 300);
-    assert_eq!((weighted.local_states, weighted.outcomes), (Some(2), Some(2)));
-    // The last answer once in four: 25 of 100 in the mean, with a standard deviation of 4.3.
-    let last = (0..100).filter(|seed| walks(&[3, 0, 1], *seed, 1).local_states == Some(2)).count();
-    assert!((8..=42).contains(&last), "{last}");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and what is refused.
 
+use host_agreement::reference::{self, Reached, System};
+use host_agreement::toys;
 use host_model::scenario::Faults;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{Limits, SymmetryUse};
 use host_search::reduce;
-use host_tests::reference::{self, Reached, System};
-use host_tests::toys;
 
-use crate::agreement::{STATES_MAX, for_random_systems, run, systems, unconstrained};
+use crate::global::{STATES_MAX, for_random_systems, run, systems, unconstrained};
 
 /// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and what the reference reaches.
 fn for_symmetric_systems(nodes: u32, resets: u32, limits: Limits, mut check: impl FnMut(u64, &System, &Reached)) {

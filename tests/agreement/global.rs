@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use host_agreement::reference::{self, Local, Reached, System};
+use host_agreement::toys::{self, Run};
 use host_model::lts::Lts;
 use host_model::property::Judgement;
 use host_model::scenario::Scenario;
@@ -13,8 +15,6 @@ use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search,
 use host_search::table::{Bound, STRATEGIES, Strategy};
 use host_search::unfolding::Order;
 use host_search::{bdfs, consequence, lmc, reduce, unfold};
-use host_tests::reference::{self, Local, Reached, System};
-use host_tests::toys::{self, Run};
 
 /// Systems with more global states than this are left out: the reference is slow.
 pub const STATES_MAX: usize = 3_000;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use host_agreement::reference::{self, System};
+use host_agreement::toys;
 use host_model::lts::Lts;
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::start::{self, StartError};
@@ -11,8 +13,6 @@ use host_model::trace::TraceEvent;
 use host_search::kernel::{End, Limits, SymmetryUse};
 use host_search::table::STRATEGIES;
 use host_search::{bdfs, dpor, reduce, unfold};
-use host_tests::reference::{self, System};
-use host_tests::toys;
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
 

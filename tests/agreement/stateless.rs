@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use host_agreement::reference::{self, System};
+use host_agreement::toys::{self, Ran, Run};
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::account::DEPTH_DEFAULT;
 use host_search::dpor::{self, Races};
 use host_search::kernel::{End, Limits, Search};
 use host_search::{dpor_ds, dpor_ds_tree};
-use host_tests::reference::{self, System};
-use host_tests::toys::{self, Ran, Run};
 
 /// Systems with more configurations than this are left out: the reference is slow.
 const CONFIGURATIONS_MAX: usize = 1_500;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use host_agreement::reference::{self, Reached, System};
+use host_agreement::toys::{self, Ran};
 use host_model::deadlock;
 use host_model::machine::NodeId;
 use host_model::property::Judgement;
@@ -10,8 +12,6 @@ use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::table::{Bound, STRATEGIES, Strategy};
 use host_search::{bdfs, consequence, walk};
-use host_tests::reference::{self, Reached, System};
-use host_tests::toys::{self, Ran};
 
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 150;

@@ -1,67 +1,17 @@
 //! The same result for any number of workers, and after a process was stopped and another one went on.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
+use host_agreement::stopping::Stopping;
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::Toy;
-use host_search::codec::{Reader, Writer};
-use host_search::kernel::{End, Keeper, Limits, Monitor, Progress, Report, Search};
+use host_search::kernel::{End, Limits, Monitor, Report, Search};
 use host_search::table::STRATEGIES;
 
-use crate::agreement::for_random_systems;
-
-/// Stops a search after some checks, and keeps what it saves.
-#[derive(Default)]
-pub struct Stopping {
-    pub checks_left: AtomicU64,
-    saved: Mutex<Vec<u8>>,
-    resumes: Mutex<bool>,
-}
-
-impl Monitor for Stopping {
-    fn check(&self, _: &Progress) -> Option<End> {
-        let left = self.checks_left.load(Ordering::Relaxed);
-        self.checks_left.store(left.saturating_sub(1), Ordering::Relaxed);
-        (left == 0).then_some(End::Interrupted)
-    }
-
-    fn keeper(&self) -> Option<&dyn Keeper> {
-        Some(self)
-    }
-}
-
-impl Keeper for Stopping {
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    fn save(&self, write: &dyn Fn(&mut Writer<'_>)) {
-        let mut bytes = Vec::new();
-        write(&mut Writer(&mut |part| bytes.extend_from_slice(part)));
-        *self.saved.lock().expect("one thread") = bytes;
-        *self.resumes.lock().expect("one thread") = true;
-    }
-
-    fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>)) {
-        if !std::mem::take(&mut *self.resumes.lock().expect("one thread")) {
-            return;
-        }
-        let bytes = self.saved.lock().expect("one thread").clone();
-        let mut rest = bytes.as_slice();
-        read(&mut Reader(&mut |buffer| match rest.split_at_checked(buffer.len()) {
-            Some((first, others)) => {
-                buffer.copy_from_slice(first);
-                rest = others;
-                true
-            }
-            None => false,
-        }));
-    }
-}
+use crate::global::for_random_systems;
 
 /// What a strategy reports, with everything but times: ids are part of it, so they must not depend on the workers either.
 fn run(toy: &Toy, name: &str, limits: Limits, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {

@@ -1,0 +1,23 @@
+//! Every strategy against a naive reference, on toys: one binary, which links neither wasmtime nor the command line.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `global` | every exact strategy against the reference, on random systems |
+//! | `stateless` | the strategies that count executions against the reference, on smaller ones |
+//! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
+//! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
+//! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
+//! | `quorums` | quorums by every strategy against the reference |
+//! | `symmetry` | node symmetry against the reference, and declarations that are refused |
+//! | `walks` | random walks: what the seed decides, weights, coverage |
+//! | `workers` | the same result for any number of workers, and from a checkpoint on |
+
+mod deadlocks;
+mod faults;
+mod global;
+mod links;
+mod quorums;
+mod stateless;
+mod symmetry;
+mod walks;
+mod workers;
