@@ -169,6 +169,12 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
+    /// The same for each of them, told apart by what the property reads: a state that no forbidden tuple names is 255.
+    pub violations: BTreeMap<Vec<ToyState>, u32>,
+    /// Number of events on the shortest path to the state that is farthest away.
+    pub farthest: u32,
+    /// Whether something can happen that a bound leaves out.
+    pub is_cut: bool,
     /// By the nodes that have crashed in a deadlock and those that are not done, the number of events on the shortest path to it.
     pub deadlocks: BTreeMap<(Vec<NodeId>, Vec<NodeId>), u32>,
 }
@@ -187,22 +193,33 @@ pub fn search(
     local_events_max: Option<u32>,
     states_max: usize,
 ) -> Option<Reached> {
-    let start = start(system);
-    let mut seen = BTreeSet::from([start.clone()]);
-    let mut queue = VecDeque::from([(start, 0)]);
+    let mut seen: BTreeSet<Global> = starts(system).into_iter().collect();
+    let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
     let mut reached = Reached::default();
     while let Some((global, depth)) = queue.pop_front() {
-        if system.toy.is_forbidden(&states(&global.locals)) && reached.violation_depth.is_none() {
-            reached.violation_depth = Some(depth);
+        if system.toy.is_forbidden(&states(&global.locals)) {
+            reached.violation_depth.get_or_insert(depth);
+            let shown = |(node, local): (NodeId, &Local)| match system.toy.matters(node, local.state) {
+                true => local.state,
+                false => u8::MAX,
+            };
+            reached.violations.entry((0..).zip(&global.locals).map(shown).collect()).or_insert(depth);
         }
+        reached.farthest = depth;
         if let Some(deadlock) = deadlock(system, &global) {
             reached.deadlocks.entry(deadlock).or_insert(depth);
         }
         reached.system_states.insert(global.locals.clone());
+        let possible = happenings(system, &global, local_events_max);
+        reached.is_cut |= local_events_max.is_some() && possible.len() < happenings(system, &global, None).len();
         if depth_max.is_some_and(|max| depth >= max) {
+            let leads_on = |(node, happening): &(NodeId, Happening)| {
+                !moves(system, &global, *node, happening, local_events_max.is_some()).is_empty()
+            };
+            reached.is_cut |= possible.iter().any(leads_on);
             continue;
         }
-        for (node, happening) in happenings(system, &global, local_events_max) {
+        for (node, happening) in possible {
             for next in moves(system, &global, node, &happening, local_events_max.is_some()) {
                 reached.transitions += 1;
                 reached.together += u64::from(matches!(&happening, Happening::Quorum(_, set) if set.len() > 1));
@@ -219,16 +236,28 @@ pub fn search(
     Some(reached)
 }
 
-fn start(system: &System) -> Global {
+/// The global states after `init`, one for each way in which the nodes can choose.
+fn starts(system: &System) -> Vec<Global> {
     let nodes = system.toy.nodes as usize;
     let has_ends = system.has_order() && (system.faults.resets > 0 || system.faults.breaks > 0);
     let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
-    let mut start = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
+    let none = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
+    let mut starts = vec![none];
     for node in 0..system.toy.nodes {
-        let sent = system.toy.initial.iter().filter(|(from, ..)| *from == node);
-        start.send_all(system, node, sent.map(|(_, to, content)| (*to, *content)).collect());
+        let begin = |start: &Global| {
+            let outcomes = system.toy.init(node).into_iter();
+            let begun = outcomes.map(|outcome| {
+                let ToyOutcome::Go(state, sent) = outcome else { panic!("the reference does not know traps") };
+                let mut start = start.clone();
+                start.locals[node as usize].state = state;
+                start.send_all(system, node, sent);
+                start
+            });
+            begun.collect::<Vec<Global>>()
+        };
+        starts = starts.iter().flat_map(begin).collect();
     }
-    start
+    starts
 }
 
 /// The nodes that have crashed and those that are not done, if there are any of these while nothing is on its way to a node that
@@ -464,10 +493,12 @@ fn label(happening: Happening) -> Happening {
 /// sequences.
 pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: usize) -> Option<Configurations> {
     let empty = vec![Sequence::new(); system.toy.nodes as usize];
-    let mut seen = BTreeSet::from([empty.clone()]);
-    let mut queue = VecDeque::from([(empty, start(system))]);
+    // Executions from different starts are different.
+    let starts = (0..).zip(starts(system)).map(|(index, start)| ((index, empty.clone()), start));
+    let mut queue: VecDeque<((usize, Vec<Sequence>), Global)> = starts.collect();
+    let mut seen: BTreeSet<(usize, Vec<Sequence>)> = queue.iter().map(|(sequences, _)| sequences.clone()).collect();
     let mut found = Configurations::default();
-    while let Some((sequences, global)) = queue.pop_front() {
+    while let Some(((start, sequences), global)) = queue.pop_front() {
         let mut is_maximal = true;
         for (node, happening) in happenings(system, &global, local_events_max) {
             let next = moves(system, &global, node, &happening, true);
@@ -475,8 +506,8 @@ pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: u
                 is_maximal = false;
                 let mut longer = sequences.clone();
                 longer[node as usize].push((label(happening.clone()), outcome));
-                if seen.insert(longer.clone()) {
-                    queue.push_back((longer, next));
+                if seen.insert((start, longer.clone())) {
+                    queue.push_back(((start, longer), next));
                 }
             }
         }

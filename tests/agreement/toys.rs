@@ -69,7 +69,10 @@ pub fn run_after(
         finding: None,
         steps: steps.to_vec(),
     };
-    let starts = [start::follow(&mut stepper, &prefix).expect("the steps can be taken")];
+    let starts = match steps {
+        [] => start::initial(&mut stepper).expect("a toy starts"),
+        _ => vec![start::follow(&mut stepper, &prefix).expect("the steps can be taken")],
+    };
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
@@ -97,7 +100,8 @@ fn replay(
     found: &Found,
 ) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
-    let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &[]).expect("a toy starts");
+    let choices: Vec<_> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
+    let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &choices).expect("a toy starts");
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }

@@ -40,8 +40,10 @@ pub enum ToyOutcome {
 pub struct Toy {
     /// Number of nodes.
     pub nodes: u32,
-    /// Messages that `init` sends: sender, destination and content. Every node begins in state 0.
+    /// Messages that `init` sends: sender, destination and content. A node without an entry in `starts` begins in state 0.
     pub initial: Vec<(NodeId, NodeId, u8)>,
+    /// What `init` does at a node instead; several outcomes are a call of `choose`.
+    pub starts: BTreeMap<NodeId, Vec<ToyOutcome>>,
     /// The rules.
     pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
     /// What a node has made durable in a state; nothing where there is no entry.
@@ -115,6 +117,30 @@ impl Toy {
     #[must_use]
     pub fn in_flight(mut self, from: NodeId, to: NodeId, content: u8) -> Self {
         self.initial.push((from, to, content));
+        self
+    }
+
+    /// Adds an outcome to `init` at a node, which so begins in another state than 0, or in one of several.
+    #[must_use]
+    pub fn start(mut self, node: NodeId, state: ToyState, sent: &[(NodeId, u8)]) -> Self {
+        self.starts.entry(node).or_default().push(ToyOutcome::Go(state, sent.to_vec()));
+        self
+    }
+
+    /// The same system where some nodes choose in `init` how they begin; at least one of them has a choice.
+    #[must_use]
+    pub fn with_random_starts(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0x57a7);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        let chooser = dice.below(self.nodes);
+        for node in 0..self.nodes {
+            let count = if node == chooser { 2 + dice.below(2) } else { dice.below(3) };
+            let outcomes: Vec<ToyOutcome> =
+                (0..count).flat_map(|_| self.random_outcomes(&mut dice, 0..states, 2)).collect();
+            if !outcomes.is_empty() {
+                self.starts.insert(node, outcomes);
+            }
+        }
         self
     }
 
@@ -306,11 +332,15 @@ impl Toy {
     pub fn reset(&self, node: NodeId, state: ToyState) -> Vec<ToyOutcome> {
         match self.durable.get(&(node, state)) {
             Some(durable) => self.restart(node, *durable),
-            None => {
-                let initial = self.initial.iter().filter(|(from, ..)| *from == node);
-                vec![ToyOutcome::Go(0, initial.map(|(_, to, content)| (*to, *content)).collect())]
-            }
+            None => self.init(node),
         }
+    }
+
+    /// The outcomes of `init` at a node.
+    pub fn init(&self, node: NodeId) -> Vec<ToyOutcome> {
+        let initial = || self.initial.iter().filter(|(from, ..)| *from == node);
+        let usual = || vec![ToyOutcome::Go(0, initial().map(|(_, to, content)| (*to, *content)).collect())];
+        self.starts.get(&node).cloned().unwrap_or_else(usual)
     }
 
     fn restart(&self, node: NodeId, durable: u8) -> Vec<ToyOutcome> {
@@ -519,12 +549,11 @@ impl Machine for ToyMachine {
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
+        let is_first = matches!(input, Input::Init { durable: None, .. });
         let mut outcomes = match input {
             Input::Init { node, durable: None, .. } => {
-                (self.node, self.state) = (node, 0);
-                let initial = self.toy.initial.iter().filter(|(from, ..)| *from == node);
-                effects.sent = initial.map(|(_, to, content)| Envelope { to: *to, payload: vec![*content] }).collect();
-                return Ok(());
+                self.node = node;
+                self.toy.init(node)
             }
             Input::Init { node, durable: Some(durable), .. } => {
                 self.node = node;
@@ -555,7 +584,7 @@ impl Machine for ToyMachine {
             ToyOutcome::Go(next, sent) => {
                 self.state = next;
                 for (to, content) in sent {
-                    if self.toy.is_careful {
+                    if self.toy.is_careful && !is_first {
                         let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
                         effects.choices.push(Choice::sending(to, answer));
                         if answer > 0 {
