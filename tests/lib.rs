@@ -1,4 +1,8 @@
 //! What the tests share.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `fuzz` | the targets of fuzzing: from a number to a case |
 
 pub mod fuzz;
 

@@ -2,12 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `refinement` | quorum transitions split by senders: the same relation, and what a reduction gains |
+//! | `refinement` | quorum transitions split by senders: the same relation, and the gain of a static reduction |
 //! | `weights` | random walks over a sandboxed guest |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
-//! | `fuzzing` | damaged and made-up input, a little of it |
+//! | `fuzzing` | damaged and made-up input, a small sample |
 //! | `structure` | what the documents promise about the tree itself |
 
 mod cli;

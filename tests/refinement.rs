@@ -6,6 +6,10 @@
 //! another event of these nodes (a persistent set). Who can enable what is known from what each local state can still send, or
 //! from types of message ([`by_type`]). Such a search reaches every state where nothing can happen: Godefroid,
 //! "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `by_type` | that reduction when it knows transitions by types of message, with quorum-split and reply-split |
 
 mod by_type;
 

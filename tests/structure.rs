@@ -16,7 +16,7 @@ use host_sandbox::Unit;
 use host_search::table::{STRATEGIES, Strategy};
 
 use checks::Rule;
-use tree::{files, is_generated, packages, read, read_optional};
+use tree::{Package, files, is_generated, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
 const EDGES: &[Rule] = &[
@@ -209,13 +209,25 @@ fn ci_ends_with_the_test_command_of_the_readme() {
 }
 
 #[test]
-fn the_architecture_maps_every_source_file() {
-    let architecture = read("ARCHITECTURE.md");
-    let mapped =
-        |path: &String| path.starts_with("host/") || path.starts_with("guest-sdk/") || path.starts_with("tests/");
-    let findings =
-        sources().map(|(path, _)| path).filter(mapped).filter_map(|path| checks::unmapped(&path, &architecture));
-    none(findings.collect::<Vec<_>>());
+fn every_module_has_its_row_in_the_file_that_declares_it() {
+    let is_mapped = |path: &str| ["host/", "guest-sdk/", "tests/"].iter().any(|folder| path.starts_with(folder));
+    none(checks::wrong_module_tables(&sources().filter(|(path, _)| is_mapped(path)).collect::<Vec<_>>()));
+}
+
+#[test]
+fn the_architecture_maps_the_crates() {
+    let packages = packages();
+    let mapped = packages.iter().filter(|package| !package.is_plugin());
+    let expected: Vec<String> = mapped.map(|package| crate_row(package, &packages)).collect();
+    none(checks::wrong_rows(&read("ARCHITECTURE.md"), "Crates", &expected));
+}
+
+fn crate_row(package: &Package, packages: &[Package]) -> String {
+    let is_used = |other: &&Package| package.dependencies.contains(&other.name);
+    let used: Vec<String> = packages.iter().filter(is_used).map(|other| format!("`{}`", other.name)).collect();
+    let used = if used.is_empty() { "none".to_owned() } else { used.join(", ") };
+    let Package { folder, name, description, .. } = package;
+    format!("| [{folder}]({folder}) | `{name}` | {used} | {} |", description.trim_end_matches('.'))
 }
 
 #[test]

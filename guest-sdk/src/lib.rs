@@ -55,6 +55,23 @@
 //! assert_eq!(cluster.state(1), &Heard(2));
 //! # Ok::<(), ParameterError>(())
 //! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `protocol` | the trait `Protocol` |
+//! | `renaming` | new names for nodes |
+//! | `role` | how a node receives a message: alone, later, or in a quorum |
+//! | `context` | effects of a handler: `send`, `choose`, `log` |
+//! | `timers` | timers as a part of the state |
+//! | `clock` | time by comparisons of clock readings |
+//! | `linearizability` | histories of clients |
+//! | `property` | properties over typed views |
+//! | `parameters` | parameters, declared and read in one place |
+//! | `about` | name, version, number of nodes |
+//! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
+//! | `seat` | a configured protocol that knows its node, as the exports need it |
+//! | `wasm` | from the generated bindings to the trait |
+//! | `test` | a native cluster for unit tests |
 
 mod about;
 mod canonical;

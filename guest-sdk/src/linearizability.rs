@@ -31,6 +31,11 @@
 //! history.returned(1, Value(0)); // It cannot be undone.
 //! assert!(history.linearize(&Register(0)).is_err());
 //! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `search` | the search for an order that explains a history |
+//! | `objects` | sequential objects: a register, a log |
 
 mod objects;
 mod search;

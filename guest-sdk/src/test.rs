@@ -3,6 +3,10 @@
 //! [`Cluster`] plays one execution, event by event as the test says; [`Cluster::explore`] visits all of them.
 //! Messages and states go through their encoding on the way, so an encoding that loses something
 //! is noticed here and not in a search.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `explore` | every state of a small cluster, natively |
 
 mod explore;
 

@@ -2,6 +2,10 @@
 //!
 //! Used by [`export!`](crate::export) only. The state lives in one static of the plugin, hence in linear memory, where
 //! the host captures and restores it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `bindings` | generated from `wit/` |
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

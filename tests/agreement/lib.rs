@@ -1,4 +1,10 @@
 //! What the tests of agreement share: a naive reference, and strategies run on toys.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `stopping` | a monitor that stops a search and keeps its checkpoint in memory |
+//! | `reference` | a search of toys straight from the definition, without ids and fingerprints |
+//! | `toys` | runs a strategy on a toy, and names by content what it has reached |
 
 pub mod reference;
 pub mod stopping;

@@ -9,6 +9,12 @@
 //! | `traces` | damaged traces | replays them, and searches after them |
 //! | `scenarios` | damaged scenarios | runs them |
 //! | `checkpoints` | damaged checkpoints | goes on from them |
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `mutate` | random changes of bytes |
+//! | `components` | damaged components, and valid ones with random code |
+//! | `files` | damaged traces, scenarios and checkpoints |
 
 mod components;
 mod files;

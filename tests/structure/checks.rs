@@ -163,20 +163,52 @@ pub fn rows_without_tests(document: &str, heading: &str, sources: &[String]) -> 
     if rows.is_empty() { vec![format!("no table under `## {heading}`")] } else { missing }
 }
 
-/// What to say about a source file that the code map leaves out.
-pub fn unmapped(path: &str, architecture: &str) -> Option<String> {
-    // A map has a section for a folder, and in it the paths from there.
-    let is_mapped = path.match_indices('/').any(|(end, _)| {
-        let (folder, file) = (&path[..end], &path[end + 1..]);
-        architecture.contains(&format!("### {folder}\n"))
-            && section(architecture, folder).contains(&format!("`{file}`"))
-    });
-    (!is_mapped).then(|| format!("{path} is not in the code map of ARCHITECTURE.md"))
+/// How the tables of modules, which stand at the top of the files that declare them, differ from the files in the folders.
+///
+/// A table begins with `//! | module |`. Roots of crates need no row.
+pub fn wrong_module_tables(sources: &[(String, String)]) -> Vec<String> {
+    let tables: Vec<(&str, &str, Vec<&str>)> =
+        sources.iter().map(|(path, source)| (path.as_str(), modules_of(path), listed_modules(source))).collect();
+    let modules: Vec<(&str, &str, &str)> = sources.iter().filter_map(|(path, _)| module(path)).collect();
+    let mut findings = Vec::new();
+    for (path, folder, name) in &modules {
+        let parents: Vec<_> = tables.iter().filter(|(_, modules, _)| modules == folder).collect();
+        if let Some((parent, ..)) = parents.first()
+            && !parents.iter().any(|(_, _, listed)| listed.contains(name))
+        {
+            let row = format!("//! | `{name}` | what it holds |");
+            findings.push(format!("{path} is in no table of modules: add the row `{row}` at the top of {parent}"));
+        }
+    }
+    for (parent, folder, listed) in &tables {
+        let is_there = |name: &&&str| modules.iter().any(|(_, other, module)| other == folder && *module == **name);
+        let missing = listed.iter().filter(|name| !is_there(name));
+        findings.extend(missing.map(|name| format!("{parent} lists the module `{name}`, which has no file")));
+    }
+    findings
 }
 
-fn section<'d>(document: &'d str, heading: &str) -> &'d str {
-    let (_, rest) = document.split_once(&format!("### {heading}\n")).unwrap_or_default();
-    rest.split("\n#").next().unwrap_or_default()
+/// The folder with the modules that a file declares.
+fn modules_of(path: &str) -> &str {
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    match file {
+        "lib.rs" | "main.rs" | "mod.rs" => folder,
+        _ => path.trim_end_matches(".rs"),
+    }
+}
+
+/// The path of a module's file, the folder that the module belongs to, and its name; none for the root of a crate.
+fn module(path: &str) -> Option<(&str, &str, &str)> {
+    let module = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix(".rs"))?;
+    let (folder, name) = module.rsplit_once('/')?;
+    (!["lib", "main"].contains(&name)).then_some((path, folder, name))
+}
+
+/// The names in the first column of a file's table of modules.
+fn listed_modules(source: &str) -> Vec<&str> {
+    let table = source.lines().skip_while(|line| !line.starts_with("//! | module |"));
+    let rows = table.take_while(|line| line.starts_with("//! |")).skip(2);
+    rows.filter_map(|row| row.split('`').nth(1)).collect()
 }
 
 /// Links of a Markdown document, at `path`, to files that are not in the repository.
@@ -330,11 +362,21 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_on_the_map_is_found() {
-        let map = "### host/x\n\n| `src/a.rs` | A |\n\n### host/y\n\n| `src/b.rs` | B |\n";
-        assert_eq!(unmapped("host/x/src/a.rs", map), None);
-        assert!(unmapped("host/x/src/b.rs", map).is_some());
-        assert!(unmapped("host/z/src/a.rs", map).is_some());
+    fn a_module_without_its_row_is_found_and_a_row_without_its_module() {
+        let findings = |rows: &str, others: &[&str]| {
+            let table = format!("//! X.\n//!\n//! | module | holds |\n//! |---|---|\n{rows}\nmod a;\n");
+            let others = others.iter().map(|path| ((*path).to_owned(), String::new()));
+            wrong_module_tables(&[("x/src/lib.rs".to_owned(), table)].into_iter().chain(others).collect::<Vec<_>>())
+        };
+        let row = "//! | `a` | A, not `b` |\n";
+        assert_eq!(findings(row, &["x/src/a.rs", "x/src/main.rs", "x/tests/b.rs"]), [""; 0]);
+        assert_eq!(findings(row, &["x/src/a/mod.rs"]), [""; 0]);
+        let unlisted = "is in no table of modules: add the row `//! | `b` | what it holds |` at the top of";
+        assert_eq!(findings(row, &["x/src/a.rs", "x/src/b.rs"]), [format!("x/src/b.rs {unlisted} x/src/lib.rs")]);
+        let inside = ["x/src/a.rs", "x/src/a/b.rs"];
+        assert_eq!(findings(row, &inside), [format!("x/src/a/b.rs {unlisted} x/src/a.rs")]);
+        assert_eq!(findings(row, &[]), ["x/src/lib.rs lists the module `a`, which has no file"]);
+        assert_eq!(findings("", &["x/src/a.rs"]).len(), 1);
     }
 
     #[test]

@@ -1,4 +1,10 @@
 //! What installs toolchains: the system's package manager, and npm and PyPI into the host's own cache.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `apt` | apt-get |
+//! | `npm` | programs of npm packages |
+//! | `pip` | programs of Python packages |
 
 pub(crate) mod apt;
 pub(crate) mod npm;

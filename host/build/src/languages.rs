@@ -1,4 +1,17 @@
 //! The table of toolchains. Each row has a file of its own, which knows how to find, install and drive one.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `command` | a command of the plugin's own |
+//! | `rust` | Rust, with cargo |
+//! | `assemblyscript` | AssemblyScript, with the compiler from npm |
+//! | `javascript` | TypeScript and JavaScript, with esbuild and QuickJS |
+//! | `python` | Python, with componentize-py |
+//! | `c` | C, with clang and generated bindings |
+//! | `cpp` | C++, with clang++ and the bindings of C |
+//! | `zig` | Zig, with its own compiler |
+//! | `go` | Go, with the standard compiler |
+//! | `text` | finished modules and components, binary or in text |
 
 mod assemblyscript;
 mod c;

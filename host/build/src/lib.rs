@@ -10,6 +10,18 @@
 //!
 //! What is built is reproducible: the same sources and tools give the same bytes in any folder on any machine. The toolchains of
 //! JavaScript and Python are the exception: they store a running interpreter, with the seeds that it happened to take.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `source` | the source of a build: a folder or a file |
+//! | `manifest` | `host.toml` |
+//! | `languages` | the table of toolchains: name, detection, needs |
+//! | `update` | builds a component only if something has changed |
+//! | `component` | from a core module to a component |
+//! | `exports` | exports by their plain names |
+//! | `install` | tools in the host's cache |
+//! | `tool` | runs other programs |
+//! | `error` | errors and their remedies |
 
 mod component;
 mod error;

@@ -3,22 +3,45 @@
 //! [`run`] is the program without its process: tests call it with streams of their own. Clocks, files and signals live
 //! in this crate and nowhere below it, the sandbox and the build apart.
 //!
-//! | module | holds |
+//! | module | what it holds |
 //! |---|---|
-//! | `args` | the options and their help |
-//! | `run_command`, `replay_command`, `test_command`, `inspect_command`, `doctor_command`, `list_command`, `build_command` | one command each |
+//! | `args` | options and their help |
+//! | `environment` | streams, folders and the request to stop, as values |
+//! | `run_command` | `host run` |
+//! | `new_command` | `host new` |
+//! | `build_command` | `host build` |
+//! | `inspect_command` | `host inspect` |
+//! | `doctor_command` | `host doctor` |
+//! | `examination` | the check of `host doctor`: every step in several ways that must not differ |
+//! | `replay_command` | `host replay` |
+//! | `minimize_command` | `host minimize`, and the same for the findings of a run |
+//! | `draw_command` | `host draw` |
+//! | `export_command` | `host export` |
+//! | `debug_command` | `host debug` |
+//! | `line_editor` | lines with history and completion, from a terminal or from a script |
+//! | `artefacts` | the files that a run leaves behind |
+//! | `trace_source` | from the path of a trace to the trace and its plugin |
+//! | `languages_command` | `host languages`: one protocol in many languages, side by side |
+//! | `list_command` | `host list` |
 //! | `plugin_source` | from a path to a loaded plugin |
+//! | `test_command` | `host test` |
+//! | `junit` | results of `host test` for other programs |
+//! | `scenario_file` | scenarios in files: a key for each option |
+//! | `expectation` | the expected result of a scenario |
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
-//! | `links` | links with a network of their own |
-//! | `limits` | what a plugin may use up |
-//! | `scenario_file`, `expectation` | options in a file, and what should come out |
-//! | `junit` | results of tests for other programs |
+//! | `links` | links with a network of their own: options, and their effect on a cluster |
+//! | `limits` | `--limit`: names, values and units |
+//! | `checkpoint` | checkpoints in files, and the command line that resumes one |
+//! | `placement` | the component of each node: options, checks, traces |
+//! | `mixed` | a cluster of several components as one factory of machines; twins |
+//! | `monitor` | progress, and the bounds that need a clock or the process |
+//! | `finding` | from a finding of a search to a confirmed one |
 //! | `trace_file` | reading, checking and writing traces |
-//! | `monitor` | progress, and the bounds on time and memory |
-//! | `finding` | from what a search found to what is confirmed, told and saved |
-//! | `report` | the result of a run, as text and JSON |
-//! | `describe` | events and states for people |
-//! | `exit`, `failure`, `environment`, `units`, `text` | small things that all share |
+//! | `report` | the result of a run |
+//! | `exit` | the table of exit codes |
+//! | `failure` | a command that cannot continue: sentence, help, exit code |
+//! | `text` | numbers, tables, quoting |
+//! | `units` | times and sizes with units |
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,4 +1,9 @@
 //! `host new`: a folder with a protocol to begin from, in any language.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `templates` | the contents of new folders, language by language |
+//! | `manifest` | a Rust package outside of this repository, with the SDK |
 
 mod manifest;
 mod templates;

@@ -1,7 +1,21 @@
 //! Counterexamples for people.
 //!
 //! Pure like the model: a trace goes in, a shorter one, an explanation, a drawing or a document of another format comes
-//! out. Handlers are executed through the local transition system or a replay. See ARCHITECTURE.md for the code map.
+//! out. Handlers are executed through the local transition system or a replay.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `world` | a global state that knows the sender event of each message in flight |
+//! | `minimize` | from a long trace to a short one: delta debugging over the local transition system |
+//! | `reorder` | the same events in an order with fewer changes of node |
+//! | `recording` | an executed trace with everything that was observed |
+//! | `explain` | a recording in words: changes, messages, and the reason for the verdict |
+//! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
+//! | `draw` | space-time drawings of traces |
+//! | `diff` | differences between two states, field by field |
+//! | `words` | events, messages, states and bytes in words |
+//! | `exchange` | formats of other tools |
+//! | `debug` | the debugger without a terminal |
 #![forbid(unsafe_code)]
 
 pub mod debug;

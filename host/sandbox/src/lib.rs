@@ -8,6 +8,30 @@
 //! move into memory. A snapshot is then the difference from the image right after instantiation, found and restored
 //! at a cost proportional to what was written. Tables, dropped segments and 64-bit memories are refused, at load or by
 //! a fault of the instruction that would change them; they are never ignored.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `sandbox` | the engine: every switch that decides what a guest can do or see, with its reason; the imports |
+//! | `limits` | limits of a guest: names, defaults, ranges |
+//! | `plugin` | a loaded component |
+//! | `compile` | checking and compiling in a thread that can be abandoned |
+//! | `check` | the check that bytes are a component of this contract, before any of it runs |
+//! | `error` | reasons why a file cannot be loaded |
+//! | `abi` | the contract in Rust types |
+//! | `rewrite` | the rewriting of core modules: marks, cells, guards |
+//! | `cache` | compiled code on disk |
+//! | `machine` | the sandbox as a `Machine` |
+//! | `instance` | one instance in a store of its own |
+//! | `context` | host data beside an instance during a call; answers to `choose`, `can-send` and `log` |
+//! | `fault` | from an error of wasmtime to a guest's fault, in the same words on every machine |
+//! | `memory` | linear memories whose bytes the host can reach |
+//! | `image` | images of whole memories, to compare with |
+//! | `snapshot` | capture and restore |
+//! | `lines` | pieces of memory that differ from an image |
+//! | `inspect` | the parts of a component, for people |
+//! | `bare` | the unmodified component without snapshots: the yardstick of the bench |
+//! | `fixtures` | guests in WebAssembly text, for tests |
+//! | `tests` | the tests of the sandbox |
 
 mod abi;
 mod cache;

@@ -1,4 +1,11 @@
 //! Rust: cargo for `wasm32-unknown-unknown`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `toolchain` | the compiler: the active one, one that rustup completes, or the distribution's |
+//! | `sysroot` | the standard library for the distribution's compiler, built once |
+//! | `package` | the folder's package, from `cargo metadata` |
+//! | `cargo` | compiling, with flags that make the result reproducible |
 
 mod cargo;
 mod package;

@@ -1,4 +1,11 @@
 //! The result of a run: one structure, shown as text or as JSON.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `text` | the result for people |
+//! | `assumed` | the assumptions of a verdict |
+//! | `counts` | the counts |
+//! | `never` | parts of a protocol that a run never reached |
 
 mod assumed;
 mod counts;

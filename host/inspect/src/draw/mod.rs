@@ -1,4 +1,10 @@
 //! Drawings: nodes as columns, time downwards, messages as arrows.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `svg` | space-time diagrams as SVG |
+//! | `mermaid` | sequence diagrams for Mermaid |
+//! | `dot` | graphs for Graphviz |
 
 mod dot;
 mod mermaid;

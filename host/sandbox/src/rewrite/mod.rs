@@ -4,6 +4,17 @@
 //! writes into the granule. Twins travel with their memory: where a module exports, imports or re-exports a memory, it
 //! does the same with the twin, so modules that share a memory share its marks. Mutable globals move into a small
 //! memory of the module, the *cells*.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `analysis` | the parts of a core module that a snapshot must hold |
+//! | `module` | one core module: memories with marks, cells for globals |
+//! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
+//! | `known` | the marks that a function body has set already |
+//! | `helpers` | the functions that rewriting adds to a module |
+//! | `component` | the component around the modules |
+//! | `segments` | fewer data segments, since many take long to compile |
+//! | `emit` | sections of a component, written again |
 
 mod analysis;
 mod code;

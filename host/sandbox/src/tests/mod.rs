@@ -1,4 +1,11 @@
 //! The sandbox on guests that behave and guests that do not.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `load` | files that load, and the messages for files that do not |
+//! | `snapshots` | restoring a state and continuing is the same as starting anew |
+//! | `faults` | each kind of misbehaviour ends in a fault |
+//! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod faults;
 mod load;
