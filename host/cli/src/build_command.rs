@@ -1,7 +1,5 @@
 //! `host build`.
 
-use host_model::machine::MachineError;
-
 use crate::args::BuildArguments;
 use crate::doctor_command::{self, NODES};
 use crate::environment::Environment;
@@ -24,7 +22,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     }
     let loaded = plugin_source::load(&wasm, source, limits::effective(&Given::new()), environment)?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(&loaded.plugin, nodes, STEPS, false).map_err(|MachineError(error)| Failure::system(error))?;
+    let seen = examine(&loaded.plugin, nodes, STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
         // Whoever builds it knows which parameters it needs.

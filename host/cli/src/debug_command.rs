@@ -142,6 +142,6 @@ fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, loaded: &Loaded, envi
     }
 }
 
-fn host_error(MachineError(error): MachineError) -> Failure {
-    Failure::system(error)
+fn host_error(error: MachineError) -> Failure {
+    error.into()
 }

@@ -1,6 +1,5 @@
 //! `host doctor`.
 
-use host_model::machine::MachineError;
 use host_sandbox::Inspection;
 use serde_json::json;
 
@@ -26,8 +25,7 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     let limits = limits::effective(&arguments.limits.over(Given::new()));
     let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
     let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
-    let seen =
-        examine(&loaded.plugin, nodes, arguments.steps, true).map_err(|MachineError(error)| Failure::system(error))?;
+    let seen = examine(&loaded.plugin, nodes, arguments.steps, true)?;
     let hazards = hazards(&loaded, &seen);
     environment.print(&match arguments.json {
         true => as_json(&loaded, nodes, &seen, &hazards),

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use host_model::machine::MachineError;
+
 use crate::exit::Exit;
 
 /// One sentence that names the thing and the cause, a remedy where there is one, and the exit code.
@@ -36,10 +38,24 @@ impl Failure {
         Self::new(Exit::System, message)
     }
 
+    /// It was told to stop before there was a result.
+    pub fn stopped(why: impl Display) -> Self {
+        Self::new(Exit::Stopped, format_args!("stopped before there was a result: {why}"))
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn help(mut self, help: impl Display) -> Self {
         self.help = Some(help.to_string());
         self
+    }
+}
+
+impl From<MachineError> for Failure {
+    fn from(error: MachineError) -> Self {
+        match error {
+            MachineError::Host(error) => Self::system(error),
+            MachineError::Stopped(why) => Self::stopped(why),
+        }
     }
 }

@@ -63,7 +63,7 @@ pub fn exit(finding: &Finding) -> Exit {
 ///
 /// The host cannot provide an instance.
 pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found, shorter: Option<Options>) -> Result<Violation, Failure> {
-    let host_error = |MachineError(error)| Failure::system(error);
+    let host_error = |error: MachineError| Failure::from(error);
     let mut stepper = Stepper::new(lts).map_err(host_error)?;
     let steps = start::record(&mut stepper, &found.initial, &found.path).map_err(host_error)?;
     let finding = finding(lts, found);

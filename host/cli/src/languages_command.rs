@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use host_build::{Options, TOOLCHAINS};
-use host_model::machine::MachineError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -125,7 +124,7 @@ fn measure(
     let build_seconds = began.elapsed().as_secs_f64();
     let loaded = plugin_source::load(&built.wasm, source, limits::effective(&Given::new()), environment)?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(&loaded.plugin, nodes, STEPS, true).map_err(|MachineError(error)| Failure::system(error))?;
+    let seen = examine(&loaded.plugin, nodes, STEPS, true)?;
     let inspection = loaded.plugin.inspect();
     let language = TOOLCHAINS.iter().find(|row| row.name == built.toolchain).map_or("", |row| row.language);
     let found = explore(&built.wasm, arguments, program, environment)?;

@@ -95,6 +95,6 @@ pub fn summary(from: usize, to: usize, minimized: &Minimized) -> String {
     format!("{} instead of {}, and {} of node instead of {before}", count(to as u64, "step"), from, switches(after),)
 }
 
-fn host_error(MachineError(error): MachineError) -> Failure {
-    Failure::system(error)
+fn host_error(error: MachineError) -> Failure {
+    error.into()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use host_build::{BuildError, Options};
-use host_model::machine::{MachineError, MachineFactory, Property};
+use host_model::machine::{MachineFactory, Property};
 use host_model::trace::{Placement, PluginRef};
 use host_sandbox::{AboutIdentity, Limits, Plugin, Sandbox, SandboxConfig};
 
@@ -85,7 +85,7 @@ pub fn load(
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| cannot_load(&error))?;
     let seconds = began.elapsed().as_secs_f64();
-    let mut machine = plugin.machine().map_err(|MachineError(error)| Failure::system(error))?;
+    let mut machine = plugin.machine()?;
     let properties =
         machine.properties().map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
     check_names(&properties).map_err(|what| cannot_load(&what))?;

@@ -66,7 +66,7 @@ pub fn title(trace: &Trace, loaded: &Loaded) -> String {
 /// Why a trace does not replay.
 pub fn failure(trace: &Path, error: ReplayError) -> Failure {
     match error {
-        ReplayError::Machine(error) => Failure::system(error),
+        ReplayError::Machine(error) => error.into(),
         error => Failure::configuration(format_args!("{} does not replay: {error}", trace.display())),
     }
 }

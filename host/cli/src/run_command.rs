@@ -157,6 +157,6 @@ fn search(
     Ok((report, times))
 }
 
-fn host_error(MachineError(error): MachineError) -> Failure {
-    Failure::system(error)
+fn host_error(error: MachineError) -> Failure {
+    error.into()
 }

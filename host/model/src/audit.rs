@@ -17,6 +17,7 @@ use crate::fingerprint::Fingerprint;
 use crate::machine::{
     Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot,
 };
+use crate::stop::Stopped;
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +169,8 @@ pub struct Broken {
 /// What an audit looked at, and what it found: at most one broken promise of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
+    /// Why it ended early: what it did not find may be broken all the same. None if it looked at everything.
+    pub stopped: Option<Stopped>,
     /// Local states.
     pub states: usize,
     /// Of these, reached with different memories.
@@ -242,26 +245,39 @@ impl Audit {
 
     /// Tries everything that was written down.
     pub(crate) fn check(&self, factory: &dyn MachineFactory, properties: &[Property]) -> Result<Audited, MachineError> {
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut audited = Audited::default();
+        match self.try_all(factory, properties, &mut audited) {
+            Err(MachineError::Stopped(stopped)) => audited.stopped = Some(stopped),
+            result => result?,
+        }
+        Ok(audited)
+    }
+
+    fn try_all(
+        &self,
+        factory: &dyn MachineFactory,
+        properties: &[Property],
+        audited: &mut Audited,
+    ) -> Result<(), MachineError> {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut machine = factory.machine()?;
         let machine = &mut *machine;
         let messages = notes.messages();
         let none = BTreeSet::new();
         for state in notes.states.values() {
-            audited.states += 1;
             audited.ambiguous += usize::from(state.least != state.greatest);
             let messages = messages.get(&state.node).unwrap_or(&none);
             audited.add(|| repeated(machine, state))?;
             audited.add(|| ambiguous(machine, state, messages, properties.len()))?;
             audited.add(|| growing(machine, state))?;
+            audited.states += 1;
         }
         for (property, views) in &notes.questions {
             for state in notes.states.values().take(4) {
                 audited.add(|| impure(machine, state, *property, views, properties))?;
             }
         }
-        Ok(audited)
+        Ok(())
     }
 }
 
@@ -468,6 +484,7 @@ fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, M
         let mut sizes = vec![way.from.0.bytes()];
         let mut effects = Effects::default();
         for repetition in 1..=REPETITIONS {
+            machine.ask_stop()?;
             if machine.handle(way.cause.input(), &way.script, &mut effects).is_err() {
                 break;
             }
@@ -479,7 +496,7 @@ fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, M
         if !grows || sizes[4] <= sizes[0] + GROWTH_MAX {
             continue;
         }
-        if let Some((repetitions, last)) = keeps_growing(machine, way, sizes[0], sizes[4]) {
+        if let Some((repetitions, last)) = keeps_growing(machine, way, sizes[0], sizes[4])? {
             return Ok(Some(Broken {
                 promise: "memory does not grow without end",
                 function: way.cause.function().to_owned(),
@@ -500,24 +517,32 @@ fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, M
 
 /// Repeats a handler that has taken more and more memory so far. Returns how often it was executed and the size of the last
 /// snapshot if that goes on; none if it comes to an end.
-fn keeps_growing(machine: &mut dyn Machine, way: &Way, first: usize, size: usize) -> Option<(usize, usize)> {
+fn keeps_growing(
+    machine: &mut dyn Machine,
+    way: &Way,
+    first: usize,
+    size: usize,
+) -> Result<Option<(usize, usize)>, MachineError> {
     let mut effects = Effects::default();
     let (mut repetitions, mut last) = (REPETITIONS, size);
-    while repetitions < REPETITIONS_MAX {
-        // A fault, here, is that of a guest without memory.
-        if (0..repetitions).any(|_| machine.handle(way.cause.input(), &way.script, &mut effects).is_err()) {
-            break;
+    'repeated: while repetitions < REPETITIONS_MAX {
+        for _ in 0..repetitions {
+            machine.ask_stop()?;
+            // A fault, here, is that of a guest without memory.
+            if machine.handle(way.cause.input(), &way.script, &mut effects).is_err() {
+                break 'repeated;
+            }
         }
         repetitions *= 2;
         let size = machine.capture().bytes();
         // What is lost in each call doubles what was lost so far. Less than half of that is a heap that settles.
         if size.saturating_sub(last) < last.saturating_sub(first) / 2 {
-            return None;
+            return Ok(None);
         }
         last = size;
     }
     let is_much = last.saturating_sub(first) > LOSS_MAX * repetitions;
-    is_much.then_some((repetitions, last))
+    Ok(is_much.then_some((repetitions, last)))
 }
 
 /// The first bytes.

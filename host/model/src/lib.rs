@@ -9,6 +9,7 @@
 //! | `lts` | the local transition system: interned contents and outcomes, behind one lock |
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `stepper` | access to the local transition system: executes missing handlers in batches on many machines, explores `choose`, judges tuples of views |
+//! | `stop` | stopping between two calls of a guest |
 //! | `standing` | fault states: resets, connections and budgets of a node, and the steps of local states that include them |
 //! | `channels` | messages in flight on links with an order: the next delivery of each channel, lost messages |
 //! | `known` | a lock-free copy of the local transition system per stepper |
@@ -37,5 +38,6 @@ pub mod scenario;
 pub mod standing;
 pub mod start;
 pub mod stepper;
+pub mod stop;
 pub mod toy;
 pub mod trace;

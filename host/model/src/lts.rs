@@ -303,7 +303,7 @@ impl<'f> Lts<'f> {
     pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario) -> Result<Self, MachineError> {
         let mut machine = factory.machine()?;
         let properties =
-            machine.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
+            machine.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
         let lts = Self {
             rules: Rules::new(&scenario, factory.hears_errors()),

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stop::Stopped;
+
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;
 
@@ -269,10 +271,16 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-/// The host itself cannot go on: out of memory for another instance, say.
+/// Why a machine does not go on although the guest did nothing wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct MachineError(pub String);
+pub enum MachineError {
+    /// The host itself cannot go on: out of memory for another instance, say.
+    #[error("{0}")]
+    Host(String),
+    /// It was told to [stop](crate::stop). What was asked for is not done, and nothing of it was kept.
+    #[error("{0}")]
+    Stopped(#[from] Stopped),
+}
 
 /// Runs the handlers of one protocol, one local state at a time.
 ///
@@ -291,8 +299,17 @@ pub trait Machine: Send {
     ///
     /// # Errors
     ///
-    /// The host cannot provide a fresh instance where it needs one.
+    /// The host cannot provide a fresh instance where it needs one, or work is to [stop](crate::stop).
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
+
+    /// Asks whether to go on where the next call follows without a [`restore`](Self::restore).
+    ///
+    /// # Errors
+    ///
+    /// Work is to [stop](crate::stop).
+    fn ask_stop(&self) -> Result<(), MachineError> {
+        Ok(())
+    }
 
     /// Runs one handler. The first calls of `choose` and `can-send` are answered from `script`, later ones with 0.
     ///

@@ -117,7 +117,7 @@ impl Replay {
         let standings = vec![rules.fresh(); scenario.nodes as usize];
         let mut judge = factory.machine()?;
         let properties =
-            judge.properties().map_err(|fault| MachineError(format!("cannot list the properties: {fault}")))?;
+            judge.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
         let views = vec![Vec::new(); scenario.nodes as usize];
         let mut replay = Self {
             machines: Vec::new(),
@@ -382,6 +382,7 @@ impl Replay {
     /// Runs one handler and takes its messages into flight.
     fn run(&mut self, node: NodeId, input: Input<'_>, choices: &[Choice]) -> Result<StepReport, ReplayError> {
         let machine = &mut self.machines[node as usize];
+        machine.ask_stop()?;
         let script: Vec<u32> = choices.iter().map(|choice| choice.picked).collect();
         let mut report = StepReport::default();
         let result = machine.handle(input, &script, &mut report.effects).and_then(|()| {

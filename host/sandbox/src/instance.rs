@@ -242,7 +242,7 @@ impl Live {
             let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, pages));
             called.map_err(|error| machine_error(&error))?;
             if self.memories.sizes().nth(memory) != Some(wanted) {
-                return Err(MachineError(format!("cannot give an instance {wanted} bytes of memory again")));
+                return Err(MachineError::Host(format!("cannot give an instance {wanted} bytes of memory again")));
             }
         }
         Ok(())
@@ -267,7 +267,7 @@ fn refuel(store: &mut Store<Context>, fuel: u64) {
 }
 
 fn machine_error(error: &wasmtime::Error) -> MachineError {
-    MachineError(format!("cannot put an instance back into a state: {}", error.root_cause()))
+    MachineError::Host(format!("cannot put an instance back into a state: {}", error.root_cause()))
 }
 
 fn host_fault(error: &wasmtime::Error) -> Fault {

@@ -51,7 +51,7 @@ impl GuestMachine {
                 StartError::Fault(fault) => fault.message,
                 StartError::WrongType { export, detail } => format!("`{export}`: {detail}"),
             };
-            MachineError(format!("cannot make another instance: {detail}"))
+            MachineError::Host(format!("cannot make another instance: {detail}"))
         })?;
         if self.plugin.sandbox.config.verify_capture {
             assert!(live.is_pristine(), "two instances of one component start with different memories");
@@ -224,7 +224,10 @@ impl Machine for GuestMachine {
         let delta = match snapshot {
             Some(snapshot) => {
                 let delta = Delta::parse(snapshot.words(), self.plugin.id, self.plugin.pristine_sizes().len());
-                Some(delta.ok_or_else(|| MachineError("a snapshot of another plugin cannot be restored".into()))?)
+                Some(
+                    delta
+                        .ok_or_else(|| MachineError::Host("a snapshot of another plugin cannot be restored".into()))?,
+                )
             }
             None => None,
         };

@@ -5,6 +5,7 @@ use host_model::machine::{Choice, MachineError, NodeId, PropertyKind};
 use host_model::property::{ClassId, Judgement};
 use host_model::start::{Start, StartError};
 use host_model::stepper::Stepper;
+use host_model::stop::Stopped;
 
 use crate::codec::{Reader, Writer};
 use crate::global_state::GlobalState;
@@ -81,6 +82,16 @@ impl End {
             Self::MemoryBound => "memory-bound",
             Self::Interrupted => "interrupted",
             Self::Violation => "violation",
+        }
+    }
+}
+
+impl From<Stopped> for End {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Time => Self::TimeBound,
+            Stopped::Memory => Self::MemoryBound,
+            Stopped::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -373,6 +384,21 @@ pub enum SearchError {
     /// What was saved does not fit the system or the strategy.
     #[error("the checkpoint does not fit: the same steps lead to other states now")]
     Checkpoint,
+}
+
+/// Turns a search that was [stopped](host_model::stop) inside a step into one that ends: what it has found so far stands.
+///
+/// # Errors
+///
+/// Any other error.
+pub fn or_end<E: Into<SearchError>>(result: Result<Option<End>, E>) -> Result<Option<End>, SearchError> {
+    match result.map_err(Into::into) {
+        Err(
+            SearchError::Machine(MachineError::Stopped(stopped))
+            | SearchError::Start(StartError::Machine(MachineError::Stopped(stopped))),
+        ) => Ok(Some(stopped.into())),
+        result => result,
+    }
 }
 
 /// What a strategy is given.

@@ -171,7 +171,7 @@ impl<'l> Console<'l> {
     }
 
     fn answer(&mut self, command: &Command, rest: &str) -> Answer {
-        let host = |MachineError(error): MachineError| error;
+        let host = |error: MachineError| error.to_string();
         match command.name {
             "help" => help(rest),
             "list" => self.list(rest),
@@ -373,7 +373,7 @@ impl<'l> Console<'l> {
     fn take(&mut self, rest: &str) -> Answer {
         let (index, outcome) = rest.split_once(char::is_whitespace).unwrap_or((rest, "0"));
         let (index, outcome) = (number(index, "K, a number of `enabled`")?, number(outcome.trim(), "OUTCOME")?);
-        let host = |MachineError(error): MachineError| error;
+        let host = |error: MachineError| error.to_string();
         let enabled = self.cursor.enabled().map_err(host)?;
         let Some(action) = enabled.get(index) else {
             return Err(format!("there are {} events here, counted from 0; `enabled` lists them", enabled.len()));
