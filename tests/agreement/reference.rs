@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use host_model::deadlock;
 use host_model::machine::NodeId;
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toy::{Toy, ToyOutcome, ToyState, ToyTrigger};
+use host_model::toy::{self, Toy, ToyOutcome, ToyState, ToyTrigger};
 
 /// From which node to which.
 type Channel = (NodeId, NodeId);
@@ -23,8 +24,10 @@ enum Item {
 /// A local state: what the protocol knows, what has gone wrong at the node, and its ends of the connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Local {
-    /// What the toy knows.
+    /// What the toy knows; at a node that is stuck, the state in which it has trapped.
     pub state: ToyState,
+    /// Whether the node has trapped.
+    pub is_stuck: bool,
     /// Resets so far.
     pub resets: u32,
     /// Breaks so far that this node has begun.
@@ -36,7 +39,7 @@ pub struct Local {
     pub ends: Vec<(u32, bool)>,
 }
 
-/// The toys' states alone.
+/// The toys' states alone, of nodes that are not stuck.
 pub fn states(locals: &[Local]) -> Vec<ToyState> {
     locals.iter().map(|local| local.state).collect()
 }
@@ -129,15 +132,39 @@ impl Global {
         self.in_flight.retain(|_, items| !items.is_empty());
     }
 
-    /// A node breaks its connection to a peer.
+    /// A node breaks its connection to a peer, who is still to be told.
     fn close(&mut self, system: &System, node: NodeId, peer: NodeId) {
         let end = &mut self.locals[node as usize].ends[peer as usize];
         *end = (end.0 + 1, false);
-        let breaks = end.0;
         self.drop_lost(system, node);
+    }
+
+    /// A node tells a peer that it has broken their connection.
+    fn announce(&mut self, system: &System, node: NodeId, peer: NodeId) {
+        let (breaks, _) = self.locals[node as usize].ends[peer as usize];
         if peer != node {
             self.send(system, (node, peer), Item::Notice { breaks });
         }
+    }
+
+    /// The state after a node's handler came to an end, before what is sent is sent.
+    fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused }: Resolution) -> Self {
+        let local = &mut self.locals[node as usize];
+        local.refusals += refused;
+        match next {
+            Some(next) => {
+                local.state = next;
+                self.send_all(system, node, sent);
+            }
+            // What was sent before the trap is never delivered.
+            None => local.is_stuck = true,
+        }
+        self
+    }
+
+    /// Whether the execution ended here with a trap.
+    fn is_over(&self) -> bool {
+        self.locals.iter().any(|local| local.is_stuck)
     }
 }
 
@@ -175,14 +202,33 @@ pub struct Reached {
     pub farthest: u32,
     /// Whether something can happen that a bound leaves out.
     pub is_cut: bool,
+    /// By the node and the state in which it traps, the number of events on the shortest path to it, with the trap.
+    pub traps: BTreeMap<(NodeId, ToyState), u32>,
     /// By the nodes that have crashed in a deadlock and those that are not done, the number of events on the shortest path to it.
     pub deadlocks: BTreeMap<(Vec<NodeId>, Vec<NodeId>), u32>,
 }
+
+/// A finding: the node, if it is about one, and its words.
+pub type Words = (Option<NodeId>, String);
 
 impl Reached {
     /// Number of events on the shortest path to a deadlock.
     pub fn deadlock_depth(&self) -> Option<u32> {
         self.deadlocks.values().min().copied()
+    }
+
+    /// All that a search has to find, and the number of events on the shortest path to each. Deadlocks only if they are asked
+    /// for.
+    pub fn findings(&self, nodes: u32, with_deadlocks: bool) -> BTreeMap<Words, u32> {
+        let forbidden = self.violations.iter();
+        let forbidden = forbidden.map(|(views, depth)| ((None, toy::forbidden_words(views)), *depth));
+        let traps = self.traps.iter().map(|((node, state), depth)| ((Some(*node), toy::trap_words(*state)), *depth));
+        let deadlocks = self.deadlocks.iter().filter(|_| with_deadlocks).map(|((crashed, waiting), depth)| {
+            let answers: Vec<_> = (0..nodes).map(|node| Ok(!waiting.contains(&node))).collect();
+            let words = deadlock::message(&answers, crashed).expect("some node is not done");
+            ((None, words), *depth)
+        });
+        forbidden.chain(traps).chain(deadlocks).collect()
     }
 }
 
@@ -197,6 +243,15 @@ pub fn search(
     let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
     let mut reached = Reached::default();
     while let Some((global, depth)) = queue.pop_front() {
+        reached.farthest = depth;
+        reached.system_states.insert(global.locals.clone());
+        if global.is_over() {
+            // Nothing follows a trap, and it is all that there is to say.
+            for (node, local) in (0..).zip(&global.locals).filter(|(_, local)| local.is_stuck) {
+                reached.traps.entry((node, local.state)).or_insert(depth);
+            }
+            continue;
+        }
         if system.toy.is_forbidden(&states(&global.locals)) {
             reached.violation_depth.get_or_insert(depth);
             let shown = |(node, local): (NodeId, &Local)| match system.toy.matters(node, local.state) {
@@ -205,11 +260,9 @@ pub fn search(
             };
             reached.violations.entry((0..).zip(&global.locals).map(shown).collect()).or_insert(depth);
         }
-        reached.farthest = depth;
         if let Some(deadlock) = deadlock(system, &global) {
             reached.deadlocks.entry(deadlock).or_insert(depth);
         }
-        reached.system_states.insert(global.locals.clone());
         let possible = happenings(system, &global, local_events_max);
         reached.is_cut |= local_events_max.is_some() && possible.len() < happenings(system, &global, None).len();
         if depth_max.is_some_and(|max| depth >= max) {
@@ -244,16 +297,9 @@ fn starts(system: &System) -> Vec<Global> {
     let none = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
     let mut starts = vec![none];
     for node in 0..system.toy.nodes {
-        let begin = |start: &Global| {
+        let begin = |start: &Global| -> Vec<Global> {
             let outcomes = system.toy.init(node).into_iter();
-            let begun = outcomes.map(|outcome| {
-                let ToyOutcome::Go(state, sent) = outcome else { panic!("the reference does not know traps") };
-                let mut start = start.clone();
-                start.locals[node as usize].state = state;
-                start.send_all(system, node, sent);
-                start
-            });
-            begun.collect::<Vec<Global>>()
+            outcomes.map(|outcome| start.clone().after(system, node, resolution(outcome))).collect()
         };
         starts = starts.iter().flat_map(begin).collect();
     }
@@ -286,13 +332,16 @@ fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -
             true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
         };
         let is_alone = |index: &usize| role(system, global, *to, items[*index]) == Role::Alone;
+        if global.locals[*to as usize].is_stuck {
+            continue;
+        }
         let next = next.into_iter().filter(is_alone);
         found.extend(next.map(|index| (*to, Happening::Take(*from, items[index], index))));
     }
-    for node in 0..system.toy.nodes {
+    for node in (0..system.toy.nodes).filter(|node| !global.locals[*node as usize].is_stuck) {
         found.extend(quorums(system, global, node).into_iter().map(|quorum| (node, quorum)));
     }
-    for (node, local) in (0..).zip(&global.locals) {
+    for (node, local) in (0..).zip(&global.locals).filter(|(_, local)| !local.is_stuck) {
         if local_events_max.is_none_or(|max| global.local_events[node as usize] < max) {
             let names = system.toy.local_events(node, local.state).into_iter();
             found.extend(names.map(|name| (node, Happening::Local(name))));
@@ -355,6 +404,10 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
     let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
     // What comes out if the node does not hear of an error.
     let mut unheard = None;
+    // Peers to be told of a break.
+    let mut closed = Vec::new();
+    // A node that begins anew traps, if it does, in the first state.
+    let mut state_of_trap = state;
     let outcomes = match *happening {
         Happening::Quorum(name, ref set) => {
             let mut messages = Vec::new();
@@ -406,15 +459,18 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
         }
         Happening::Reset => {
             before.locals[node as usize].resets += 1;
-            for peer in (0..system.toy.nodes).filter(|peer| is_open(*peer)) {
-                before.close(system, node, peer);
-            }
+            closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
+            closed.iter().for_each(|peer| before.close(system, node, *peer));
+            state_of_trap = 0;
             system.toy.reset(node, state)
         }
         Happening::Break(peer) => {
             before.locals[node as usize].breaks += 1;
             before.close(system, node, peer);
-            unheard = Some(before.clone());
+            closed.push(peer);
+            let mut silent = before.clone();
+            silent.announce(system, node, peer);
+            unheard = Some(silent);
             system.toy.outcomes(node, state, ToyTrigger::Error(peer))
         }
     };
@@ -423,35 +479,53 @@ fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, 
     let is_first = *happening == Happening::Reset && !system.toy.durable.contains_key(&(node, state));
     let left = if is_first { 0 } else { system.faults.refusals - local.refusals };
     let mut next = Vec::new();
-    for (after, sent, refused) in outcomes.into_iter().flat_map(|outcome| resolutions(system, node, outcome, left)) {
+    for resolution in outcomes.into_iter().flat_map(|outcome| resolutions(system, node, outcome, left)) {
         let breaks_nothing = before.locals[node as usize].ends == local.ends;
-        if *happening == Happening::Reset && after == state && sent.is_empty() && breaks_nothing {
+        let is_idle = resolution.next == Some(state) && resolution.sent.is_empty();
+        if *happening == Happening::Reset && is_idle && breaks_nothing {
             continue;
         }
         let mut one = before.clone();
-        one.locals[node as usize].state = after;
-        one.locals[node as usize].refusals += refused;
-        one.send_all(system, node, sent);
-        next.push(one);
+        if resolution.next.is_some() {
+            closed.iter().for_each(|peer| one.announce(system, node, *peer));
+        }
+        one.locals[node as usize].state = state_of_trap;
+        next.push(one.after(system, node, resolution));
     }
     // A handler that ignores the error does what one does that never hears of it.
     next.extend(unheard.filter(|_| !is_ignored));
     next
 }
 
-/// An outcome with some of its messages refused: the state, what is sent, and how many were refused.
-type Resolution = (ToyState, Vec<(NodeId, u8)>, u32);
+/// How an outcome ends if the transport refuses some of its messages.
+#[derive(Clone, Debug)]
+struct Resolution {
+    /// The state; none if the node traps.
+    next: Option<ToyState>,
+    sent: Vec<(NodeId, u8)>,
+    /// How many messages were refused.
+    refused: u32,
+}
+
+/// An outcome where nothing is refused.
+fn resolution(outcome: ToyOutcome) -> Resolution {
+    match outcome {
+        ToyOutcome::Go(next, sent) => Resolution { next: Some(next), sent, refused: 0 },
+        ToyOutcome::Trap(sent) => Resolution { next: None, sent, refused: 0 },
+    }
+}
 
 /// An outcome in all ways in which the transport can refuse up to `left` of its messages, in the order of the answers,
 /// message by message.
 fn resolutions(system: &System, node: NodeId, outcome: ToyOutcome, left: u32) -> Vec<Resolution> {
-    let ToyOutcome::Go(after, sent) = outcome else { panic!("the reference does not know traps") };
-    let mut found = vec![(after, Vec::new(), 0)];
+    let Resolution { next, sent, .. } = resolution(outcome);
+    let mut found = vec![Resolution { next, sent: Vec::new(), refused: 0 }];
     for message in sent {
-        let longer = |(state, sent, refused): Resolution| {
-            let taken = (state, sent.iter().copied().chain([message]).collect(), refused);
+        let longer = |Resolution { next: now, sent, refused }: Resolution| {
+            let taken = Resolution { next: now, sent: [&sent[..], &[message]].concat(), refused };
             let is_asked = system.toy.is_careful && refused < left;
-            let dropped = is_asked.then(|| (system.toy.after_refusal(node, after), sent, refused + 1));
+            let instead = next.map(|next| system.toy.after_refusal(node, next));
+            let dropped = is_asked.then_some(Resolution { next: instead, sent, refused: refused + 1 });
             std::iter::once(taken).chain(dropped)
         };
         found = found.into_iter().flat_map(longer).collect();
@@ -485,7 +559,8 @@ fn label(happening: Happening) -> Happening {
     }
 }
 
-/// Counts the configurations; `None` if there are more than `all_max`.
+/// Counts the configurations; `None` if there are more than `all_max`. A trap only ends what happens at its node here: that
+/// others go on all the same is what makes the orders of a trap and of independent events one configuration.
 ///
 /// Two executions are reorderings of each other exactly if every node sees the same sequence of triggers and outcomes
 /// in both: what a node sends depends on its sequence alone, and with identical messages delivered in the order of

@@ -9,6 +9,7 @@ use host_model::replay::Replay;
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
+use host_model::toy::{self, Toy};
 use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep};
 use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
 
@@ -86,19 +87,22 @@ pub fn run_after(
 /// A local state as the reference knows it.
 fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let state = lts.state(id);
-    let words = state.snapshot.as_ref().expect("these toys do not trap").words();
+    let is_stuck = state.fault().is_some();
+    let known = match state.fault() {
+        Some(fault) => {
+            (0..=u8::MAX).find(|state| fault.message == toy::trap_words(*state)).expect("it names its state")
+        }
+        None => state.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
+    };
     let standing = &state.standing;
     let ends = (0..lts.scenario().nodes).map(|peer| (standing.incarnation(peer), standing.is_open(peer)));
     let ends = if standing.has_connections() { ends.collect() } else { Vec::new() };
-    Local { state: words[1] as u8, resets: standing.resets, breaks: standing.breaks, refusals: standing.refusals, ends }
+    let (resets, breaks, refusals) = (standing.resets, standing.breaks, standing.refusals);
+    Local { state: known, is_stuck, resets, breaks, refusals, ends }
 }
 
 /// Executes a path from the start.
-fn replay(
-    stepper: &mut Stepper<'_>,
-    factory: &Arc<host_model::toy::Toy>,
-    found: &Found,
-) -> (Vec<TraceStep>, Vec<Finding>) {
+fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let choices: Vec<_> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &choices).expect("a toy starts");

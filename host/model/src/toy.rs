@@ -30,8 +30,8 @@ pub enum ToyTrigger {
 pub enum ToyOutcome {
     /// To a state, sending messages: destination and content.
     Go(ToyState, Vec<(NodeId, u8)>),
-    /// It traps.
-    Trap,
+    /// It traps, after it has sent these: destination and content. As the execution ends there, they are never delivered.
+    Trap(Vec<(NodeId, u8)>),
 }
 
 /// A protocol given by a table. A message or an error without a rule changes nothing; a local event is
@@ -109,7 +109,7 @@ impl Toy {
     /// Adds a rule that traps.
     #[must_use]
     pub fn trap(mut self, node: NodeId, state: ToyState, on: ToyTrigger) -> Self {
-        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Trap);
+        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Trap(Vec::new()));
         self
     }
 
@@ -311,6 +311,30 @@ impl Toy {
                         self.initial.push((from, node, dice.below(u32::from(contents)) as u8));
                     }
                 }
+            }
+        }
+        self
+    }
+
+    /// The same system where some handlers trap, for good or in one of their outcomes. With
+    /// [`starts`](Self::with_random_starts), `init` can be among them.
+    #[must_use]
+    pub fn with_random_traps(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0x7a2b);
+        let nodes = self.nodes;
+        let lists = self.rules.values_mut().chain(self.restarts.values_mut());
+        for outcomes in lists.chain(self.quorums.values_mut().flatten()).chain(self.starts.values_mut()) {
+            let Some(last) = outcomes.last_mut() else { continue };
+            let fate = dice.below(16);
+            let sent = match last {
+                ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent) if dice.below(2) > 0 => sent.clone(),
+                _ => vec![(dice.below(nodes), 0)],
+            };
+            match fate {
+                0 => *last = ToyOutcome::Trap(sent),
+                1 => outcomes.push(ToyOutcome::Trap(sent)),
+                2 => outcomes.insert(0, ToyOutcome::Trap(sent)),
+                _ => {}
             }
         }
         self
@@ -549,7 +573,8 @@ impl Machine for ToyMachine {
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
-        let is_first = matches!(input, Input::Init { durable: None, .. });
+        // What the first `init` sends is never refused.
+        let is_careful = self.toy.is_careful && !matches!(input, Input::Init { durable: None, .. });
         let mut outcomes = match input {
             Input::Init { node, durable: None, .. } => {
                 self.node = node;
@@ -580,24 +605,27 @@ impl Machine for ToyMachine {
             effects.choices.push(Choice::among(alternatives, picked));
             effects.likelihood = effects.likelihood.and(1, alternatives.into());
         }
-        match outcomes.swap_remove(picked as usize) {
-            ToyOutcome::Go(next, sent) => {
-                self.state = next;
-                for (to, content) in sent {
-                    if self.toy.is_careful && !is_first {
-                        let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
-                        effects.choices.push(Choice::sending(to, answer));
-                        if answer > 0 {
-                            self.state = self.toy.after_refusal(self.node, next);
-                            continue;
-                        }
-                    }
-                    effects.sent.push(Envelope { to, payload: vec![content] });
+        let (next, sent) = match outcomes.swap_remove(picked as usize) {
+            ToyOutcome::Go(next, sent) => (Some(next), sent),
+            ToyOutcome::Trap(sent) => (None, sent),
+        };
+        let mut is_refused = false;
+        for (to, content) in sent {
+            if is_careful {
+                let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
+                effects.choices.push(Choice::sending(to, answer));
+                if answer > 0 {
+                    is_refused = true;
+                    continue;
                 }
-                Ok(())
             }
-            ToyOutcome::Trap => Err(Fault { kind: FaultKind::Trap, message: format!("toy trap in {}", self.state) }),
+            effects.sent.push(Envelope { to, payload: vec![content] });
         }
+        let Some(next) = next else {
+            return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });
+        };
+        self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
+        Ok(())
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
@@ -646,7 +674,7 @@ impl Machine for ToyMachine {
     fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         // A state that no tuple names is like any other such state: 255 is never named.
         let states: Vec<ToyState> = views.iter().map(|view| view.map_or(u8::MAX, |view| view[0])).collect();
-        Ok(if self.toy.is_forbidden(&states) { Err(format!("{states:?} is forbidden")) } else { Ok(()) })
+        Ok(if self.toy.is_forbidden(&states) { Err(forbidden_words(&states)) } else { Ok(()) })
     }
 
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
@@ -658,6 +686,16 @@ impl Machine for ToyMachine {
     }
 
     fn keep_log(&mut self, _keep: bool) {}
+}
+
+/// What the property says of a forbidden tuple of states as it sees them: those that no tuple names are 255.
+pub fn forbidden_words(views: &[ToyState]) -> String {
+    format!("{views:?} is forbidden")
+}
+
+/// What a toy says when it traps in a state; after a reset, and in the first `init`, that is state 0.
+pub fn trap_words(state: ToyState) -> String {
+    format!("toy trap in {state}")
 }
 
 /// All permutations of all nodes up to the end of the range that move nodes in it only.
