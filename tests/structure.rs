@@ -59,6 +59,12 @@ const UNSAFE: &[&str] = &[
 
 const LINES_MAX: usize = 800;
 
+/// Documents that whoever is new here reads first, and how many lines they may have.
+const SHORT_DOCUMENTS: &[(&str, usize)] = &[("ARCHITECTURE.md", 300)];
+
+/// How many terms the glossary may have.
+const TERMS_MAX: usize = 60;
+
 /// Fails with all findings, one a line.
 #[track_caller]
 fn none(findings: impl IntoIterator<Item = String>) {
@@ -116,6 +122,16 @@ fn unsafe_code_is_where_it_is_said_to_be() {
 fn files_are_short() {
     let written = sources().filter(|(path, _)| !is_generated(path));
     none(written.filter_map(|(path, source)| checks::too_long(&path, &source, LINES_MAX)));
+}
+
+#[test]
+fn the_first_documents_are_short() {
+    none(SHORT_DOCUMENTS.iter().filter_map(|(path, lines_max)| checks::too_long(path, &read(path), *lines_max)));
+}
+
+#[test]
+fn the_glossary_has_one_word_for_each_thing() {
+    none(checks::wrong_glossary(&read("docs/glossary.md"), TERMS_MAX));
 }
 
 #[test]

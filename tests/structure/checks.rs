@@ -100,6 +100,16 @@ pub fn too_long(path: &str, source: &str, lines_max: usize) -> Option<String> {
     (lines > lines_max).then(|| format!("{path} has {lines} lines, more than {lines_max}: split it by what it knows"))
 }
 
+/// Terms that a glossary defines twice, and what to say if it has more terms than that.
+pub fn wrong_glossary(glossary: &str, terms_max: usize) -> Vec<String> {
+    let rows = glossary.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| term |"));
+    let terms: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).map(str::trim).collect();
+    let twice = terms.iter().enumerate().filter(|(index, term)| terms[..*index].contains(term));
+    let twice = twice.map(|(_, term)| format!("the glossary defines `{term}` twice"));
+    let too_many = format!("the glossary has {} terms, more than {terms_max}", terms.len());
+    twice.chain((terms.len() > terms_max).then_some(too_many)).collect()
+}
+
 /// Whether a file that starts like this is a module or a component.
 pub fn is_wasm(head: &[u8]) -> bool {
     head.starts_with(b"\0asm")
@@ -321,6 +331,15 @@ mod tests {
     fn a_long_file_is_found() {
         assert_eq!(too_long("a.rs", "1\n2\n", 2), None);
         assert!(too_long("a.rs", "1\n2\n3\n", 2).is_some_and(|finding| finding.contains("3 lines")));
+    }
+
+    #[test]
+    fn a_term_that_is_defined_twice_is_found_and_one_too_many() {
+        let glossary =
+            "| term | meaning |\n|---|---|\n| a | A |\n| b | B |\n\n| term | meaning |\n|---|---|\n| a | C |\n";
+        assert_eq!(wrong_glossary(glossary, 3), ["the glossary defines `a` twice"]);
+        assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 3), [""; 0]);
+        assert_eq!(wrong_glossary(&glossary.replace("| a | C |", "| c | C |"), 2).len(), 1);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
 /// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
-/// `ARCHITECTURE.md`. Memory: 12 bytes a slot, about 16 bytes a distinct global state, plus the stacks with their paths.
+/// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
 /// On an ordered network it is a breadth-first search by one worker, which keeps about 45 bytes a state and no checkpoints.
 /// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor; the wish to reduce, which is another search, see
 /// [`reduce`].
