@@ -18,6 +18,7 @@
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
+//! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod audits;
 mod bad_input;
@@ -27,6 +28,8 @@ mod debugging;
 mod ends;
 mod faults;
 mod golden;
+#[cfg(unix)]
+mod hostile_files;
 mod languages;
 mod links;
 mod mixed;

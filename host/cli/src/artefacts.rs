@@ -8,6 +8,7 @@ use host_model::trace::Trace;
 
 use crate::args::RunArguments;
 use crate::environment::Environment;
+use crate::files;
 use crate::finding::Violation;
 use crate::plugin_source::Loaded;
 use crate::report::Saved;
@@ -91,7 +92,7 @@ impl Artefacts {
             _ => format!("{name}-{}.{extension}", index + 1),
         };
         let path = self.folder.as_ref().filter(|_| !self.failed)?.join(file);
-        match trace_file::write_text(&path, text, environment) {
+        match files::write(&path, text, environment) {
             Ok(()) => Some(path.display().to_string()),
             Err(failure) => {
                 environment.fail(&failure);

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::RunArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::files;
 use crate::plugin_source::Loaded;
 
 /// The first bytes of every checkpoint.
@@ -159,8 +160,7 @@ fn open(folder: &Path, environment: &Environment<'_>) -> Result<Opened, Failure>
     };
     let damaged =
         || refused(folder, "is damaged, or was not made by this version of the program").help("begin the search anew");
-    let file = File::open(&path).map_err(missing)?;
-    let len = file.metadata().map_err(missing)?.len();
+    let (file, len) = files::open(&path).map_err(missing)?;
     let mut body = BufReader::new(file);
     let hashed = len.checked_sub(HASH_BYTES).ok_or_else(damaged)?;
     let mut hasher = blake3::Hasher::new();
@@ -170,7 +170,7 @@ fn open(folder: &Path, environment: &Environment<'_>) -> Result<Opened, Failure>
     if *hasher.finalize().as_bytes() != hash {
         return Err(damaged());
     }
-    let mut body = BufReader::with_capacity(1 << 20, File::open(&path).map_err(missing)?);
+    let mut body = BufReader::with_capacity(1 << 20, files::open(&path).map_err(missing)?.0);
     let mut magic = vec![0; MAGIC.len()];
     body.read_exact(&mut magic).map_err(|_| damaged())?;
     let mut header_len = [0; 8];

@@ -9,7 +9,7 @@ use crate::args::DrawArguments;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{replay_command, trace_file, trace_source};
+use crate::{files, replay_command, trace_source};
 
 /// Draws a trace.
 pub fn run(arguments: &DrawArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -24,7 +24,7 @@ pub fn run(arguments: &DrawArguments, environment: &mut Environment<'_>) -> Resu
     let (recording, result) = Recording::new(loaded.factory(), &trace);
     result.map_err(|error| replay_command::failure(given, error))?;
     for (path, form) in out.iter().zip(forms) {
-        trace_file::write_text(path, &draw::draw(&recording, form, arguments.prefix), environment)?;
+        files::write(path, &draw::draw(&recording, form, arguments.prefix), environment)?;
         environment.print(&format!("{}\n", path.display()))?;
     }
     Ok(Exit::Ok)

@@ -7,7 +7,7 @@ use crate::args::ExportArguments;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{json_text, replay_command, trace_file, trace_source};
+use crate::{files, json_text, replay_command, trace_file, trace_source};
 
 /// Writes a trace in another format.
 pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -20,7 +20,7 @@ pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Re
         _ => trace_file::text(&recording.trace),
     };
     match &arguments.out {
-        Some(path) => trace_file::write_text(path, &text, environment)?,
+        Some(path) => files::write(path, &text, environment)?,
         None => environment.print(&text)?,
     }
     Ok(Exit::Ok)

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::files;
 use crate::test_command::Outcome;
 
 /// Writes all results to a file: one suite, a case for each test.
@@ -16,9 +17,7 @@ use crate::test_command::Outcome;
 ///
 /// The file cannot be written.
 pub fn write(path: &Path, outcomes: &[Outcome], time: Duration, environment: &Environment<'_>) -> Result<(), Failure> {
-    let text = xml(outcomes, time);
-    std::fs::write(environment.path(path), text)
-        .map_err(|error| Failure::system(format_args!("cannot write {}: {error}", path.display())))
+    files::write(path, &xml(outcomes, time), environment)
 }
 
 fn xml(outcomes: &[Outcome], time: Duration) -> String {

@@ -36,6 +36,7 @@
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
 //! | `monitor` | progress, and the bounds that need a clock or the process |
 //! | `finding` | from a finding of a search to a confirmed one |
+//! | `files` | files from anywhere, read within bounds; files written as a whole or not at all |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `report` | the result of a run |
 //! | `exit` | the table of exit codes |
@@ -57,6 +58,7 @@ pub mod exit;
 mod expectation;
 mod export_command;
 mod failure;
+mod files;
 mod finding;
 mod inspect_command;
 mod junit;

@@ -10,11 +10,15 @@ use crate::args::ListArguments;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::files;
 use crate::json_text;
 use crate::text::{on_one_line, table};
 
 /// Where bundled plugins are, from the folder where the program runs.
 const PLUGINS: &str = "plugins";
+
+/// Bytes of a README that is looked into at most.
+const README_BYTES_MAX: u64 = 1 << 20;
 
 /// A folder with a plugin.
 struct Bundled {
@@ -82,7 +86,7 @@ fn bundled(folder: &Path) -> Result<Vec<Bundled>, Failure> {
         let path = entry.map_err(failure)?.path();
         let Some(name) = path.file_name().filter(|_| path.join("README.md").is_file()) else { continue };
         let name = name.to_string_lossy().into_owned();
-        let readme = fs::read_to_string(path.join("README.md")).unwrap_or_default();
+        let readme = files::read_text_bounded(&path.join("README.md"), README_BYTES_MAX).unwrap_or_default();
         plugins.push(Bundled { name: on_one_line(&name), summary: on_one_line(&first_sentence(&readme)) });
     }
     plugins.sort_by(|one, other| one.name.cmp(&other.name));

@@ -1,6 +1,7 @@
 //! From the path of a component or a plugin folder to a loaded plugin.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use host_sandbox::{AboutIdentity, Limits, Plugin, Sandbox, SandboxConfig};
 use crate::args::SourceArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::files;
 use crate::placement::{Arranged, Others};
 
 /// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
@@ -67,7 +69,7 @@ pub fn load(
 ) -> Result<Loaded, Failure> {
     let path = environment.path(given);
     let wasm = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() || is_source(&path) => build(given, source, environment)?,
+        Ok(metadata) if metadata.is_dir() || metadata.is_file() && is_source(&path) => build(given, source, environment)?,
         Ok(_) => path,
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
@@ -116,7 +118,7 @@ fn is_source(path: &Path) -> bool {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("wasm") | None => {
             let mut head = [0; 8];
-            let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+            let read = files::open(path).and_then(|(mut file, _)| std::io::Read::read_exact(&mut file, &mut head));
             read.is_ok() && head == *b"\0asm\x01\0\0\0"
         }
         Some(extension) => host_build::EXTENSIONS.contains(&extension),
@@ -146,18 +148,12 @@ pub fn build(given: &Path, source: SourceArguments, environment: &mut Environmen
 fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     let error =
         |error: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
-    let metadata = fs::metadata(wasm).map_err(|cause| error(&cause))?;
-    if !metadata.is_file() {
-        return Err(error(&"it is neither a file nor a folder"));
-    }
-    if metadata.len() > bytes_max as u64 {
-        let what = format!(
-            "the file has {} bytes, more than the limit of {bytes_max}; `--limit component=N` allows more",
-            metadata.len()
-        );
-        return Err(error(&what));
-    }
-    fs::read(wasm).map_err(|cause| error(&cause))
+    files::read_bounded(wasm, bytes_max as u64).map_err(|cause| match cause.kind() {
+        ErrorKind::FileTooLarge => {
+            error(&format_args!("{cause}; `--limit component=N` allows more"))
+        }
+        _ => error(&cause),
+    })
 }
 
 /// Reports and traces name properties, so the names must tell them apart.

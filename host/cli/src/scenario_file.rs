@@ -4,7 +4,6 @@
 //! on the command line counts more. So a new option needs one row in [`KEYS`].
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Parser};
@@ -16,6 +15,7 @@ use crate::args::{Arguments, Command, RunArguments};
 use crate::environment::Environment;
 use crate::expectation::{self, Expectation};
 use crate::failure::Failure;
+use crate::files;
 use crate::limits;
 use crate::links;
 use crate::text::on_one_line;
@@ -218,14 +218,7 @@ fn read(path: &Path, environment: &Environment<'_>) -> Result<ScenarioFile, Fail
         Failure::configuration(format_args!("cannot read the scenario {}: {cause}", path.display()))
     };
     let absolute = environment.path(path);
-    let metadata = fs::metadata(&absolute).map_err(|error| cannot_read(&error))?;
-    if !metadata.is_file() {
-        return Err(cannot_read(&"it is no file"));
-    }
-    if metadata.len() > BYTES_MAX {
-        return Err(cannot_read(&format_args!("it has {} bytes, more than {BYTES_MAX}", metadata.len())));
-    }
-    let text = fs::read_to_string(&absolute).map_err(|error| cannot_read(&error))?;
+    let text = files::read_text_bounded(&absolute, BYTES_MAX).map_err(|error| cannot_read(&error))?;
     parse(&text, path)
 }
 

@@ -1,7 +1,5 @@
 //! Traces on disk.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use host_model::trace::{TRACE_VERSION, Trace};
@@ -9,6 +7,7 @@ use serde::Deserialize;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::files;
 use crate::json_text;
 use crate::limits;
 use crate::plugin_source::{Loaded, NODES_MAX};
@@ -31,14 +30,7 @@ pub fn read(given: &Path, environment: &Environment<'_>) -> Result<Trace, Failur
         failure.help("give a trace.json that `host run` wrote")
     };
     let path = environment.path(given);
-    let metadata = fs::metadata(&path).map_err(|error| cannot_read(&error))?;
-    if metadata.is_dir() {
-        return Err(cannot_read(&"it is a folder"));
-    }
-    if metadata.len() > BYTES_MAX {
-        return Err(cannot_read(&format_args!("it has {} bytes, more than {BYTES_MAX}", metadata.len())));
-    }
-    let bytes = fs::read(&path).map_err(|error| cannot_read(&error))?;
+    let bytes = files::read_bounded(&path, BYTES_MAX).map_err(|error| cannot_read(&error))?;
     let malformed = |error: serde_json::Error| {
         let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
         let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
@@ -138,48 +130,18 @@ pub fn safe_name(name: &str) -> String {
     if safe.is_empty() { "plugin".to_owned() } else { safe }
 }
 
-/// Writes a trace so that nobody ever sees a part of it. Makes the folder if it is not there.
+/// Writes a trace.
 ///
 /// # Errors
 ///
-/// The folder or the file cannot be written; nothing is left behind then.
+/// As for [`files::write`].
 pub fn write(given: &Path, trace: &Trace, environment: &Environment<'_>) -> Result<(), Failure> {
-    write_text(given, &text(trace), environment)
+    files::write(given, &text(trace), environment)
 }
 
 /// A trace as it stands in files.
 pub fn text(trace: &Trace) -> String {
     json_text(trace)
-}
-
-/// Writes any other text in the same way.
-///
-/// # Errors
-///
-/// As for [`write`].
-pub fn write_text(given: &Path, text: &str, environment: &Environment<'_>) -> Result<(), Failure> {
-    let path = environment.path(given);
-    let folder = path.parent().expect("the path ends in a file name");
-    let written = fs::create_dir_all(folder).and_then(|()| {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        let_others_read(file.as_file())?;
-        file.persist(&path)?;
-        Ok(())
-    });
-    written.map_err(|error| Failure::system(format_args!("cannot write {}: {error}", given.display())))
-}
-
-/// Temporary files are private; a trace is a file like any other.
-#[cfg(unix)]
-fn let_others_read(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn let_others_read(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
