@@ -28,7 +28,7 @@ const INTERFACES: [(&str, bool, &[&str]); 9] = [
 ];
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
-fn features() -> WasmFeatures {
+pub(crate) fn features() -> WasmFeatures {
     WasmFeatures::WASM2
         | WasmFeatures::RELAXED_SIMD
         | WasmFeatures::MULTI_MEMORY

@@ -15,7 +15,7 @@ use wasmtime::component::Component;
 use crate::cache;
 use crate::check::{self, Interfaces, Names};
 use crate::error::LoadError;
-use crate::limits::Limits;
+use crate::limits::{Limits, Sabotage};
 use crate::rewrite::{Rewritten, rewrite};
 use crate::sandbox::SandboxParts;
 
@@ -43,11 +43,12 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     let limits = &shared.config.limits;
     check::size(bytes, limits)?;
     let (engine, cache_dir, bytes) = (shared.engine.clone(), shared.cache_dir.clone(), bytes.to_vec());
+    let sabotage = shared.config.sabotage;
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
         // Nobody listens any more if it took too long.
-        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes));
+        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, sabotage));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -67,12 +68,12 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     }
 }
 
-fn run(engine: &Engine, cache_dir: Option<&Path>, bytes: &[u8]) -> Result<Compiled, LoadError> {
+fn run(engine: &Engine, cache_dir: Option<&Path>, bytes: &[u8], sabotage: Sabotage) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     check::preamble(bytes)?;
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes)?;
-    let rewritten = rewrite(bytes)?;
+    let rewritten = rewrite(bytes, sabotage)?;
     let rewrite_time = began.elapsed();
     let began = Instant::now();
     let (component, cached) = cache::compile(engine, cache_dir, &rewritten.bytes)

@@ -193,6 +193,8 @@ pub enum Sabotage {
     SkipGlobals,
     /// The size of memories keeps its value across `restore`.
     SkipSizes,
+    /// What the engine writes for a call from one component inside the plugin to another is not marked.
+    SkipResults,
 }
 
 #[cfg(test)]

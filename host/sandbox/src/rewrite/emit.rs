@@ -1,18 +1,34 @@
 //! The sections of a component, written again with the twins of its memories.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wasm_encoder::reencode::{Error, Reencode, ReencodeComponent};
 use wasm_encoder::{
-    Alias, CanonicalFunctionSection, Component, ComponentAliasSection, ExportKind, InstanceSection, ModuleArg,
-    RawSection,
+    Alias, CanonicalFunctionSection, Component, ComponentAliasSection, ComponentTypeSection, ExportKind,
+    InstanceSection, ModuleArg, RawSection,
 };
-use wasmparser::{ComponentAlias, ExternalKind, Instance, Payload};
+use wasmparser::{
+    CanonicalFunction, ComponentAlias, ComponentAliasSectionReader, ComponentCanonicalSectionReader, ExternalKind,
+    Instance, Payload,
+};
 
 use super::MARKS_SUFFIX;
+use super::results::{FUNCTION, MARKS, Shape, Spilled, SpilledFunctions, wrapper};
 
-/// Core memory `i` of the component becomes `2 * i`, followed by its marks.
-pub(super) struct Indices;
+/// Which index each item of the component has after the rewriting. Core memory `i` becomes `2 * i`, followed by its marks.
+pub(super) struct Indices {
+    /// The functions that are wrapped.
+    spilled: SpilledFunctions,
+    /// The module around each kind of them. They come before the component's own.
+    wrappers: BTreeMap<Shape, u32>,
+    /// The new indices of the core functions written so far; a wrapped one's is that of its wrapper.
+    functions: Vec<u32>,
+    functions_next: u32,
+    /// The new indices of the core instances written so far.
+    instances: Vec<u32>,
+    instances_next: u32,
+}
 
 impl Reencode for Indices {
     type Error = Infallible;
@@ -20,77 +36,172 @@ impl Reencode for Indices {
     fn memory_index(&mut self, memory: u32) -> Result<u32, Error<Infallible>> {
         Ok(2 * memory)
     }
+
+    fn function_index(&mut self, function: u32) -> Result<u32, Error<Infallible>> {
+        Ok(self.functions[function as usize])
+    }
 }
 
-impl ReencodeComponent for Indices {}
+impl ReencodeComponent for Indices {
+    fn module_index(&mut self, module: u32) -> u32 {
+        module + self.wrappers.len() as u32
+    }
 
-/// Writes a section of a component. Modules are not sections of this kind; names for people are left out.
-pub(super) fn emit(
-    component: &mut Component,
-    indices: &mut Indices,
-    bytes: &[u8],
-    payload: Payload<'_>,
-) -> Result<(), Error<Infallible>> {
-    match payload {
-        Payload::InstanceSection(section) => {
-            let mut instances = InstanceSection::new();
-            for instance in section {
-                emit_instance(&mut instances, indices, instance?)?;
-            }
-            component.section(&instances);
+    fn instance_index(&mut self, instance: u32) -> u32 {
+        self.instances[instance as usize]
+    }
+}
+
+impl Indices {
+    /// Begins a component with the modules around its lowered functions.
+    pub(super) fn begin(component: &mut Component, spilled: SpilledFunctions) -> Self {
+        let mut wrappers = BTreeMap::new();
+        for Spilled { shape, .. } in spilled.values() {
+            let next = wrappers.len() as u32;
+            wrappers.entry(shape.clone()).or_insert_with(|| {
+                component.section(&RawSection { id: 1, data: &wrapper(shape) });
+                next
+            });
         }
-        Payload::ComponentAliasSection(section) => {
-            let mut aliases = ComponentAliasSection::new();
-            for alias in section {
-                let alias = alias?;
-                aliases.alias(indices.component_alias(alias.clone())?);
-                if let ComponentAlias::CoreInstanceExport { kind: ExternalKind::Memory, instance_index, name } = alias {
-                    let name = &format!("{name}{MARKS_SUFFIX}");
-                    aliases.alias(Alias::CoreInstanceExport {
-                        instance: instance_index,
-                        kind: ExportKind::Memory,
-                        name,
-                    });
+        Self { spilled, wrappers, functions: Vec::new(), functions_next: 0, instances: Vec::new(), instances_next: 0 }
+    }
+
+    /// The index of the next core function.
+    pub(super) fn next_function(&self) -> u32 {
+        self.functions_next
+    }
+
+    /// The index of a core instance.
+    pub(super) fn of_instance(&self, instance: usize) -> u32 {
+        self.instances[instance]
+    }
+
+    fn add_function(&mut self) {
+        self.functions.push(self.functions_next);
+        self.functions_next += 1;
+    }
+
+    fn add_instance(&mut self) {
+        self.instances.push(self.instances_next);
+        self.instances_next += 1;
+    }
+
+    /// Writes a section of a component. Modules are not sections of this kind; names for people are left out.
+    pub(super) fn emit(
+        &mut self,
+        component: &mut Component,
+        bytes: &[u8],
+        payload: Payload<'_>,
+    ) -> Result<(), Error<Infallible>> {
+        match payload {
+            Payload::InstanceSection(section) => {
+                let mut instances = InstanceSection::new();
+                for instance in section {
+                    self.instance(&mut instances, instance?)?;
+                    self.add_instance();
+                }
+                component.section(&instances);
+            }
+            Payload::ComponentAliasSection(section) => self.aliases(component, section)?,
+            Payload::ComponentCanonicalSection(section) => self.canonical(component, section)?,
+            // The destructor of a resource is a core function.
+            Payload::ComponentTypeSection(section) => {
+                let mut types = ComponentTypeSection::new();
+                self.parse_component_type_section(&mut types, section)?;
+                component.section(&types);
+            }
+            Payload::CustomSection(_) => {}
+            other => {
+                if let Some((id, range)) = other.as_section() {
+                    component.section(&RawSection { id, data: &bytes[range] });
                 }
             }
-            component.section(&aliases);
         }
-        Payload::ComponentCanonicalSection(section) => {
-            let mut canonical = CanonicalFunctionSection::new();
-            indices.parse_component_canonical_section(&mut canonical, section)?;
+        Ok(())
+    }
+
+    fn aliases(
+        &mut self,
+        component: &mut Component,
+        section: ComponentAliasSectionReader<'_>,
+    ) -> Result<(), Error<Infallible>> {
+        let mut aliases = ComponentAliasSection::new();
+        for alias in section {
+            let alias = alias?;
+            aliases.alias(self.component_alias(alias.clone())?);
+            let ComponentAlias::CoreInstanceExport { kind, instance_index, name } = alias else { continue };
+            match kind {
+                ExternalKind::Func | ExternalKind::FuncExact => self.add_function(),
+                ExternalKind::Memory => {
+                    let instance = self.instance_index(instance_index);
+                    let name = &format!("{name}{MARKS_SUFFIX}");
+                    aliases.alias(Alias::CoreInstanceExport { instance, kind: ExportKind::Memory, name });
+                }
+                _ => {}
+            }
+        }
+        component.section(&aliases);
+        Ok(())
+    }
+
+    fn canonical(
+        &mut self,
+        component: &mut Component,
+        section: ComponentCanonicalSectionReader<'_>,
+    ) -> Result<(), Error<Infallible>> {
+        let mut canonical = CanonicalFunctionSection::new();
+        for function in section {
+            let function = function?;
+            let is_lift = matches!(function, CanonicalFunction::Lift { .. });
+            self.parse_component_canonical(&mut canonical, function)?;
+            if is_lift {
+                continue;
+            }
+            match self.spilled.get(&(self.functions.len() as u32)).cloned() {
+                None => self.add_function(),
+                Some(spilled) => {
+                    component.section(&std::mem::replace(&mut canonical, CanonicalFunctionSection::new()));
+                    self.wrap(component, &spilled);
+                }
+            }
+        }
+        if !canonical.is_empty() {
             component.section(&canonical);
         }
-        Payload::CustomSection(_) => {}
-        other => {
-            if let Some((id, range)) = other.as_section() {
-                component.section(&RawSection { id, data: &bytes[range] });
-            }
-        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn emit_instance(
-    instances: &mut InstanceSection,
-    indices: &mut Indices,
-    instance: Instance<'_>,
-) -> Result<(), Error<Infallible>> {
-    match instance {
-        Instance::Instantiate { module_index, args } => {
-            instances.instantiate(module_index, args.iter().map(|arg| (arg.name, ModuleArg::Instance(arg.index))));
-        }
-        Instance::FromExports(exports) => {
-            let mut items = Vec::new();
-            for export in &*exports {
-                let kind = indices.export_kind(export.kind)?;
-                let index = indices.external_index(export.kind, export.index)?;
-                items.push((export.name.to_owned(), kind, index));
-                if export.kind == ExternalKind::Memory {
-                    items.push((format!("{}{MARKS_SUFFIX}", export.name), kind, index + 1));
-                }
-            }
-            instances.export_items(items.iter().map(|(name, kind, index)| (name.as_str(), *kind, *index)));
-        }
+    /// Puts an instance of its module around the core function that was written last.
+    fn wrap(&mut self, component: &mut Component, spilled: &Spilled) {
+        let (bag, instance) = (self.instances_next, self.instances_next + 1);
+        let mut instances = InstanceSection::new();
+        instances.export_items([
+            (FUNCTION, ExportKind::Func, self.functions_next),
+            (MARKS, ExportKind::Memory, 2 * spilled.memory + 1),
+        ]);
+        instances.instantiate(self.wrappers[&spilled.shape], [("", ModuleArg::Instance(bag))]);
+        let mut aliases = ComponentAliasSection::new();
+        aliases.alias(Alias::CoreInstanceExport { instance, kind: ExportKind::Func, name: FUNCTION });
+        component.section(&instances).section(&aliases);
+        self.instances_next += 2;
+        self.functions_next += 1;
+        self.add_function();
     }
-    Ok(())
+
+    fn instance(&mut self, instances: &mut InstanceSection, instance: Instance<'_>) -> Result<(), Error<Infallible>> {
+        let Instance::FromExports(exports) = instance else {
+            return self.parse_instance(instances, instance);
+        };
+        let mut items = Vec::new();
+        for export in &*exports {
+            let kind = self.export_kind(export.kind)?;
+            let index = self.external_index(export.kind, export.index)?;
+            items.push((export.name.to_owned(), kind, index));
+            if export.kind == ExternalKind::Memory {
+                items.push((format!("{}{MARKS_SUFFIX}", export.name), kind, index + 1));
+            }
+        }
+        instances.export_items(items.iter().map(|(name, kind, index)| (name.as_str(), *kind, *index)));
+        Ok(())
+    }
 }

@@ -23,7 +23,9 @@ mod emit;
 mod helpers;
 mod known;
 mod module;
+mod results;
 mod segments;
+mod structure;
 
 pub(crate) use analysis::ModuleFacts;
 pub(crate) use component::{MemoryPlan, Rewritten, rewrite};

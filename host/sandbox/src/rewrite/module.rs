@@ -391,7 +391,7 @@ impl<'a> ModuleRewriter<'a> {
     }
 }
 
-fn marks_type() -> MemoryType {
+pub(super) fn marks_type() -> MemoryType {
     MemoryType {
         minimum: MARKS_PAGES,
         maximum: Some(MARKS_PAGES),

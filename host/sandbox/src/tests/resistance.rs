@@ -116,6 +116,15 @@ fn code_from_outside_is_refused() {
 }
 
 #[test]
+fn modules_as_values_are_refused() {
+    let sandbox = sandbox(|_| {});
+    for bytes in [fixtures::exported_module(), fixtures::bagged_module()] {
+        let error = refusal(&sandbox, &bytes);
+        assert!(error.contains("it passes core modules on; build the plugin as one component"), "{error}");
+    }
+}
+
+#[test]
 fn a_compilation_that_takes_too_long_is_given_up() {
     let impatient = sandbox(|limits| limits.compile_seconds = 0);
     let error = Plugin::load(&impatient, &fixtures::slow_to_compile(20_000)).expect_err("no time at all");

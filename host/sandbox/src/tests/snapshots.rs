@@ -19,6 +19,11 @@ impl Random {
     }
 }
 
+/// How many random guests a test tries; `HOST_FUZZ_GUESTS` asks for more.
+fn guests(count: u64) -> u64 {
+    std::env::var("HOST_FUZZ_GUESTS").ok().and_then(|count| count.parse().ok()).unwrap_or(count)
+}
+
 /// A handler call that can be repeated.
 #[derive(Clone, Debug)]
 enum Step {
@@ -134,6 +139,52 @@ fn canary_holes_in_snapshots_are_noticed() {
         let plugin = audited(sabotage, &bytes);
         let found = (1..4).any(|seed| walk(&plugin, seed * 0x9e37_79b9, 60).is_err());
         assert!(found, "{sabotage:?} went unnoticed");
+    }
+}
+
+/// What one component inside the plugin returns to another is state of the one that is called back to, wherever it lies.
+#[test]
+fn results_between_components_are_captured() {
+    for (name, relayed) in fixtures::results().flat_map(|name| [(name, false), (name, true)]) {
+        let plugin = audited(Sabotage::None, &fixtures::returned(name, relayed));
+        for seed in 1..4 {
+            walk(&plugin, seed * 0x9e37_79b9, 30).unwrap_or_else(|error| panic!("{name}, {relayed}: {error}"));
+        }
+    }
+}
+
+/// Guests that keep state in every place that there is: going back and forth between their states is the same as never going back.
+#[test]
+fn random_guests_agree_with_runs_that_never_restore() {
+    for seed in 0..guests(60) {
+        let plugin = audited(Sabotage::None, &fixtures::random(seed));
+        walk(&plugin, seed * 0x9e37_79b9 + 1, 24).unwrap_or_else(|error| panic!("guest {seed}: {error}"));
+    }
+}
+
+/// The generator of guests would find each hole, also where captures are not compared with the whole memory.
+#[test]
+fn canary_random_guests_notice_holes() {
+    for sabotage in [Sabotage::SkipGlobals, Sabotage::SkipSizes, Sabotage::SkipResults] {
+        let config = SandboxConfig { sabotage, ..SandboxConfig::default() };
+        let sandbox = Sandbox::new(config, None).expect("an engine");
+        let noticed = |seed: &u64| {
+            let plugin = Plugin::load(&sandbox, &fixtures::random(*seed)).expect("a plugin");
+            walk(&plugin, seed * 0x9e37_79b9 + 1, 24).is_err()
+        };
+        assert!((0..30).any(|seed| noticed(&seed)), "{sabotage:?} went unnoticed");
+    }
+}
+
+/// Each kind of result would be missed if what the engine writes were not marked.
+#[test]
+fn canary_results_between_components_are_noticed() {
+    let config = SandboxConfig { sabotage: Sabotage::SkipResults, ..SandboxConfig::default() };
+    let sandbox = Sandbox::new(config, None).expect("an engine");
+    for name in fixtures::results().filter(|name| *name != "number") {
+        let plugin = Plugin::load(&sandbox, &fixtures::returned(name, false)).expect("a plugin");
+        let found = (1..4).any(|seed| walk(&plugin, seed * 0x9e37_79b9, 30).is_err());
+        assert!(found, "{name} went unnoticed");
     }
 }
 
