@@ -81,6 +81,17 @@ impl Cursor {
         judge_end(stepper, &self.state)
     }
 
+    /// The same of a child.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge_end_of(&self, stepper: &mut Stepper<'_>, child: &Child) -> Result<Option<Judgement>, MachineError> {
+        let mut state = self.state.clone();
+        state.take(stepper.known(), &self.budgets, child.step, child.row);
+        judge_end(stepper, &state)
+    }
+
     /// Whether nothing but faults can happen here, although no node has crashed.
     pub fn is_end(&self, stepper: &Stepper<'_>) -> bool {
         self.state.crashed(stepper.known(), 0).is_some()

@@ -52,7 +52,7 @@ impl<'s> Ledger<'s> {
         start: &Start,
         cursor: &Cursor,
     ) -> Result<(bool, Option<End>), SearchError> {
-        if self.visited.insert(cursor.fingerprint(), 0) == Seen::Already {
+        if self.visited.insert(cursor.fingerprint(), 0) != Seen::New {
             return Ok((false, None));
         }
         self.note_system_state(stepper, cursor, None);
@@ -61,33 +61,38 @@ impl<'s> Ledger<'s> {
         Ok((true, is_bad.then_some(End::Violation)))
     }
 
-    /// Counts and judges a child of the current state that was not seen before; returns whether the search goes on from
-    /// there, and why to end it, if there is a reason.
+    /// Counts the step to a child of the current state, and judges the child if it is new; returns whether it is, and why to
+    /// end the search, if there is a reason.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     #[inline]
-    pub fn enter_new(
+    pub fn enter(
         &mut self,
         stepper: &mut Stepper<'_>,
         start: &Start,
         cursor: &Cursor,
         child: &Child,
     ) -> Result<(bool, Option<End>), SearchError> {
+        self.transitions += 1;
+        // A search that goes level by level has no use for depths.
+        if self.visited.insert(cursor.fingerprint_of(stepper, child), 0) != Seen::New {
+            return Ok((false, None));
+        }
         self.report.depth = self.report.depth.max(cursor.depth() + 1);
         self.note_system_state(stepper, cursor, Some(child));
-        let mut is_bad = false;
-        let judgements = cursor.judge_child(stepper, child)?;
+        let mut judgements = cursor.judge_child(stepper, child)?;
+        if self.search.limits.deadlock {
+            judgements.extend(cursor.judge_end_of(stepper, child)?.map(|judgement| (None, judgement)));
+        }
         if !judgements.is_empty() {
             let path: Vec<Step> = cursor.path().iter().copied().chain([child.step]).collect();
-            // What follows a violation shows the same one again.
-            is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
             if self.report.note(start, &path, judgements) {
-                return Ok((false, Some(End::Violation)));
+                return Ok((true, Some(End::Violation)));
             }
         }
-        Ok((!is_bad, (self.visited.len() >= self.states_max).then_some(End::StateBound)))
+        Ok((true, (self.visited.len() >= self.states_max).then_some(End::StateBound)))
     }
 
     fn note_system_state(&mut self, stepper: &mut Stepper<'_>, cursor: &Cursor, child: Option<&Child>) {

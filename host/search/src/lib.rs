@@ -19,7 +19,8 @@
 //! | `outlook` | the check that properties give the same verdicts on renamed states |
 //! | `quorums` | the quorums that can be delivered in a global state |
 //! | `global_state` | a global state, its enabled events and its successors |
-//! | `consequence` | consequence prediction, and the plain breadth-first search for links with an order |
+//! | `consequence` | consequence prediction |
+//! | `breadth_first` | breadth-first search of global states: `consequence`, and `bdfs` where a link has an order |
 //! | `cursor` | a global state that moves along a path and back |
 //! | `ledger` | visited states, counts and findings of a global search |
 //! | `visited` | visited global states with their depths: 12 bytes per slot |
@@ -48,6 +49,7 @@
 
 pub mod account;
 pub mod bdfs;
+pub mod breadth_first;
 pub mod chains;
 pub mod codec;
 pub mod consequence;

@@ -1,0 +1,210 @@
+//! The strategies that go through global states, in all combinations of networks, several start states, several violations,
+//! deadlocks and bounds on depth: what they report and what they claim, against the reference.
+
+use std::collections::BTreeMap;
+
+use host_agreement::reference::{self, Reached, System};
+use host_agreement::toys::{self, Ran};
+use host_model::deadlock;
+use host_model::property::Judgement;
+use host_model::scenario::{Faults, Link, Network};
+use host_model::toy::Toy;
+use host_search::kernel::{End, Limits};
+use host_search::table::STRATEGIES;
+
+/// Systems with more global states than this are left out: the reference is slow.
+const STATES_MAX: usize = 400;
+
+/// How many random systems of each family a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
+}
+
+/// Two of three systems choose in `init` how they begin.
+fn random(seed: u64) -> Toy {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_done(seed);
+    if seed.is_multiple_of(3) { toy } else { toy.with_random_starts(seed) }
+}
+
+fn unordered(seed: u64) -> System {
+    System::new(random(seed))
+}
+
+fn duplicating(seed: u64) -> System {
+    let faults = Faults { duplicates: 1, ..Faults::default() };
+    System { network: Network::UnorderedDuplicating, faults, ..System::new(random(seed)) }
+}
+
+fn ordered(seed: u64) -> System {
+    System { network: Network::Ordered, ..System::new(random(seed)) }
+}
+
+/// All links are ordered but those between the nodes 0 and 1, one way or both.
+fn mixed(seed: u64) -> System {
+    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, network: Network::Unordered });
+    System { links: links[..1 + seed as usize / 2 % 2].into(), ..ordered(seed) }
+}
+
+/// What a search has to find, in the words of its findings: how far away each of them is.
+fn findings(system: &System, reached: &Reached, is_deadlock_wanted: bool) -> BTreeMap<String, u32> {
+    let violations = reached.violations.iter().map(|(views, depth)| (format!("{views:?} is forbidden"), *depth));
+    let deadlocks = reached.deadlocks.iter().filter(|_| is_deadlock_wanted).map(|((crashed, waiting), depth)| {
+        let answers: Vec<_> = (0..system.toy.nodes).map(|node| Ok(!waiting.contains(&node))).collect();
+        (deadlock::message(&answers, crashed).expect("somebody waits"), *depth)
+    });
+    violations.chain(deadlocks).collect()
+}
+
+/// What a search has found, in the same way.
+fn found(ran: &Ran) -> BTreeMap<String, u32> {
+    let words = |judgement: &Judgement| match judgement {
+        Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message.clone(),
+        other => panic!("{other:?}"),
+    };
+    ran.report.violations.iter().map(|found| (words(&found.judgement), found.path.len() as u32)).collect()
+}
+
+/// One search of a strategy that can miss something only if it says so.
+fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached, &Reached), what: &str) {
+    let row = STRATEGIES.iter().find(|row| row.name == name).expect("it is in the table");
+    let ran = toys::run(system, limits, row.run, true);
+    let (report, wanted) = (&ran.report, limits.violations.unwrap_or(1) as usize);
+    let expected = findings(system, reached, limits.deadlock);
+    let found = found(&ran);
+    assert_eq!(found.len(), report.violations.len(), "{what}: nothing is reported twice");
+    assert!(ran.confirmed.as_ref().is_none_or(|findings| !findings.is_empty()), "{what}");
+    for (words, length) in &found {
+        assert!(expected.get(words).is_some_and(|least| length >= least), "{what}: {words} in {expected:?}");
+    }
+    for violation in report.violations.iter().filter(|violation| violation.shortest) {
+        let length = violation.path.len() as u32;
+        let is_first = report.violations.len() == 1 && Some(&length) == expected.values().min();
+        let is_own = found.iter().any(|(words, least)| *least == length && expected[words] == length);
+        assert!(is_first || is_own, "{what}: {length} is not the shortest of {expected:?}");
+    }
+    assert!(ran.system_states.is_subset(&reached.system_states), "{what}");
+    let is_full = report.violations.len() >= wanted;
+    assert_eq!(is_full, report.end == End::Violation, "{what}");
+    let misses_nothing = match report.end {
+        End::SpaceExhausted => {
+            // Also nothing that the bound leaves out; the reference has a budget for each message in flight, and tells states
+            // apart that the strategies do not.
+            assert!(!reached.is_cut || system.faults.duplicates > 0, "{what}");
+            assert_eq!(reached.system_states, all.system_states, "{what}");
+            true
+        }
+        // A complete search says what cut it only if it was cut.
+        End::DepthBound => {
+            assert!(reached.is_cut, "{what}");
+            row.is_complete
+        }
+        End::Violation => false,
+        end => {
+            assert!(!row.is_complete, "{what}: {end:?}");
+            false
+        }
+    };
+    if misses_nothing {
+        assert!(found.keys().eq(expected.keys()), "{what}: {found:?} of {expected:?}");
+        assert_eq!(ran.system_states, reached.system_states, "{what}");
+        check_counts(system, limits, &ran, reached, what);
+    }
+    let is_surely_found = row.is_complete && expected.len() >= wanted;
+    assert!(!is_surely_found || is_full, "{what}: {found:?} of {expected:?}");
+    if row.is_complete && is_full && wanted == 1 {
+        assert!(report.violations[0].shortest, "{what}: it looks for the shortest");
+    }
+}
+
+/// The counts of a search that has missed nothing.
+fn check_counts(system: &System, limits: Limits, ran: &Ran, reached: &Reached, what: &str) {
+    let counts = ran.report.counts;
+    assert_eq!(counts.system_states, Some(reached.system_states.len() as u64), "{what}");
+    if system.faults.duplicates == 0 {
+        assert_eq!(counts.global_states, Some(reached.global_states), "{what}");
+        assert_eq!(counts.transitions, Some(reached.transitions), "{what}");
+        assert!(ran.report.depth >= reached.farthest, "{what}: {} of {}", ran.report.depth, reached.farthest);
+    }
+    assert!(limits.depth.is_none_or(|max| ran.report.depth <= max), "{what}");
+}
+
+/// All searches of one system.
+fn check_system(system: &System, all: &Reached, seed: u64) {
+    // Below, at and above what is needed to see everything.
+    let depths = [None, Some(all.farthest / 2), Some(all.farthest), Some(all.farthest + 3)];
+    for (depth, violations, deadlock) in depths.into_iter().flat_map(|depth| {
+        [(depth, None, false), (depth, None, true), (depth, Some(2), true), (depth, Some(u64::MAX), true)]
+    }) {
+        let limits = Limits { depth, violations, deadlock, ..Limits::default() };
+        let reached = reference::search(system, depth, None, STATES_MAX).expect("it has fewer states than all");
+        for name in ["bdfs", "consequence"] {
+            let what = format!("seed {seed}, {:?}, {name}, {limits:?}", system.network);
+            check(system, limits, name, (&reached, all), &what);
+        }
+        let walks = Limits { walks: Some(20), seed: Some(seed), ..limits };
+        let ran = toys::run(system, walks, host_search::walk::run, false);
+        let expected = findings(system, &reached, deadlock);
+        for (words, length) in found(&ran) {
+            assert!(expected.get(&words).is_some_and(|least| length >= *least), "seed {seed}, walk: {words}");
+        }
+        if depth.is_none() && !deadlock && !matches!(system.network, Network::Ordered) {
+            check_reduced(system, Limits { reduce: true, ..limits }, all, seed);
+        }
+    }
+}
+
+/// The reduced search misses no violation either.
+fn check_reduced(system: &System, limits: Limits, all: &Reached, seed: u64) {
+    let ran = toys::run(system, limits, host_search::bdfs::run, true);
+    let (expected, found) = (findings(system, all, false), found(&ran));
+    for (words, length) in &found {
+        assert!(expected.get(words).is_some_and(|least| length >= least), "seed {seed}, reduced: {words}");
+    }
+    let is_full = found.len() as u64 >= limits.violations.unwrap_or(1);
+    assert_eq!(is_full, ran.report.end == End::Violation, "seed {seed}, reduced");
+    if !is_full {
+        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}, reduced");
+        assert!(found.keys().eq(expected.keys()), "seed {seed}, reduced: {found:?} of {expected:?}");
+        assert_eq!(ran.system_states, all.system_states, "seed {seed}, reduced");
+    }
+}
+
+/// All searches of a family, which has systems worth the time: with several violations and deadlocks, and with more than one
+/// start.
+fn check_family(family: fn(u64) -> System) {
+    let (mut tried, mut several, mut chosen) = (0, 0, 0);
+    for seed in 0.. {
+        let system = family(seed);
+        let Some(all) = reference::search(&system, None, None, STATES_MAX).filter(|all| all.global_states > 20) else {
+            continue;
+        };
+        check_system(&system, &all, seed);
+        tried += 1;
+        several += u64::from(findings(&system, &all, true).len() > 1);
+        chosen += u64::from(!system.toy.starts.is_empty());
+        if tried == systems() {
+            break;
+        }
+    }
+    assert!(several * 4 > tried && chosen * 3 > tried, "{several} and {chosen} of {tried}: the test says little");
+}
+
+#[test]
+fn unordered_networks() {
+    check_family(unordered);
+}
+
+#[test]
+fn duplicating_networks() {
+    check_family(duplicating);
+}
+
+#[test]
+fn ordered_networks() {
+    check_family(ordered);
+}
+
+#[test]
+fn mixed_links() {
+    check_family(mixed);
+}
