@@ -14,7 +14,7 @@
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
-//! | `book` | every command of the book in `docs` |
+//! | `book` | every command of the README and of the book in `docs` |
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |

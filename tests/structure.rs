@@ -60,7 +60,7 @@ const UNSAFE: &[&str] = &[
 const LINES_MAX: usize = 800;
 
 /// Documents that whoever is new here reads first, and how many lines they may have.
-const SHORT_DOCUMENTS: &[(&str, usize)] = &[("ARCHITECTURE.md", 300)];
+const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 300)];
 
 /// How many terms the glossary may have.
 const TERMS_MAX: usize = 60;

@@ -1,15 +1,15 @@
-//! The commands of the book in `docs`, in the order in which they stand there: what it shows must come out.
+//! The commands of the README and of the book in `docs`, in the order in which they stand there: what they show must come out.
 
 use super::golden::repository;
 use super::{Place, folder};
 
-/// The pages that the summary lists.
+/// The README, and the pages that the summary lists.
 fn pages() -> Vec<(String, String)> {
     let docs = folder("../docs");
     let read = |name: &str| std::fs::read_to_string(docs.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let summary = read("SUMMARY.md");
     let names = summary.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
-    names.map(|name| (name.to_owned(), read(name))).collect()
+    std::iter::once("../README.md").chain(names).map(|name| (name.to_owned(), read(name))).collect()
 }
 
 /// A command and the lines that the page shows of what it prints.
@@ -31,7 +31,8 @@ fn commands(page: &str) -> Vec<Shown> {
             (_, Some(command)) if is_inside => {
                 commands.push(Shown { command: command.to_owned(), input: String::new(), lines: Vec::new() });
             }
-            _ if is_inside && !line.trim().is_empty() => {
+            // Three dots stand for lines that a page leaves out.
+            _ if is_inside && !["", "..."].contains(&line.trim()) => {
                 let shown = commands.last_mut().expect("a block begins with a command");
                 // The debugger's prompt: where it is, and of how many steps.
                 if let Some((prompt, typed)) = line.split_once("> ")
@@ -55,8 +56,13 @@ fn run_page(name: &str, page: &str) -> usize {
         let words: Vec<&str> = command.split(' ').collect();
         // Regular expressions of the debugger are typed, not given as words, so nothing here needs quoting.
         let ran = place.host_reading(&words, input);
-        let is_violation = lines.iter().any(|line| line.starts_with("violation: ") || line.starts_with("replayed: "));
-        assert_eq!(ran.code, if is_violation { 12 } else { 0 }, "{name}: `host {command}`: {ran:?}");
+        let shows = |beginning: &str| lines.iter().any(|line| line.starts_with(beginning));
+        let code = match () {
+            () if shows("violation: deadlock") => 11,
+            () if shows("violation: ") || shows("replayed: ") => 12,
+            () => 0,
+        };
+        assert_eq!(ran.code, code, "{name}: `host {command}`: {ran:?}");
         let mut printed = ran.out.lines();
         for line in lines {
             let is_there = printed.any(|other| other.trim_end().trim_start().starts_with(line.trim_start()));

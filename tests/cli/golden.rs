@@ -99,6 +99,18 @@ const SCENARIOS: &[(&str, &str, u8)] = &[
     ("two-phase-commit", "participant-stops", 11),
 ];
 
+/// Nothing else keeps the drawing equal to what the command prints.
+#[test]
+fn the_readme_shows_a_drawing_of_the_command_above_it() {
+    let readme = std::fs::read_to_string(folder("../README.md")).expect("the README is there");
+    let (before, after) = readme.split_once("](tests/golden/").expect("the README shows a drawing");
+    let name = after.strip_suffix("/trace.svg)").or_else(|| after.split_once("/trace.svg)").map(|(name, _)| name));
+    let seeded = SEEDED.iter().find(|seeded| Some(seeded.name) == name).expect("a test makes the drawing");
+    let command = format!("$ host run plugins/{} {}", seeded.plugin, seeded.options.join(" "));
+    let shown = before.lines().rfind(|line| line.starts_with("$ host "));
+    assert_eq!(shown, Some(command.as_str()));
+}
+
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
 }
