@@ -1,4 +1,4 @@
-//! What is known of the local transition system, copied so that many workers can look it up without a lock.
+//! A lock-free copy of the local transition system per stepper, which many workers can read at once.
 
 use std::sync::Arc;
 
@@ -90,7 +90,8 @@ impl Known {
         self.rows.get(&(state, trigger)).copied()
     }
 
-    /// The outcomes behind a reference; at least one, except for a reset that would change nothing.
+    /// The outcomes behind a reference; at least one, except for a reset that would change nothing, a message that is not
+    /// taken by itself, and a quorum that is not taken.
     #[inline]
     pub fn outcomes(&self, row: OutcomesRef) -> &[Outcome] {
         &self.outcomes[row.0 as usize]

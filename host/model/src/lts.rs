@@ -4,8 +4,9 @@
 //! each pair and kept. What is computed lives here, behind one lock, shared by all workers; who computes it is
 //! [`Stepper`](crate::stepper::Stepper).
 //!
-//! Ids are dense and given in the order of first arrival. With several workers that order is not reproducible, so no
-//! id may reach an output: what is reported is sorted by content, and fingerprints are made of contents.
+//! Ids are dense and given in the order of first arrival, which does not depend on the number of workers (see
+//! [`Stepper::prepare`](crate::stepper::Stepper::prepare)), so they may break ties. They depend on the strategy, so no id may reach
+//! an output: reports are sorted by content, and fingerprints are made of contents.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -213,7 +214,8 @@ pub struct Outcome {
     pub choices: Box<[Choice]>,
     /// How likely they are in a random walk.
     pub likelihood: Likelihood,
-    /// What the step adds to the fingerprint of a global state, delivery included. Of no use on an ordered network.
+    /// What the step adds to the fingerprint of a global state, delivery included. On links with an order that fingerprint
+    /// depends on the queues as well; there this number only distinguishes the outcomes of one trigger.
     pub delta: Fingerprint,
     /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
     pub is_lost: bool,

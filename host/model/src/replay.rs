@@ -1,4 +1,5 @@
-//! Re-execution of a trace on machines that run from the start to the end, one a node: no memo, no snapshot.
+//! Re-execution of a trace on machines that run from the start to the end, one per node: no memo, and no snapshot but around
+//! questions about the role of a message, which leave no trace.
 //!
 //! This is how a finding is confirmed before it is reported, and how a saved trace is shown.
 

@@ -27,8 +27,9 @@ const SYNC_FUEL: u64 = 1_000_000;
 const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
-/// The bytes to rename, and where each node goes.
+/// The name of a quorum and its messages.
 pub(crate) type QuorumParams = (Text, Arc<Vec<ReceivedIn>>);
+/// The bytes to rename, and the new name of each node.
 pub(crate) type RenameParams = (Bytes, Vec<u32>);
 pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
 

@@ -30,7 +30,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded
 /// search misses nothing within the bound.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    // The waves take it that what a step does to a fingerprint does not depend on what else is in flight.
+    // The parallel search assumes that a step changes the fingerprint by a constant.
     if search.lts.scenario().has_network(Network::Ordered) {
         return explore_in_order(search);
     }

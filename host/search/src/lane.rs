@@ -115,7 +115,7 @@ pub struct Wave<'w> {
     pub budgets: &'w Budgets,
     /// The bound on depth.
     pub bound: u32,
-    /// Witnesses that are not wanted any more, by property.
+    /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
     pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
     /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
     pub crashes_max: Option<u32>,

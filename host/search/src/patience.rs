@@ -1,4 +1,4 @@
-//! Asking now and then whether a long combination is to go on.
+//! Polls the monitor during long enumerations.
 
 /// Steps between two questions.
 const STEPS: u32 = 65_536;

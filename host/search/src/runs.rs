@@ -1,4 +1,4 @@
-//! What the system states along one execution, in whatever order its independent events come, look like.
+//! The system states of all consistent cuts of one execution.
 //!
 //! The system states that an execution or any reordering of its independent events goes through are its *consistent
 //! cuts*: for each node a number of its events, such that what happens before them is included. They need not be

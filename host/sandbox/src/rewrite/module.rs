@@ -21,7 +21,7 @@ pub(crate) enum MemoryRole {
     Data(u32),
     /// The marks of the memory before it.
     Marks,
-    /// Globals and flags; the second half of the bytes from [`CELLS_START`] to `end`.
+    /// Globals and flags, in the bytes from [`CELLS_START`] to `end`.
     Cells {
         /// Where the last cell ends.
         end: u64,
@@ -35,7 +35,8 @@ pub(crate) struct RewrittenModule {
     pub memories: Vec<MemoryRole>,
     /// The export that synchronises shared globals and grows memories, if there is anything to do.
     pub sync: Option<String>,
-    /// Whether the synchronising export must run at every capture and restore.
+    /// How many globals the module shares with others: if there are any, the synchronising export runs at every capture and
+    /// restore.
     pub shared_globals: usize,
 }
 
