@@ -250,7 +250,7 @@ fn crate_row(package: &Package, packages: &[Package]) -> String {
 fn links_between_documents_lead_somewhere() {
     let files = files();
     let documents = files.iter().filter(|path| path.ends_with(".md"));
-    none(documents.flat_map(|path| checks::dead_links(path, &read(path), &files)).collect::<Vec<_>>());
+    none(documents.flat_map(|path| checks::dead_links(path, &read(path), &files, read)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -221,13 +221,20 @@ fn listed_modules(source: &str) -> Vec<&str> {
     rows.filter_map(|row| row.split('`').nth(1)).collect()
 }
 
-/// Links of a Markdown document, at `path`, to files that are not in the repository.
-pub fn dead_links(path: &str, document: &str, files: &[String]) -> Vec<String> {
+/// Links of a Markdown document, at `path`, to files that are not in the repository, or to headings that such a file has not.
+pub fn dead_links(path: &str, document: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<String> {
     let folder: Vec<&str> = path.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
     let mut findings = Vec::new();
     for after in document.split("](").skip(1) {
-        let target = after.split([')', '#']).next().unwrap_or_default();
-        if target.is_empty() || target.contains("://") {
+        let target = after.split(')').next().unwrap_or_default();
+        if target.contains("://") {
+            continue;
+        }
+        let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
+        if target.is_empty() && !anchors(document).iter().any(|other| other == anchor) {
+            findings.push(format!("{path} links to #{anchor}, which is no heading of it"));
+        }
+        if target.is_empty() {
             continue;
         }
         let mut place = folder.clone();
@@ -241,9 +248,20 @@ pub fn dead_links(path: &str, document: &str, files: &[String]) -> Vec<String> {
         let place = place.join("/");
         if !files.iter().any(|file| *file == place || file.starts_with(&format!("{place}/"))) {
             findings.push(format!("{path} links to {target}, which is not there"));
+        } else if !anchor.is_empty() && !anchors(&read(&place)).iter().any(|other| other == anchor) {
+            findings.push(format!("{path} links to {target}#{anchor}, and {place} has no such heading"));
         }
     }
     findings
+}
+
+/// What links to the headings of a Markdown document end with.
+fn anchors(document: &str) -> Vec<String> {
+    let headings = document
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    let kept = |letter: &char| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter);
+    headings.map(|heading| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
 }
 
 /// The documentation of each entry point of a strategy in a source file.
@@ -401,8 +419,11 @@ mod tests {
     #[test]
     fn a_link_to_nothing_is_found() {
         let files = ["a/b.md".to_owned(), "c/d.rs".to_owned()];
-        assert_eq!(dead_links("a/b.md", "[d](../c/d.rs) [c](../c) [x](#x) [w](https://x.org)", &files), [""; 0]);
-        assert_eq!(dead_links("a/b.md", "[e](c/d.rs)", &files), ["a/b.md links to c/d.rs, which is not there"]);
+        let links = |document: &str| dead_links("a/b.md", document, &files, |_| "# One: `two`, three\n".to_owned());
+        assert_eq!(links("# x\n[d](../c/d.rs) [c](../c) [x](#x) [w](https://x.org) [b](b.md#one-two-three)"), [""; 0]);
+        assert_eq!(links("[e](c/d.rs)"), ["a/b.md links to c/d.rs, which is not there"]);
+        assert_eq!(links("[x](#x)"), ["a/b.md links to #x, which is no heading of it"]);
+        assert_eq!(links("[b](b.md#four)"), ["a/b.md links to b.md#four, and a/b.md has no such heading"]);
     }
 
     #[test]

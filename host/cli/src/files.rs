@@ -157,7 +157,10 @@ mod tests {
         assert_eq!(read_bounded(&path, 5).expect("five bytes"), b"12345");
         assert_eq!(read_bounded(&path, 4).map_err(|error| error.kind()), Err(ErrorKind::FileTooLarge));
         assert_eq!(read_bounded(folder.path(), 5).map_err(|error| error.kind()), Err(ErrorKind::InvalidInput));
-        assert_eq!(read_bounded(&folder.path().join("none"), 5).map_err(|error| error.kind()), Err(ErrorKind::NotFound));
+        assert_eq!(
+            read_bounded(&folder.path().join("none"), 5).map_err(|error| error.kind()),
+            Err(ErrorKind::NotFound)
+        );
         fs::write(&path, b"\xff").expect("writable");
         assert_eq!(read_text_bounded(&path, 5).map_err(|error| error.kind()), Err(ErrorKind::InvalidData));
     }

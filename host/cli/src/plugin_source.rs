@@ -69,7 +69,9 @@ pub fn load(
 ) -> Result<Loaded, Failure> {
     let path = environment.path(given);
     let wasm = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() || metadata.is_file() && is_source(&path) => build(given, source, environment)?,
+        Ok(metadata) if metadata.is_dir() || metadata.is_file() && is_source(&path) => {
+            build(given, source, environment)?
+        }
         Ok(_) => path,
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
@@ -149,9 +151,7 @@ fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure>
     let error =
         |error: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
     files::read_bounded(wasm, bytes_max as u64).map_err(|cause| match cause.kind() {
-        ErrorKind::FileTooLarge => {
-            error(&format_args!("{cause}; `--limit component=N` allows more"))
-        }
+        ErrorKind::FileTooLarge => error(&format_args!("{cause}; `--limit component=N` allows more")),
         _ => error(&cause),
     })
 }
