@@ -7,6 +7,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `structure` | the parts of a component: where functions, memories and globals come from |
+//! | `results` | marks for results that the engine itself writes into a memory |
 //! | `analysis` | the parts of a core module that a snapshot must hold |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
