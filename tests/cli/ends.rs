@@ -127,7 +127,7 @@ fn a_refused_message_is_part_of_a_trace() {
     let refusing = [&["run", plugin, "--algo", "bdfs", "--refusals", "1"][..], &bug].concat();
     let ran = place.host(&refusing).exits(11);
     assert!(ran.out.contains("2. node 0: tell (internal), a message to node 1 refused"), "{ran:?}");
-    assert!(ran.out.contains("at most 1 refused message a node"), "{ran:?}");
+    assert!(ran.out.contains("at most 1 refused message per node"), "{ran:?}");
     let text = std::fs::read_to_string(place.path("found/trace.json")).expect("it is there");
     let mut trace: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(trace["steps"][1]["choices"], json!([{ "picked": 1, "alternatives": 2, "to": 1 }]));

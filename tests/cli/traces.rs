@@ -172,7 +172,7 @@ fn a_broken_connection_is_part_of_a_trace() {
     for (algo, exit) in [("unfold", 12), ("bdfs", 12), ("lmc", 12), ("dpor", 12)] {
         let ran = place.host(&[&["run", plugin, "--algo", algo, "--out", algo][..], &bug].concat()).exits(exit);
         let said = words(&ran.out);
-        for part in ["ordered: messages from one node", "at most 1 broken connection a node; messages of broken"] {
+        for part in ["ordered: messages from one node", "at most 1 broken connection per node; messages of broken"] {
             assert!(said.contains(part), "no {part:?} in {}", ran.out);
         }
         let trace = format!("{algo}/trace.json");
@@ -207,7 +207,7 @@ fn a_reset_is_part_of_a_trace() {
     let ran = place.host(&[&["run", bundled("paxos")][..], &options].concat()).exits(12);
     assert!(ran.out.contains(": reset\n"), "{}", ran.out);
     let said = words(&ran.out);
-    for part in ["faults at most 1 reset a node; lost messages; ", "agreement is violated"] {
+    for part in ["faults at most 1 reset per node; lost messages; ", "agreement is violated"] {
         assert!(said.contains(part), "no {part:?} in {}", ran.out);
     }
     let trace = "found/trace.json";

@@ -84,7 +84,7 @@ pub enum Command {
     Minimize(MinimizeArguments),
     /// Draw a trace: nodes as columns, time downwards, messages as arrows
     ///
-    /// The SVG has a text for each event and message that appears under the mouse. Squares are local events, dots are
+    /// The SVG has a tooltip for each event and message. Squares are local events, dots are
     /// deliveries, dashed arrows with a cross were never delivered. A red ring marks a step that changed what the violated
     /// property reads.
     #[command(after_help = DRAW_EXAMPLES)]
@@ -96,23 +96,23 @@ pub enum Command {
     /// taken, an *.itf.json that `host` wrote is taken, too.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
-    /// Step through a trace, forwards and backwards, and try what else could have happened
+    /// Step through a trace, forwards and backwards, and try other events
     ///
-    /// Commands are read from standard input: with history and completion on a terminal, else one a line, so that a session
-    /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands made no sense.
+    /// Commands are read from standard input: with history and completion on a terminal, else one per line, so that a session
+    /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands was not understood.
     #[command(after_help = DEBUG_EXAMPLES)]
     Debug(DebugArguments),
-    /// Run the scenarios and saved traces of a folder and compare with what they expect
+    /// Run the scenarios and saved traces of a folder and compare with the expected results
     ///
     /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
-    /// paths; and files that are named. A scenario passes if what it expects comes out, or, if it expects nothing, if
+    /// paths; and files that are named. A scenario passes if its expected result comes out, or, if it expects nothing, if
     /// nothing is violated. A trace passes if it replays and shows what it recorded. The exit code is 0 or 1.
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArguments),
     /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
     ///
     /// Builds each plugin again, examines it and explores its states. Ends with 0 if verdicts and counts are equal and every
-    /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out, which is said.
+    /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out with a note.
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
@@ -197,13 +197,13 @@ pub struct RunArguments {
     /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
     pub set: Vec<(String, String)>,
-    /// How messages travel [default: the plugin's]
+    /// The network of the cluster [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,
-    /// How messages travel between these nodes, whatever --network says; A>B for those from A to B alone; can be repeated
+    /// The network between these nodes, whatever --network says; A>B for messages from A to B alone; can be repeated
     #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
     pub link: Vec<LinkOption>,
-    /// Resets of each node: at any moment it can lose what it has not made durable, and begin anew [default: 0]
+    /// Resets of each node: at any moment it can lose its state, except for durable state, and begin anew [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub resets: Option<u32>,
     /// How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]
@@ -213,12 +213,12 @@ pub struct RunArguments {
     /// transport error, which can be lost, too [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub breaks: Option<u32>,
-    /// Messages of each node that its transport refuses because its buffers are full, of those that the protocol asks it for
-    /// (`can-send` in the contract) [default: 0]
+    /// Messages of each node that its transport refuses because its buffers are full, among those for which the protocol
+    /// asks it (`can-send` in the contract) [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub refusals: Option<u32>,
-    /// Nodes that stop and never come back. Only --deadlock depends on it: what else is reached with a crash is reached without one,
-    /// by an execution that ends there [default: 0]
+    /// Nodes that stop and never come back. Only --deadlock depends on it: every state that is reached with a crash is reached
+    /// without one, too, by an execution that ends there [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub crashes: Option<u32>,
     /// Partitions that heal: messages between the parts are late or lost, which is explored in any case; where a network is
@@ -226,22 +226,22 @@ pub struct RunArguments {
     /// --breaks [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
     pub partitions: Option<u32>,
-    /// Leave out what is proven not to matter to any property: messages that nobody heeds any more, deliveries that can be
-    /// put off, states with fewer messages in flight than another one. For `bdfs`; paths get shorter, so not with --depth
+    /// Reduce the state space, by facts that are proven for all properties: drop dead messages, defer commuting deliveries, keep
+    /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
     pub reduce: bool,
     /// Count the distinct system states (tuples of local states) also where that takes extra work: with `unfold` and with
     /// `bdfs --reduce`, which do not go through each of them
     #[arg(long, help_heading = "What to explore")]
     pub count_system_states: bool,
-    /// Look for deadlocks: states where no message is in flight and no local event is possible, and some node does not say
-    /// that it is done (`completion` in the contract). A fault that could still happen saves nobody
+    /// Search for deadlocks: states without messages in flight and without local events, in which a node is not done
+    /// (`completion` in the contract). A fault that is still possible does not prevent a deadlock
     #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
     pub deadlock: bool,
-    /// Tell states apart that differ only in the names of nodes which the plugin declares to be interchangeable
+    /// Distinguish states that differ only in the names of nodes which the plugin declares to be interchangeable
     #[arg(long, requires = "reduce", help_heading = "What to explore")]
     pub no_symmetry: bool,
-    /// Begin in the state after this trace, in the cluster that it was recorded in
+    /// Begin in the state after this trace, in the cluster in which it was recorded
     #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
     pub prefix: Option<PathBuf>,
     /// Accept a prefix that was recorded with another build of the plugin, or another plugin
@@ -257,13 +257,13 @@ pub struct RunArguments {
     /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
-    /// How many random walks [default: 1000]
+    /// Number of random walks [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Random walks")]
     pub walks: Option<u64>,
     /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]
     #[arg(long, value_name = "N", help_heading = "Random walks")]
     pub seed: Option<u64>,
-    /// How likely events of each kind are, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
+    /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
     /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
@@ -276,34 +276,34 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Bounds")]
     pub require_complete: bool,
 
-    /// Keep a checkpoint of a long search in this folder, to go on from with `host run --resume DIR`. For `bdfs` without
+    /// Keep a checkpoint of a long search in this folder, which `host run --resume DIR` resumes. For `bdfs` without
     /// --reduce
     #[arg(long, value_name = "DIR", conflicts_with = "reduce", help_heading = "Long runs")]
     pub checkpoint: Option<PathBuf>,
     /// Time between checkpoints, with a unit; there is one more when a bound on time or memory, or Ctrl-C, ends the search
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", help_heading = "Long runs")]
     pub every: Duration,
-    /// Go on from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
+    /// Resume from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
     /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
     #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "link", "resets", "duplicates", "breaks", "refusals", "crashes", "partitions", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
-    /// Threads that search and execute handlers; the result does not depend on it [default: auto, one a core]
+    /// Threads that search and execute handlers; the result does not depend on it [default: auto, one per core]
     #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
-    /// Try whether the plugin keeps its promises: on no local state, 128 of them, all
+    /// Check whether the plugin keeps its promises: on no local state, 128 of them, all
     #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
     pub audit: Mode,
 
-    /// Go on after a violation and collect others, 100 at most unless --max-violations says otherwise. Those that end in the
-    /// same way are told once
+    /// Continue after a violation and collect others, 100 at most unless --max-violations says otherwise. Of those that end in
+    /// the same way, one is reported
     #[arg(long = "continue", id = "continue", help_heading = "Output")]
     pub go_on: bool,
-    /// Go on after a violation until there are N [default: 1]
+    /// Continue after a violation until there are N [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Output")]
     pub max_violations: Option<u64>,
-    /// Show a violation as the search found it, without making its trace short
+    /// Show a violation as the search found it, without minimising its trace
     #[arg(long, help_heading = "Output")]
     pub no_minimize: bool,
     /// Print one JSON object instead of text
@@ -312,7 +312,7 @@ pub struct RunArguments {
     /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// Show progress, a line a second, also where standard error is no terminal
+    /// Show progress, one line per second, also where standard error is no terminal
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 

@@ -89,13 +89,13 @@ impl FaultBudgets {
     pub fn text(&self, order: Order) -> String {
         let mut parts = Vec::new();
         if self.resets > 0 {
-            parts.push(format!("{} a node", count(self.resets.into(), "reset")));
+            parts.push(format!("{} per node", count(self.resets.into(), "reset")));
         }
         if self.breaks > 0 {
-            parts.push(format!("{} a node", count(self.breaks.into(), "broken connection")));
+            parts.push(format!("{} per node", count(self.breaks.into(), "broken connection")));
         }
         if self.refusals > 0 {
-            parts.push(format!("{} a node", count(self.refusals.into(), "refused message")));
+            parts.push(format!("{} per node", count(self.refusals.into(), "refused message")));
         }
         if self.duplicates > 0 {
             parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));

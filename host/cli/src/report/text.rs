@@ -128,7 +128,7 @@ impl RunReport {
         let bounds = &self.assumed.bounds;
         let parts = [
             bounds.depth.map(|depth| format!("depth {depth}")),
-            bounds.local_events.map(|events| format!("{} a node", count(events.into(), "local event"))),
+            bounds.local_events.map(|events| format!("{} per node", count(events.into(), "local event"))),
             bounds.states.map(|states| count(states, "state")),
             bounds.walks.map(|walks| count(walks, "walk")),
             bounds.seed.map(|seed| format!("seed {seed}")),
