@@ -65,7 +65,7 @@ const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.m
 /// How many terms the glossary may have.
 const TERMS_MAX: usize = 60;
 
-/// Fails with all findings, one a line.
+/// Fails with all findings, one per line.
 #[track_caller]
 fn none(findings: impl IntoIterator<Item = String>) {
     let findings: Vec<String> = findings.into_iter().collect();

@@ -17,7 +17,7 @@ enum Item {
     /// A message with this content, which was sent when so many breaks of the connection were known, and can be delivered
     /// so many times.
     Message { content: u8, breaks: u32, times: u32 },
-    /// The news that the connection is broken, for the so manieth time.
+    /// The news that the connection is broken, for the n-th time.
     Notice { breaks: u32 },
 }
 

@@ -1,5 +1,5 @@
 //! `cargo run --release -p host-tests --bin fuzz -- TARGET [TIME] [FIRST]`: runs cases of a target, or of all in turn, from a
-//! number on, for some seconds. Prints a line a second, and the number of the case that fails.
+//! number on, for some seconds. Prints one line per second, and the number of the case that fails.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use std::panic::catch_unwind;

@@ -98,7 +98,7 @@ pub struct Built {
     pub toolchain: &'static str,
     /// Which tool that was, and where it was found; a phrase.
     pub tool: String,
-    /// What was done, one phrase a step: what `report` was told.
+    /// What was done, one phrase per step: what `report` was told.
     pub steps: Vec<String>,
 }
 

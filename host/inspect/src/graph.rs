@@ -21,7 +21,7 @@ pub struct Arrow {
 
 /// All messages in the order of sending.
 ///
-/// Of several equal messages the one that was sent first is delivered first: nothing can tell them apart.
+/// Of several equal messages the one that was sent first is delivered first: they are indistinguishable.
 pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {

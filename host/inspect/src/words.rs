@@ -199,7 +199,7 @@ pub fn on_one_line(text: &str) -> String {
     escape(text, |_| true)
 }
 
-/// Cuts a text that nobody would read to its end, and says so. What a plugin says can have megabytes.
+/// Cuts a text that is too long to read, and says so. The texts of a plugin can have megabytes.
 pub fn shortened(text: String) -> String {
     match text.char_indices().nth(LETTERS_MAX) {
         None => text,

@@ -126,7 +126,7 @@ impl World {
         Self { locals: start.initial.clone(), in_flight }
     }
 
-    /// The local states, one a node.
+    /// The local states, one per node.
     pub fn locals(&self) -> &[LocalStateId] {
         &self.locals
     }

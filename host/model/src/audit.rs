@@ -6,7 +6,7 @@
 //! 1. a handler does the same when it runs again from the same memory;
 //! 2. states with equal bytes and different memory behave alike, else `serialize` leaves something out;
 //! 3. `invariant` reads nothing but the views that it is given, else a `view` leaves something out;
-//! 4. a handler that changes nothing can run for ever without taking more memory.
+//! 4. an idempotent handler does not leak memory: one that changes nothing can run for ever without taking more.
 
 use std::cmp::Ordering as Order;
 use std::collections::{BTreeMap, BTreeSet};

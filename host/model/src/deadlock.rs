@@ -29,7 +29,7 @@ pub fn crashed(
     (busy.len() <= crashes_max as usize).then_some(busy)
 }
 
-/// The same for these local states, one a node; none also if a node is stuck.
+/// The same for these local states, one per node; none also if a node is stuck.
 pub fn crashed_in(
     known: &Known,
     locals: &[LocalStateId],
@@ -67,7 +67,7 @@ fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
 }
 
 impl Stepper<'_> {
-    /// What is wrong with an end with these local states, one a node, after some of the nodes have crashed; none if all others
+    /// What is wrong with an end with these local states, one per node, after some of the nodes have crashed; none if all others
     /// are done.
     ///
     /// # Errors

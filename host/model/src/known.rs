@@ -30,7 +30,7 @@ pub struct Brief {
     pub class: ClassId,
     /// Whether the node is stuck in a fault.
     pub is_stuck: bool,
-    /// Whether properties of node scope, or a fault, have something to say about it.
+    /// Whether a property of node scope, or a fault, yields a judgement of it.
     pub is_judged: bool,
     /// Whether local events or faults are possible.
     pub has_own_events: bool,
@@ -148,7 +148,7 @@ impl Known {
         &self.quorums[id.0 as usize]
     }
 
-    /// The id of a quorum of these messages, which are sorted; none if nobody has asked for one.
+    /// The id of a quorum of these messages, which are sorted; none if none was asked for.
     #[inline]
     pub fn find_quorum(&self, messages: &[MessageId]) -> Option<QuorumId> {
         self.quorum_ids.get(messages).copied()

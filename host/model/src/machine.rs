@@ -389,7 +389,7 @@ pub trait Machine: Send {
     /// The guest's fault.
     fn properties(&mut self) -> Result<Vec<Property>, Fault>;
 
-    /// Whether a property holds on these views: one a node in the order of the nodes, or exactly
+    /// Whether a property holds on these views: one per node in the order of the nodes, or exactly
     /// one for a property of node scope. Works in the state before `init`.
     ///
     /// # Errors

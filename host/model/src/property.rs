@@ -9,7 +9,7 @@ use crate::machine::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ViewId(pub u32);
 
-/// A class of local states that no property of system scope can tell apart.
+/// A class of local states that no property of system scope can distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u32);
 

@@ -97,7 +97,7 @@ pub struct Scenario {
     /// Parameters of the protocol that differ from its defaults.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// How messages travel where no link says something else.
+    /// The network of all links that have none of their own.
     #[serde(default)]
     pub network: Network,
     /// Links where messages travel in another way: each once, in the order of senders and then destinations.

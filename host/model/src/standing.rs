@@ -265,7 +265,7 @@ struct Draft<'d> {
 }
 
 impl Tables {
-    /// The handler that has to be executed for a step; none for a transport error that nobody hears of.
+    /// The handler that has to be executed for a step; none for a transport error that is lost.
     pub(crate) fn bare_key(&self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Option<BareKey> {
         let state = &self.states[state.0 as usize];
         let error =

@@ -13,11 +13,11 @@ use crate::trace::{Hex, Received, Sent, Trace, TraceEvent, TraceStep};
 pub struct Start {
     /// The answers to `choose` in `init`, a list for each node.
     pub init_choices: Vec<Box<[Choice]>>,
-    /// The local states after `init`, one a node.
+    /// The local states after `init`, one per node.
     pub initial: Vec<LocalStateId>,
     /// The events of the prefix; empty without one.
     pub path: Vec<Step>,
-    /// The local states, one a node.
+    /// The local states, one per node.
     pub locals: Vec<LocalStateId>,
     /// The messages in flight, sorted; a message in flight twice stands twice. On an ordered network they stand channel by
     /// channel, see [`channels`].

@@ -35,7 +35,7 @@ pub struct OutcomesRef(pub(crate) u32);
 /// and not on the number of workers.
 pub struct Stepper<'l> {
     lts: &'l Lts<'l>,
-    /// One a worker, made when there is work for it.
+    /// One per worker, made when there is work for it.
     machines: Vec<Box<dyn Machine>>,
     known: Known,
     /// What local states said when they were asked whether they are done.
@@ -496,7 +496,7 @@ impl<'l> Stepper<'l> {
         Ok(Ok(self.lts.write().intern_local_event(&renamed)))
     }
 
-    /// What the properties of system scope say about a tuple of classes, one a node. Nothing if all are neutral.
+    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral.
     ///
     /// # Errors
     ///

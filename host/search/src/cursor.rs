@@ -39,7 +39,7 @@ impl Cursor {
         Self { state, budgets: Budgets::new(start.locals.len(), limits), path: Vec::new(), frames: Vec::new() }
     }
 
-    /// The local states, one a node.
+    /// The local states, one per node.
     pub fn locals(&self) -> &[LocalStateId] {
         &self.state.locals
     }

@@ -1,6 +1,6 @@
 //! The smallest configurations of an unfolding that end in deadlocks.
 //!
-//! A configuration is a tuple of events, one a node, such that no past of one of them reaches beyond another one. What a node
+//! A configuration is a tuple of events, one per node, such that no past of one of them reaches beyond another one. What a node
 //! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
 //! an [end](host_model::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
 //! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
@@ -12,7 +12,7 @@
 //! On an ordered network with connections that break some of what was sent is lost. There the items that were not received
 //! are looked at one by one.
 //!
-//! Deliveries that change nothing have to be events here: without them, what nobody heeds would stay in flight.
+//! Deliveries that change nothing have to be events here: otherwise messages that no node reacts to would stay in flight.
 //!
 //! Each reachable global state is at the end of a configuration without cut-off events, none smaller of which is cut off, so
 //! nothing is missed in a complete unfolding, and no shorter way exists.

@@ -1,11 +1,11 @@
-//! What can be proven about messages from the local transition system, for a search that leaves them out.
+//! Facts about messages, proven from the local transition system, for a search that leaves messages out.
 //!
-//! A message is *dead* in a local state if delivering it changes nothing and sends nothing, or it is held, there and in
-//! every local state that can follow. It is a *sink* there if its delivery sends nothing and commutes with everything else that can
-//! happen at the node, there and in every local state that can follow: then it can be put off for as long as one likes.
+//! A message is *dead* in a local state if delivering it changes nothing and sends nothing, (or it is held), there and in
+//! every successor. It is a *sink* there if its delivery sends nothing and commutes with everything else that can
+//! happen at the node, there and in every successor: then it can be deferred for any time.
 //!
-//! "Can follow" means in the graph of those local steps that the search has taken, so facts are true of what is known so
-//! far and can turn out wrong when more is known. Each fact that was used is remembered; if one of them falls, the search
+//! "Successor" means in the graph of those local steps that the search has taken, so facts hold for the steps known so
+//! far and can be refuted by further ones. Each fact that was used is remembered; if one of them falls, the search
 //! has to be repeated, with all that is known by then. What is known only grows, so this ends, and the last search has
 //! used nothing that is wrong about the steps it has taken itself, see [`reduce`](crate::reduce).
 

@@ -63,7 +63,7 @@ pub struct Child {
 /// A global state.
 #[derive(Clone, Debug, Default)]
 pub struct GlobalState {
-    /// One a node.
+    /// One per node.
     pub locals: Vec<LocalStateId>,
     /// Sorted; a message in flight twice stands twice. On an ordered network channel by channel, without what is lost, see
     /// [`channels`].
@@ -320,7 +320,7 @@ impl GlobalState {
         says_more(known, self.locals[child.step.node as usize], child.next)
     }
 
-    /// Puts the classes of a child into `classes`, one a node.
+    /// Puts the classes of a child into `classes`, one per node.
     pub fn classes_of(&self, known: &Known, child: &Child, classes: &mut Vec<ClassId>) {
         classes.clear();
         classes.extend(self.locals.iter().map(|local| known.brief(*local).class));

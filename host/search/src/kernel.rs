@@ -223,7 +223,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// To be called once a state.
+    /// To be called once per state.
     #[inline]
     pub fn is_check_due(&mut self, stepper: &Stepper<'_>) -> bool {
         let has_executed = std::mem::replace(&mut self.rows, stepper.rows()) != stepper.rows();

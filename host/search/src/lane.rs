@@ -60,9 +60,9 @@ pub struct Note {
     pub node: NodeId,
     /// The local state of that node.
     pub next: LocalStateId,
-    /// One a node.
+    /// One per node.
     pub classes: Vec<ClassId>,
-    /// The local states, one a node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
+    /// The local states, one per node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
     pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 

@@ -125,7 +125,7 @@ impl Outlooks {
         Ok(id)
     }
 
-    /// All that is said about a tuple of outlooks, one a node.
+    /// All that is said about a tuple of outlooks, one per node.
     fn verdict(&mut self, stepper: &mut Stepper<'_>, tuple: Vec<u32>) -> Result<BTreeSet<Saying>, MachineError> {
         if let Some(known) = self.verdicts.get(&tuple) {
             return Ok(known.clone());

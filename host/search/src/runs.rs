@@ -3,7 +3,7 @@
 //! The system states that an execution or any reordering of its independent events goes through are its *consistent
 //! cuts*: for each node a number of its events, such that what happens before them is included. They need not be
 //! visited one by one. Cut the events of each node into *runs* with the same key, such as the class of the local
-//! state. A tuple of runs, one a node, is passed by a consistent cut if and only if no run has ended before the
+//! state. A tuple of runs, one per node, is passed by a consistent cut if and only if no run has ended before the
 //! beginning of another one:
 //!
 //! > for all nodes `i` and `j`, the past of the first event of the run of `i` reaches at most to the end of the run of

@@ -1,6 +1,6 @@
 //! Which tuples of classes are reachable in an unfolding.
 //!
-//! A tuple of classes, one a node, is reachable exactly when there are events `y`, one a node, each the first on its
+//! A tuple of classes, one per node, is reachable exactly when there are events `y`, one per node, each the first on its
 //! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
 //! last events of a configuration have such first events before them, and the join of these lies in between. So only
 //! the events where a class begins need be combined, and only for the tuples that have something to say.

@@ -38,7 +38,7 @@ pub fn shard_of(fingerprint: Fingerprint) -> usize {
     (fingerprint >> (128 - SHARD_BITS)) as usize
 }
 
-/// Visited global states, 12 bytes a slot.
+/// Visited global states, 12 bytes per slot.
 ///
 /// Each shard is a linear-probing table whose entries stand in the order of their fingerprints: a miss ends at the
 /// first larger entry, and growing copies the entries in order. A shard is at most 17/20 full and grows by a quarter.

@@ -60,7 +60,7 @@ fn label(recording: &Recording, number: usize) -> String {
     label.to_owned()
 }
 
-/// What is told about a step where there is room.
+/// The text of a step where there is room.
 fn details(recording: &Recording, number: usize) -> String {
     let mut lines = vec![format!("{number}. {}", recording.event(number))];
     lines.extend(explain::lines(recording, number));
