@@ -3,13 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use host_agreement::programs::Program;
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys::{self, Ran};
 use host_model::deadlock;
+use host_model::lts::Lts;
 use host_model::property::Judgement;
-use host_model::scenario::{Faults, Link, Network};
+use host_model::scenario::{Faults, Link, Network, Scenario};
+use host_model::start;
+use host_model::stepper::Stepper;
 use host_model::toy::Toy;
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{End, Limits, Search, Unmonitored};
 use host_search::table::STRATEGIES;
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -123,7 +127,10 @@ fn check_counts(system: &System, limits: Limits, ran: &Ran, reached: &Reached, w
     if system.faults.duplicates == 0 {
         assert_eq!(counts.global_states, Some(reached.global_states), "{what}");
         assert_eq!(counts.transitions, Some(reached.transitions), "{what}");
+        // The longest path that was gone: a shortest one where the search goes level by level.
         assert!(ran.report.depth >= reached.farthest, "{what}: {} of {}", ran.report.depth, reached.farthest);
+        let is_level_by_level = system.network == Network::Ordered;
+        assert!(!is_level_by_level || ran.report.depth == reached.farthest, "{what}: {}", ran.report.depth);
     }
     assert!(limits.depth.is_none_or(|max| ran.report.depth <= max), "{what}");
 }
@@ -207,4 +214,27 @@ fn ordered_networks() {
 #[test]
 fn mixed_links() {
     check_family(mixed);
+}
+
+/// Events on the way to the bad state: more than 65,535.
+const WAY: u64 = 65_900;
+
+/// A bound on depth is exact however large it is: the violation is found at the end of its path, and not one event before it.
+#[test]
+fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
+    let program = Program {
+        events: |_, _| vec![0],
+        on_event: |_, state, _| ((state + 1).min(WAY), Vec::new()),
+        is_bad: |_, state| state == WAY,
+        ..Program::default()
+    };
+    for (depth, is_found) in [(WAY, true), (WAY - 1, false)] {
+        let lts = Lts::new(&program, Scenario::new(1)).expect("it lists its properties");
+        let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
+        // Several violations are wanted, so that the search for a shorter path does not begin.
+        let limits = Limits { depth: Some(depth as u32), violations: Some(2), ..Limits::default() };
+        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+        let report = host_search::bdfs::run(&search).expect("no host faults");
+        assert_eq!((report.violations.len(), report.end), (usize::from(is_found), End::DepthBound), "{depth}");
+    }
 }

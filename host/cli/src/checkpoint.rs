@@ -22,7 +22,7 @@ use crate::files;
 use crate::plugin_source::Loaded;
 
 /// The first bytes of every checkpoint.
-const MAGIC: &[u8] = b"host checkpoint 3\n";
+const MAGIC: &[u8] = b"host checkpoint 4\n";
 
 /// Bytes of a header at most.
 const HEADER_MAX: u64 = 1 << 20;

@@ -252,7 +252,7 @@ impl Lane {
             let depth = self.expanded[parent as usize].reached.depth + 1;
             let mut first = true;
             if let Seen::Deeper(before) = seen {
-                first = u32::from(before) >= wave.bound;
+                first = before >= wave.bound;
                 self.cut -= i64::from(first && depth < wave.bound && self.has_successors(wave, parent, &child));
             } else {
                 self.cut += i64::from(depth == wave.bound && self.has_successors(wave, parent, &child));

@@ -1,8 +1,10 @@
 //! The set of visited global states: fingerprints with the least depth at which each was seen.
 
 use host_model::fingerprint::Fingerprint;
+use rustc_hash::FxHashMap;
 
 use crate::codec::{Reader, Writer};
+use crate::kernel::table_bytes;
 
 /// What a state's insertion found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub enum Seen {
     /// The state is new.
     New,
     /// The state was seen before, but only at this greater depth.
-    Deeper(u16),
+    Deeper(u32),
     /// The state was seen before at this depth or a smaller one.
     Already,
 }
@@ -53,7 +55,13 @@ pub struct Shard {
     slots: Vec<Slot>,
     homes: usize,
     len: usize,
+    /// The depths that do not fit in a slot, by the state's key: of states that take more than 65,534 events, of which there
+    /// are hardly any.
+    deep: FxHashMap<Key, u32>,
 }
+
+/// What a slot keeps of a fingerprint.
+type Key = (u64, u32);
 
 /// A state, or nothing where `high` is zero. Packed, so that it takes no padding.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,7 +69,7 @@ pub struct Shard {
 struct Slot {
     /// The bits of the fingerprint after those of the shard; a zero is moved to one.
     high: u64,
-    /// The next 16 bits of the fingerprint, then 16 bits for the depth.
+    /// The next 16 bits of the fingerprint, then 16 bits for the depth: all ones if it is in the table of deep states.
     low: u32,
 }
 
@@ -82,13 +90,14 @@ impl Slot {
 
     /// All but the depth.
     #[inline]
-    fn key(self) -> (u64, u32) {
+    fn key(self) -> Key {
         (self.high, self.low & !DEPTH_MASK)
     }
 
+    /// The depth, [`DEPTH_MASK`] for all from there on.
     #[inline]
-    fn depth(self) -> u16 {
-        self.low as u16
+    fn depth(self) -> u32 {
+        self.low & DEPTH_MASK
     }
 
     #[inline]
@@ -126,7 +135,7 @@ impl Visited {
         shard.slots[shard.find(slot)].key() == slot.key()
     }
 
-    /// Notes that a state was seen at a depth. Depths above 65,535 count as that.
+    /// Notes that a state was seen at a depth.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
         let seen = self.shards[shard_of(fingerprint)].insert(fingerprint, depth);
@@ -160,20 +169,26 @@ impl Shard {
 
     /// Bytes of the table.
     pub fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<Slot>()) as u64
+        (self.slots.capacity() * size_of::<Slot>() + table_bytes::<(Key, u32)>(self.deep.capacity())) as u64
     }
 
     /// Saves all states with their depths.
     pub fn save(&self, out: &mut Writer<'_>) {
         let slots = self.slots.iter().filter(|slot| !slot.is_empty());
-        out.wide(self.len as u64, slots.map(|slot| u128::from(slot.high) << 32 | u128::from(slot.low)));
+        let saved = |slot: &Slot| {
+            let (high, low) = slot.key();
+            u128::from(high) << 48 | u128::from(low) << 16 | u128::from(self.depth_of(*slot))
+        };
+        out.wide(self.len as u64, slots.map(saved));
     }
 
     /// The states that were saved.
     pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
         let mut shard = Self::default();
         saved.wide(|slot| {
-            shard.insert_slot(Slot { high: ((slot >> 32) as u64).max(1), low: slot as u32 });
+            let (low, depth) = ((slot >> 16) as u32 & !DEPTH_MASK, slot as u32);
+            let high = ((slot >> 48) as u64).max(1);
+            shard.insert_slot(Slot { high, low: low | depth.min(DEPTH_MASK) }, depth);
         })?;
         Some(shard)
     }
@@ -186,14 +201,14 @@ impl Shard {
         std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
     }
 
-    /// Notes that a state of this shard was seen at a depth. Depths above 65,535 count as that.
+    /// Notes that a state of this shard was seen at a depth.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
-        self.insert_slot(Slot::new(fingerprint, depth))
+        self.insert_slot(Slot::new(fingerprint, depth), depth)
     }
 
     fn new(homes: usize) -> Self {
-        Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: 0 }
+        Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: 0, deep: FxHashMap::default() }
     }
 
     #[inline]
@@ -216,19 +231,36 @@ impl Shard {
         index
     }
 
+    /// The least depth at which a state that is there was seen.
     #[inline]
-    fn insert_slot(&mut self, slot: Slot) -> Seen {
+    fn depth_of(&self, slot: Slot) -> u32 {
+        match slot.depth() {
+            DEPTH_MASK => self.deep[&slot.key()],
+            depth => depth,
+        }
+    }
+
+    #[inline]
+    fn insert_slot(&mut self, slot: Slot, depth: u32) -> Seen {
         let index = self.find(slot);
         let known = self.slots[index];
+        let mut seen = Seen::New;
         if known.key() == slot.key() {
-            if known.depth() <= slot.depth() {
+            let least = self.depth_of(known);
+            if least <= depth {
                 return Seen::Already;
             }
             self.slots[index] = slot;
-            return Seen::Deeper(known.depth());
+            seen = Seen::Deeper(least);
+        } else {
+            self.insert_at(index, slot);
         }
-        self.insert_at(index, slot);
-        Seen::New
+        if depth >= DEPTH_MASK {
+            self.deep.insert(slot.key(), depth);
+        } else if matches!(seen, Seen::Deeper(least) if least >= DEPTH_MASK) {
+            self.deep.remove(&slot.key());
+        }
+        seen
     }
 
     /// Puts a new entry at `index` and moves the entries up to the next empty slot by one.
@@ -248,7 +280,8 @@ impl Shard {
 
     fn grow(&mut self) {
         let homes = self.homes + self.homes / 4 + 1;
-        let mut grown = Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: self.len };
+        let mut grown =
+            Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: self.len, deep: std::mem::take(&mut self.deep) };
         let mut next = 0;
         for entry in self.slots.iter().filter(|entry| !entry.is_empty()) {
             next = next.max(Self::home(*entry, homes));
@@ -285,10 +318,11 @@ mod tests {
                 _ => random,
             };
             let kept = key / unit;
-            let depth = round % 97;
+            // Also around the largest depth that fits in a slot, and far behind it.
+            let depth = round % 97 + [0, 65_480, 70_000, 1 << 31][round as usize / 97 % 4];
             let expected = match reference.get(&kept) {
                 None => Seen::New,
-                Some(known) if *known > depth => Seen::Deeper(*known as u16),
+                Some(known) if *known > depth => Seen::Deeper(*known),
                 Some(_) => Seen::Already,
             };
             let least = reference.entry(kept).or_insert(depth);
@@ -297,6 +331,23 @@ mod tests {
             assert!(visited.contains(key));
         }
         assert_eq!(visited.len(), reference.len() as u64);
+        // What is saved has the same depths.
+        for shard in &mut visited.shards {
+            let mut saved = Vec::new();
+            shard.save(&mut Writer(&mut |part| saved.extend_from_slice(part)));
+            let mut rest = saved.as_slice();
+            *shard = Shard::load(&mut Reader(&mut |buffer| {
+                let (first, others) = rest.split_at(buffer.len());
+                buffer.copy_from_slice(first);
+                rest = others;
+                true
+            }))
+            .expect("it was saved");
+        }
+        for (kept, depth) in reference {
+            assert_eq!(visited.insert(kept * unit, depth), Seen::Already);
+            assert_eq!(visited.insert(kept * unit, depth.saturating_sub(1)) == Seen::Deeper(depth), depth > 0);
+        }
     }
 
     #[test]
