@@ -146,6 +146,10 @@ impl Machine for MixedMachine {
         self.machine().restore(Some(&Snapshot::new(words)))
     }
 
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.machines.iter().chain([&self.judge]).try_for_each(|machine| machine.confirm_fault())
+    }
+
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         let cluster = Arc::clone(&self.cluster);
         let result = match input {

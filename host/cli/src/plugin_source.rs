@@ -8,7 +8,7 @@ use std::time::Instant;
 use host_build::{BuildError, Options};
 use host_model::machine::{MachineFactory, Property};
 use host_model::trace::{Placement, PluginRef};
-use host_sandbox::{AboutIdentity, Limits, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::args::SourceArguments;
 use crate::environment::Environment;
@@ -87,11 +87,18 @@ pub fn load(
     let sandbox = Sandbox::new(config.clone(), cache).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
-    let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| cannot_load(&error))?;
+    let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
+        LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
+        error => cannot_load(&error),
+    })?;
     let seconds = began.elapsed().as_secs_f64();
     let mut machine = plugin.machine()?;
+    let properties = machine.properties();
+    if properties.is_err() {
+        machine.confirm_fault()?;
+    }
     let properties =
-        machine.properties().map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
+        properties.map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
     check_names(&properties).map_err(|what| cannot_load(&what))?;
     if plugin.about().is_some_and(|about| about.identity == AboutIdentity::Memory) {
         return Err(cannot_load(&"it wants its memory as the identity of states, which this version does not offer"));

@@ -311,6 +311,15 @@ pub trait Machine: Send {
         Ok(())
     }
 
+    /// Asks whether a fault was the guest's, before anybody is told of it.
+    ///
+    /// # Errors
+    ///
+    /// It was the host's: the machine could not give the guest what its limits allow. Nothing is known about the guest.
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        Ok(())
+    }
+
     /// Runs one handler. The first calls of `choose` and `can-send` are answered from `script`, later ones with 0.
     ///
     /// `effects` is cleared first and filled as far as the handler got, also on a fault.

@@ -149,7 +149,7 @@ impl Replay {
                 match replay.machines[node as usize].takes_quorums() {
                     Ok(takes) => replay.takes_quorums[node as usize] = takes,
                     Err(fault) => {
-                        replay.stick(node, &fault);
+                        replay.stick(node, &fault)?;
                         (report.fault, report.state) = (Some(fault), None);
                     }
                 }
@@ -188,7 +188,7 @@ impl Replay {
                 match role {
                     // It fails on the question, which counts as the delivery.
                     Err(fault) => {
-                        self.stick(node, &fault);
+                        self.stick(node, &fault)?;
                         StepReport { fault: Some(fault), ..StepReport::default() }
                     }
                     Ok(_) => self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?,
@@ -348,7 +348,7 @@ impl Replay {
         match machine.serialize() {
             Ok(state) => report.state = Some(state),
             Err(fault) => {
-                self.stick(node, &fault);
+                self.stick(node, &fault)?;
                 report.fault = Some(fault);
                 return Ok(report);
             }
@@ -363,7 +363,7 @@ impl Replay {
         let durable = match machine.persist() {
             Ok(durable) => durable,
             Err(fault) => {
-                self.stick(node, &fault);
+                self.stick(node, &fault)?;
                 return Ok(StepReport { fault: Some(fault), ..StepReport::default() });
             }
         };
@@ -374,10 +374,12 @@ impl Replay {
     }
 
     /// The node is stuck in a fault.
-    fn stick(&mut self, node: NodeId, fault: &Fault) {
+    fn stick(&mut self, node: NodeId, fault: &Fault) -> Result<(), MachineError> {
+        self.machines[node as usize].confirm_fault()?;
         // As in a search, a node that is stuck matters to no property.
         self.views[node as usize] = vec![None; self.properties.len()];
         self.faults.push((node, fault.clone()));
+        Ok(())
     }
 
     /// Runs one handler and takes its messages into flight.
@@ -396,7 +398,7 @@ impl Replay {
         match result {
             Ok(()) => report.description = describe_state(&mut **machine)?,
             Err(fault) => {
-                self.stick(node, &fault);
+                self.stick(node, &fault)?;
                 report.fault = Some(fault);
                 report.state = None;
             }

@@ -430,7 +430,8 @@ impl<'l> Stepper<'l> {
         let snapshot = self.state(state).snapshot.clone();
         let machine = &mut *self.machines[0];
         machine.restore(snapshot.as_ref())?;
-        Ok(machine.interchangeable())
+        let groups = machine.interchangeable();
+        confirmed(machine, groups)
     }
 
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
@@ -447,6 +448,7 @@ impl<'l> Stepper<'l> {
         let machine = &mut *self.machines[0];
         machine.restore(Some(&snapshot))?;
         let is_done = machine.is_done();
+        let is_done = confirmed(machine, is_done)?;
         self.done.insert(state, is_done.clone());
         Ok(is_done)
     }
@@ -464,7 +466,8 @@ impl<'l> Stepper<'l> {
         let message = Arc::clone(self.message(message));
         let machine = &mut *self.machines[0];
         machine.restore(None)?;
-        let payload = match machine.rename_message(&message.payload, renaming) {
+        let payload = machine.rename_message(&message.payload, renaming);
+        let payload = match confirmed(machine, payload)? {
             Ok(payload) => payload,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -488,7 +491,8 @@ impl<'l> Stepper<'l> {
         let event = self.lts.local_event(event);
         let machine = &mut *self.machines[0];
         machine.restore(None)?;
-        let payload = match machine.rename_local(&event.payload, renaming) {
+        let payload = machine.rename_local(&event.payload, renaming);
+        let payload = match confirmed(machine, payload)? {
             Ok(payload) => payload,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -578,6 +582,14 @@ fn local_state(tables: &mut Tables, node: NodeId, ended: Ended) -> Result<u32, B
     }))
 }
 
+/// An answer, of which a fault is the guest's.
+fn confirmed<R>(machine: &dyn Machine, answer: Result<R, Fault>) -> Result<Result<R, Fault>, MachineError> {
+    if answer.is_err() {
+        machine.confirm_fault()?;
+    }
+    Ok(answer)
+}
+
 /// All executions of the handler of a job, if the node takes the message by itself.
 fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Executed, MachineError> {
     if let Cause::Message(message, true) = &job.cause {
@@ -587,6 +599,7 @@ fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Executed, 
             Ok(role) => return Ok(Executed { role, executions: Vec::new() }),
             // It fails on this message, as if it was delivered.
             Err(fault) => {
+                machine.confirm_fault()?;
                 let execution = Execution { next: Ended::Fault(fault), effects: Effects::default() };
                 return Ok(Executed { role: Role::Alone, executions: vec![execution] });
             }
@@ -613,6 +626,7 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
             let durable = match machine.persist() {
                 Ok(durable) => durable,
                 Err(fault) => {
+                    machine.confirm_fault()?;
                     let effects = Effects::default();
                     return Ok(vec![Execution { next: Ended::Fault(fault), effects }]);
                 }
@@ -650,7 +664,10 @@ fn explore(
                 Some(Ended::New(observed))
             }
             Ok(ended) => ended,
-            Err(fault) => Some(Ended::Fault(fault)),
+            Err(fault) => {
+                machine.confirm_fault()?;
+                Some(Ended::Fault(fault))
+            }
         };
         let more = next_script(&effects.choices, lts.rules.refusals_max, &mut script);
         executions.extend(next.map(|next| Execution { next, effects }));
@@ -750,7 +767,10 @@ pub(crate) fn evaluate(
 ) -> Result<Option<Judgement>, MachineError> {
     machine.restore(None)?;
     Ok(match (kind, machine.invariant(property, views)) {
-        (_, Err(fault)) => Some(Judgement::Broken { property, fault }),
+        (_, Err(fault)) => {
+            machine.confirm_fault()?;
+            Some(Judgement::Broken { property, fault })
+        }
         (PropertyKind::Always, Ok(Err(message))) => Some(Judgement::Violated { property, message }),
         (PropertyKind::Sometimes, Ok(Ok(()))) => Some(Judgement::Witnessed { property }),
         _ => None,

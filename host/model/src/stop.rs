@@ -74,6 +74,10 @@ impl Machine for StoppableMachine {
         ask(&*self.stop)
     }
 
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.machine.confirm_fault()
+    }
+
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         self.machine.handle(input, script, effects)
     }

@@ -42,9 +42,9 @@ impl Bare {
         let shared = &sandbox.shared;
         let (interfaces, _) = check::names(bytes).expect("a plugin");
         let component = Component::from_binary(&shared.engine, bytes).expect("a component");
-        let mut store = Store::new(&shared.engine, Context::new(shared.config.limits.clone()));
+        let budget = Arc::new(Budget::new(shared.config.limits.memory_bytes, Sabotage::None));
+        let mut store = Store::new(&shared.engine, Context::new(shared.config.limits.clone(), Arc::clone(&budget)));
         store.set_fuel(u64::MAX).expect("the engine consumes fuel");
-        let budget = Arc::new(Budget::new(shared.config.limits.memory_bytes));
         let (instance, _) = collect(&[], &budget, || shared.linker.instantiate(&mut store, &component));
         let instance = instance.expect("an instance");
         let Ok(functions) = functions(&mut store, &instance, &interfaces) else { panic!("the contract's functions") };

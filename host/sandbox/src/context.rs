@@ -1,9 +1,12 @@
 //! What the host keeps beside an instance while a call runs.
 
+use std::sync::Arc;
+
 use host_model::machine::{Choice, Fault, FaultKind, Likelihood};
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{Limits, allows_more};
+use crate::memory::Budget;
 
 /// How the panic hook of a guest begins the line that it logs.
 const PANIC_PREFIX: &str = "panic: ";
@@ -22,6 +25,7 @@ pub(crate) enum Phase {
 /// The data of a store.
 pub(crate) struct Context {
     limits: Limits,
+    budget: Arc<Budget>,
     phase: Phase,
     script: Vec<u32>,
     pub choices: Vec<Choice>,
@@ -43,9 +47,10 @@ pub(crate) struct Context {
 struct Refused;
 
 impl Context {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Self {
             limits,
+            budget,
             phase: Phase::Start,
             script: Vec::new(),
             choices: Vec::new(),
@@ -202,6 +207,11 @@ impl ResourceLimiter for Context {
     fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         // The memories themselves keep to a budget that they share.
         Ok(true)
+    }
+
+    /// Without this, the guest would see a failure that depends on the machine.
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        if self.budget.trouble().is_some() { Err(error) } else { Ok(()) }
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {

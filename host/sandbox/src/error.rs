@@ -88,6 +88,12 @@ pub enum LoadError {
         /// What it did.
         fault: Fault,
     },
+    /// This machine cannot run it: nothing is wrong with the file.
+    #[error("this machine {detail}; free some memory or address space, and start again")]
+    Host {
+        /// What the operating system did not provide.
+        detail: String,
+    },
     /// It takes too long to check and compile. The attempt goes on in a thread that nobody waits for.
     #[error("the component is not compiled within {seconds} seconds; `--limit compile-time=N` allows more")]
     CompileTime {

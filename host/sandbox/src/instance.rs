@@ -82,6 +82,8 @@ pub(crate) struct Live {
 pub(crate) enum StartError {
     /// The guest's fault.
     Fault(Fault),
+    /// The host's trouble.
+    Host(String),
     /// An export of a wrong type.
     WrongType { export: String, detail: String },
 }
@@ -90,6 +92,7 @@ impl From<StartError> for LoadError {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Fault(fault) => Self::Start { fault },
+            StartError::Host(detail) => Self::Host { detail },
             StartError::WrongType { export, detail } => Self::WrongType { export, detail },
         }
     }
@@ -99,14 +102,17 @@ impl Live {
     /// Instantiates the plugin in a new store.
     pub(crate) fn start(plugin: &Arc<PluginParts>, images: Arc<Images>) -> Result<Self, StartError> {
         let limits = &plugin.sandbox.config.limits;
-        let mut store = Store::new(&plugin.sandbox.engine, Context::new(limits.clone()));
+        let budget = Arc::new(Budget::new(limits.memory_bytes.min(MEMORY_BYTES_MAX), plugin.sandbox.config.sabotage));
+        let mut store = Store::new(&plugin.sandbox.engine, Context::new(limits.clone(), Arc::clone(&budget)));
         store.limiter(|context| context);
         store.set_hostcall_fuel(limits.output_bytes);
-        let budget = Arc::new(Budget::new(limits.memory_bytes.min(MEMORY_BYTES_MAX)));
         refuel(&mut store, limits.fuel_per_call);
         plugin.started.fetch_add(1, Ordering::Relaxed);
         let (instance, regions) = collect(&plugin.counted, &budget, || plugin.pre.instantiate(&mut store));
         let instance = instance.map_err(|error| {
+            if let Some(trouble) = budget.trouble() {
+                return StartError::Host(trouble.to_owned());
+            }
             let mut evidence =
                 Evidence { limits, memory_refused: budget.refused(), violation: None, context: store.data_mut() };
             StartError::Fault(explain(&error, "instantiation", &mut evidence))
@@ -159,6 +165,11 @@ impl Live {
     #[cold]
     #[inline(never)]
     fn explain(&mut self, name: &'static str, error: &wasmtime::Error) -> Fault {
+        if let Some(trouble) = self.budget.trouble() {
+            let message = format!("the machine that runs `{name}` {trouble}");
+            self.plugin.fail(trouble.to_owned());
+            return Fault { kind: FaultKind::MemoryLimit, message };
+        }
         let mut evidence = Evidence {
             limits: &self.plugin.sandbox.config.limits,
             memory_refused: self.budget.refused(),
@@ -183,11 +194,6 @@ impl Live {
         self.memories.sizes()
     }
 
-    /// Whether growing can give the memories these sizes.
-    pub(crate) fn fits(&self, sizes: impl Iterator<Item = usize>) -> bool {
-        self.sizes().zip(sizes).all(|(have, wanted)| have <= wanted)
-    }
-
     /// Captures the local state.
     pub(crate) fn capture(&mut self) -> Snapshot {
         // The guest's functions only copy globals to memory: nothing of it can fail that could not be seen at load.
@@ -199,22 +205,25 @@ impl Live {
         snapshot
     }
 
-    /// Goes to a captured state; the sizes of the memories must [fit](Self::fits).
+    /// Goes to a captured state, or with `None` to the pristine one.
     pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>) -> Result<(), MachineError> {
         let SandboxConfig { sabotage, verify_capture, .. } = self.plugin.sandbox.config;
         let with_globals = sabotage != Sabotage::SkipGlobals;
-        if sabotage != Sabotage::SkipSizes {
-            match delta {
-                Some(delta) => self.grow(delta.sizes())?,
-                None => {
-                    let sizes: Vec<usize> = self.memories.pristine_sizes().collect();
-                    self.grow(sizes.iter().copied())?;
-                }
-            }
+        let sizes = if sabotage == Sabotage::SkipSizes { None } else { self.other_sizes(delta) };
+        if let Some(sizes) = &sizes {
+            // Some memories grow before others shrink.
+            self.budget.lift(true);
+            let grown = (0..).zip(sizes).try_for_each(|(memory, size)| self.grow(memory, *size));
+            self.budget.lift(false);
+            grown?;
         }
         self.memories.restore(delta, with_globals);
         if verify_capture {
             self.memories.verify();
+        }
+        // After the content: what lies behind a smaller size is zero by now.
+        for (memory, size) in (0..).zip(sizes.iter().flatten()) {
+            self.shrink(memory, *size)?;
         }
         self.nodes = delta.map_or(0, |delta| delta.nodes);
         if with_globals {
@@ -223,28 +232,54 @@ impl Live {
         Ok(())
     }
 
-    fn grow(&mut self, sizes: impl Iterator<Item = usize> + Clone) -> Result<(), MachineError> {
-        if self.sizes().eq(sizes.clone()) {
+    /// The sizes of the memories in a state, unless they have them already.
+    fn other_sizes(&self, delta: Option<Delta<'_>>) -> Option<Vec<usize>> {
+        match delta {
+            Some(delta) => (!self.sizes().eq(delta.sizes())).then(|| delta.sizes().collect()),
+            None => {
+                let pristine = self.plugin.pristine_sizes();
+                (!self.sizes().eq(pristine.iter().copied())).then(|| pristine.to_vec())
+            }
+        }
+    }
+
+    fn size(&self, memory: usize) -> usize {
+        self.sizes().nth(memory).expect("one of the memories")
+    }
+
+    /// Gives a memory this size, if it is smaller.
+    fn grow(&mut self, memory: usize, wanted: usize) -> Result<(), MachineError> {
+        match wanted.checked_sub(self.size(memory)) {
+            None | Some(0) => Ok(()),
+            Some(more) => self.resize(memory, more, wanted),
+        }
+    }
+
+    /// Gives a memory this size, if it is larger.
+    fn shrink(&mut self, memory: usize, wanted: usize) -> Result<(), MachineError> {
+        if self.size(memory) <= wanted {
             return Ok(());
         }
+        self.memories.shrink(memory, wanted).map_err(MachineError::Host)?;
+        // Makes wasmtime look at the size.
+        self.resize(memory, 0, wanted)
+    }
+
+    /// Has a memory grow by some bytes, after which it must have this size.
+    fn resize(&mut self, memory: usize, more: usize, wanted: usize) -> Result<(), MachineError> {
         self.memories.touch();
-        for (memory, wanted) in sizes.enumerate() {
-            let have = self.memories.sizes().nth(memory).expect("as many sizes as memories");
-            if have == wanted {
-                continue;
-            }
-            let pages = ((wanted - have) / 65536) as u32;
-            let (sync, nth) = self
-                .syncs
-                .iter()
-                .find_map(|sync| Some((sync, sync.data.iter().position(|&index| index == memory)?)))
-                .expect("every module that defines a memory has a synchronising export");
-            refuel(&mut self.store, SYNC_FUEL);
-            let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, pages));
-            called.map_err(|error| machine_error(&error))?;
-            if self.memories.sizes().nth(memory) != Some(wanted) {
-                return Err(MachineError::Host(format!("cannot give an instance {wanted} bytes of memory again")));
-            }
+        let (sync, nth) = self
+            .syncs
+            .iter()
+            .find_map(|sync| Some((sync, sync.data.iter().position(|&index| index == memory)?)))
+            .expect("every module that defines a memory has a synchronising export");
+        refuel(&mut self.store, SYNC_FUEL);
+        let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, (more / 65536) as u32));
+        called.map_err(|error| {
+            self.budget.trouble().map_or_else(|| machine_error(&error), |trouble| host_error(trouble))
+        })?;
+        if self.size(memory) != wanted {
+            return Err(MachineError::Host(format!("cannot give an instance {wanted} bytes of memory again")));
         }
         Ok(())
     }
@@ -265,6 +300,10 @@ impl Live {
 
 fn refuel(store: &mut Store<Context>, fuel: u64) {
     store.set_fuel(fuel).expect("the engine consumes fuel");
+}
+
+pub(crate) fn host_error(trouble: &str) -> MachineError {
+    MachineError::Host(format!("this machine {trouble}; free some memory or address space, and start again"))
 }
 
 fn machine_error(error: &wasmtime::Error) -> MachineError {

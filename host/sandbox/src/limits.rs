@@ -195,6 +195,10 @@ pub enum Sabotage {
     SkipSizes,
     /// What the engine writes for a call from one component inside the plugin to another is not marked.
     SkipResults,
+    /// The operating system has no address space for a memory.
+    NoRoom,
+    /// The operating system has no memory for a memory that grows.
+    NoGrowth,
 }
 
 #[cfg(test)]

@@ -9,21 +9,16 @@ use host_model::machine::{
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
 use crate::context::shortened;
-use crate::instance::{Live, StartError};
-use crate::limits::{Limits, Sabotage, within};
+use crate::instance::{Live, StartError, host_error};
+use crate::limits::{Limits, within};
 use crate::plugin::PluginParts;
 use crate::snapshot::Delta;
-
-/// Instances kept for when a state with memories of other sizes comes back: wasmtime cannot shrink a memory, and an instance is
-/// made anew at a hundred times the cost of a step.
-const SPARES_MAX: usize = 4;
 
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {
     plugin: Arc<PluginParts>,
     /// None after a fault, which poisons the store.
     live: Option<Live>,
-    spares: Vec<Live>,
     keep_log: bool,
     bytes: Bytes,
     text: Text,
@@ -35,12 +30,12 @@ impl GuestMachine {
         let mut machine = Self {
             plugin: Arc::clone(plugin),
             live: None,
-            spares: Vec::new(),
             keep_log: false,
             bytes: Bytes::default(),
             text: Text::default(),
             views: Arc::default(),
         };
+        plugin.check()?;
         machine.live = Some(machine.fresh()?);
         Ok(machine)
     }
@@ -48,6 +43,7 @@ impl GuestMachine {
     fn fresh(&self) -> Result<Live, MachineError> {
         let live = Live::start(&self.plugin, Arc::clone(self.plugin.images())).map_err(|error| {
             let detail = match error {
+                StartError::Host(trouble) => return host_error(&trouble),
                 StartError::Fault(fault) => fault.message,
                 StartError::WrongType { export, detail } => format!("`{export}`: {detail}"),
             };
@@ -57,35 +53,6 @@ impl GuestMachine {
             assert!(live.is_pristine(), "two instances of one component start with different memories");
         }
         Ok(live)
-    }
-
-    /// Puts an instance in place whose memories can get these sizes.
-    fn acquire(&mut self, sizes: &(impl Iterator<Item = usize> + Clone)) -> Result<(), MachineError> {
-        if self.plugin.sandbox.config.sabotage == Sabotage::SkipSizes && self.live.is_some() {
-            return Ok(());
-        }
-        if self.live.as_ref().is_some_and(|live| live.sizes().eq(sizes.clone())) {
-            return Ok(());
-        }
-        self.spares.extend(self.live.take());
-        let equal = self.spares.iter().position(|spare| spare.sizes().eq(sizes.clone()));
-        // An instance that grows is missed when a smaller state comes back, so that comes after making one more. The largest that
-        // fits has the least left to grow.
-        let largest = || {
-            let fitting = (0..self.spares.len()).filter(|&index| self.spares[index].fits(sizes.clone()));
-            fitting.max_by_key(|&index| self.spares[index].sizes().sum::<usize>())
-        };
-        let is_full = self.spares.len() > SPARES_MAX;
-        self.live = Some(match equal.or_else(|| largest().filter(|_| is_full)) {
-            Some(index) => self.spares.remove(index),
-            None => {
-                if is_full {
-                    self.spares.remove(0);
-                }
-                self.fresh()?
-            }
-        });
-        Ok(())
     }
 
     /// The instance; after a fault there is none until `restore`.
@@ -221,6 +188,7 @@ impl GuestMachine {
 
 impl Machine for GuestMachine {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        self.plugin.check()?;
         let delta = match snapshot {
             Some(snapshot) => {
                 let delta = Delta::parse(snapshot.words(), self.plugin.id, self.plugin.pristine_sizes().len());
@@ -231,18 +199,18 @@ impl Machine for GuestMachine {
             }
             None => None,
         };
-        match delta {
-            Some(delta) => self.acquire(&delta.sizes())?,
-            None => {
-                let plugin = Arc::clone(&self.plugin);
-                self.acquire(&plugin.pristine_sizes().iter().copied())?;
-            }
+        if self.live.is_none() {
+            self.live = Some(self.fresh()?);
         }
         let restored = self.live().restore(delta);
         if restored.is_err() {
             self.live = None;
         }
         restored
+    }
+
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.plugin.check()
     }
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {

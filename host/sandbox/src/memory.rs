@@ -7,11 +7,13 @@
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+use crate::limits::Sabotage;
 
 /// How much memory the instance may still take; shared by all its memories.
 #[derive(Debug)]
@@ -19,11 +21,40 @@ pub(crate) struct Budget {
     limit: usize,
     used: AtomicUsize,
     refused: AtomicBool,
+    /// Whether the host itself resizes memories: on the way to sizes that fit together they may not.
+    lifted: AtomicBool,
+    sabotage: Sabotage,
+    /// What this machine could not provide although the limit allows it. Never forgotten.
+    trouble: OnceLock<String>,
 }
 
 impl Budget {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, used: AtomicUsize::new(0), refused: AtomicBool::new(false) }
+    pub(crate) fn new(limit: usize, sabotage: Sabotage) -> Self {
+        Self {
+            limit,
+            used: AtomicUsize::new(0),
+            refused: AtomicBool::new(false),
+            lifted: AtomicBool::new(false),
+            sabotage,
+            trouble: OnceLock::new(),
+        }
+    }
+
+    /// What this machine could not provide.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.trouble.get().map(String::as_str)
+    }
+
+    /// Lifts the limit, or puts it back.
+    pub(crate) fn lift(&self, is_lifted: bool) {
+        self.lifted.store(is_lifted, Ordering::Relaxed);
+    }
+
+    /// Takes note that the operating system did not do what it was asked for.
+    fn fails(&self, what: String) -> String {
+        // The first failure says most.
+        let _ = self.trouble.set(what.clone());
+        what
     }
 
     /// Whether a memory was refused more room since [`forget_refusal`](Self::forget_refusal).
@@ -41,7 +72,7 @@ impl Budget {
         // Plain load and store: the memories of one instance grow on the one thread that runs it.
         let used = self.used.load(Ordering::Relaxed);
         match used.checked_add(bytes) {
-            Some(total) if total <= self.limit => {
+            Some(total) if total <= self.limit || self.lifted.load(Ordering::Relaxed) => {
                 self.used.store(total, Ordering::Relaxed);
                 true
             }
@@ -50,6 +81,11 @@ impl Budget {
                 false
             }
         }
+    }
+
+    /// Gives back what was taken.
+    fn give_back(&self, bytes: usize) {
+        self.used.store(self.used.load(Ordering::Relaxed) - bytes, Ordering::Relaxed);
     }
 }
 
@@ -62,7 +98,9 @@ pub(crate) struct Region {
     /// Bytes that the memory may grow to.
     capacity: usize,
     size: AtomicUsize,
-    budget: Option<Arc<Budget>>,
+    budget: Arc<Budget>,
+    /// Whether the bytes count against the budget.
+    counts: bool,
 }
 
 // SAFETY: the region owns its mapping, which has no affinity to a thread; who reads and writes the bytes is
@@ -72,15 +110,18 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    fn new(size: usize, capacity: usize, guard: usize, budget: Option<Arc<Budget>>) -> Result<Self, String> {
+    fn new(size: usize, capacity: usize, guard: usize, budget: Arc<Budget>, counts: bool) -> Result<Self, String> {
         let mapped = capacity.checked_add(guard).ok_or("a memory larger than the address space")?;
         // SAFETY: a fresh private mapping at an address of the kernel's choice replaces nothing.
         let base = unsafe {
             mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         };
-        let base = base.map_err(|error| format!("cannot reserve {mapped} bytes of address space: {error}"))?;
+        let base = base.map_err(|error| error.to_string());
+        let base = if budget.sabotage == Sabotage::NoRoom { Err("on purpose".to_owned()) } else { base };
+        let base =
+            base.map_err(|error| budget.fails(format!("cannot reserve {mapped} bytes of address space: {error}")))?;
         let base = NonNull::new(base.cast::<u8>()).ok_or("a mapping at address zero")?;
-        let region = Self { base, mapped, capacity, size: AtomicUsize::new(0), budget };
+        let region = Self { base, mapped, capacity, size: AtomicUsize::new(0), budget, counts };
         region.grow(size)?;
         Ok(region)
     }
@@ -98,16 +139,39 @@ impl Region {
         if size > self.capacity {
             return Err("a memory larger than its maximum".into());
         }
-        if let Some(budget) = &self.budget
-            && !budget.take(size - old)
-        {
+        let budget = &self.budget;
+        if self.counts && !budget.take(size - old) {
             return Err(format!("more than {} bytes of memory", budget.limit));
         }
         // SAFETY: the range lies inside the mapping that this region owns (`size <= capacity <= mapped`), and making
         // it accessible cannot invalidate what is there. Fresh pages read as zero, as Wasm requires.
         let made = unsafe { mprotect(self.base.as_ptr().cast(), size, MprotectFlags::READ | MprotectFlags::WRITE) };
-        made.map_err(|error| format!("cannot make {size} bytes of memory accessible: {error}"))?;
+        let made = made.map_err(|error| error.to_string());
+        let made = if budget.sabotage == Sabotage::NoGrowth && old > 0 { Err("on purpose".to_owned()) } else { made };
+        made.map_err(|error| budget.fails(format!("cannot make {size} bytes of memory accessible: {error}")))?;
         self.size.store(size, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime has to be told: it looks at the size anew when
+    /// the memory grows, even by nothing.
+    ///
+    /// What lies behind must be zero: it is not cleared when the memory grows over it.
+    ///
+    /// # Safety
+    ///
+    /// No Wasm code runs in the store that owns this memory before it has grown it by nothing, and nobody holds its bytes.
+    pub(crate) unsafe fn shrink(&self, size: usize) -> Result<(), String> {
+        let old = self.size();
+        debug_assert!(size <= old && size.is_multiple_of(1 << 16));
+        // SAFETY: the range lies inside the mapping that this region owns, and by the contract nobody has a reference into it. Compiled
+        // code that computes an address there faults as it does behind the end of any memory.
+        let made = unsafe { mprotect(self.base.as_ptr().add(size).cast(), old - size, MprotectFlags::empty()) };
+        made.map_err(|error| format!("cannot take back {} bytes of memory: {error}", old - size))?;
+        self.size.store(size, Ordering::Relaxed);
+        if self.counts {
+            self.budget.give_back(old - size);
+        }
         Ok(())
     }
 
@@ -211,14 +275,11 @@ unsafe impl MemoryCreator for Creator {
         let capacity = reserved_size_in_bytes.or(maximum).unwrap_or(minimum).max(minimum);
         BIRTHS.with(|slot| {
             let mut slot = slot.borrow_mut();
-            let budget = slot.as_ref().and_then(|births| {
-                let counts = births.counted.get(births.regions.len()).copied().unwrap_or(true);
-                counts.then(|| Arc::clone(&births.budget))
-            });
-            let region = Arc::new(Region::new(minimum, capacity, guard_size_in_bytes, budget)?);
-            if let Some(births) = slot.as_mut() {
-                births.regions.push(Arc::clone(&region));
-            }
+            let births = slot.as_mut().ok_or("a memory that no instantiation has asked for")?;
+            let counts = births.counted.get(births.regions.len()).copied().unwrap_or(true);
+            let budget = Arc::clone(&births.budget);
+            let region = Arc::new(Region::new(minimum, capacity, guard_size_in_bytes, budget, counts)?);
+            births.regions.push(Arc::clone(&region));
             Ok(Box::new(Owned(region)) as Box<dyn LinearMemory>)
         })
     }

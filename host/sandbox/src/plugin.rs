@@ -1,7 +1,7 @@
 //! A loaded component.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use host_model::machine::{Fault, Machine, MachineError, MachineFactory};
@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::LoadError;
 use crate::image::Images;
 use crate::inspect::Inspection;
-use crate::instance::Live;
+use crate::instance::{Live, host_error};
 use crate::limits::{Limits, within};
 use crate::machine::GuestMachine;
 use crate::rewrite::{MemoryPlan, MemoryRole};
@@ -66,12 +66,24 @@ pub(crate) struct PluginParts {
     pristine_sizes: Vec<usize>,
     /// How many instances were made.
     pub started: AtomicU64,
+    /// What this machine could not provide in a call. From then on no machine of the plugin goes on: what was taken for a fault is none.
+    trouble: OnceLock<String>,
 }
 
 impl PluginParts {
     /// What the memories of instances are compared with.
     pub(crate) fn images(&self) -> &Arc<Images> {
         &self.images
+    }
+
+    /// Takes note that this machine could not provide something.
+    pub(crate) fn fail(&self, trouble: String) {
+        let _ = self.trouble.set(trouble);
+    }
+
+    /// An error if this machine could not provide something.
+    pub(crate) fn check(&self) -> Result<(), MachineError> {
+        self.trouble.get().map_or(Ok(()), |trouble| Err(host_error(trouble)))
     }
 
     /// Bytes of each data memory of a fresh instance.
@@ -109,11 +121,16 @@ impl Plugin {
             images: Arc::default(),
             pristine_sizes: Vec::new(),
             started: AtomicU64::new(0),
+            trouble: OnceLock::new(),
         });
         let mut first = Live::start(&parts, Arc::default())?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
-        let about = about(&mut first)?;
+        let about = about(&mut first);
+        if let Some(trouble) = parts.trouble.get() {
+            return Err(LoadError::Host { detail: trouble.clone() });
+        }
+        let about = about?;
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
         unshared.images = images;

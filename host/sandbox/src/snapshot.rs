@@ -152,9 +152,11 @@ impl Memories {
         self.data.iter().map(|data| data.bytes.size())
     }
 
-    /// Bytes of each data memory in the pristine image.
-    pub(crate) fn pristine_sizes(&self) -> impl ExactSizeIterator<Item = usize> {
-        self.images.pristine.data.iter().map(|data| data.len())
+    /// Takes back what a data memory has behind `size`; see [`Region::shrink`] for what has to follow.
+    pub(crate) fn shrink(&mut self, memory: usize, size: usize) -> Result<(), String> {
+        self.touch();
+        // SAFETY: see `Memories`; its owner has the memory grow by nothing before it calls the guest again.
+        unsafe { self.data[memory].bytes.shrink(size) }
     }
 
     /// Which forbidden instruction the guest ran, if it did.
@@ -241,7 +243,8 @@ impl Memories {
         }
     }
 
-    /// Puts back a captured state, or with `None` the pristine image. The memories must have its sizes.
+    /// Puts back a captured state, or with `None` the pristine image. The memories must have at least its sizes; what they have
+    /// more becomes zero, without a mark.
     pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>, with_globals: bool) {
         self.rebase(delta.map_or(Base::Pristine, |delta| delta.base));
         let mut body = delta.map_or(&[][..], |delta| delta.body);

@@ -5,6 +5,21 @@
 //! does the same with the twin, so modules that share a memory share its marks. Mutable globals move into a small
 //! memory of the module, the *cells*.
 //!
+//! Bytes reach a memory in these ways, and in no others:
+//!
+//! - A store or bulk instruction of a module, its own or one that imports the memory. Marked in place (`code`).
+//! - The engine, for an argument or result on the heap: lists, strings, and parameters that do not fit sixteen core values, from the
+//!   host or from another component, in any encoding of strings. It goes where `realloc` says, which is wrapped to mark the range
+//!   (`helpers`), every time it is called again for the same string; a `realloc` of unknown origin is refused (`structure`).
+//! - The engine, for a result that does not fit one core value, at an address that the caller passes. The lowered function is wrapped
+//!   to mark the range (`results`). Functions of the host have no such results; the types of imports are compared with the contract.
+//! - Data segments and start functions, before the first image is taken. `memory.init` later is an instruction like the others.
+//! - `memory.grow` adds zeros; the size is part of each snapshot.
+//! - Asynchronous functions, streams, futures, threads and `task.return` write results later or elsewhere: refused (`structure`).
+//! - Functions of resources take and return handles, in no memory. To make a handle is refused (`structure`).
+//!
+//! Functions that clean up after a result, destructors, and functions that one component gives another run instructions of modules.
+//!
 //! | module | what it holds |
 //! |---|---|
 //! | `structure` | the parts of a component: where functions, memories and globals come from |
@@ -14,7 +29,9 @@
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
 //! | `known` | the marks that a function body has set already |
 //! | `helpers` | the functions that rewriting adds to a module |
+//! | `structure` | the parts of a component: where functions, memories and globals come from |
 //! | `component` | the component around the modules |
+//! | `results` | results that the engine writes for a call between two components |
 //! | `segments` | fewer data segments, since many take long to compile |
 //! | `emit` | sections of a component, written again |
 

@@ -1,9 +1,14 @@
 //! Each way to misbehave ends in a fault that says so, and leaves machine and process usable.
 
-use host_model::machine::{Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineFactory};
+use host_model::lts::{Lts, Trigger};
+use host_model::machine::{
+    Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineError, MachineFactory,
+};
+use host_model::scenario::Scenario;
+use host_model::stepper::Stepper;
 
 use crate::fixtures;
-use crate::{Plugin, Sandbox, SandboxConfig};
+use crate::{LoadError, Plugin, Sabotage, Sandbox, SandboxConfig};
 
 use super::{go, init, machine, plugin, run};
 
@@ -182,4 +187,48 @@ fn a_snapshot_of_another_plugin_is_refused() {
     let snapshot = one.machine().expect("an instance").capture();
     let error = other.machine().expect("an instance").restore(Some(&snapshot)).expect_err("another plugin");
     assert_eq!(error.to_string(), "a snapshot of another plugin cannot be restored");
+}
+
+/// What this machine does not provide although the limits allow it is the host's error: never a fault of the plugin, and nothing that a
+/// guest could see.
+#[test]
+fn a_machine_without_memory_is_not_the_guest_s_fault() {
+    let load = |sabotage, bytes: &[u8]| {
+        let config = SandboxConfig { sabotage, ..SandboxConfig::default() };
+        Plugin::load(&Sandbox::new(config, None).expect("an engine"), bytes)
+    };
+    let error = load(Sabotage::NoRoom, &fixtures::ping_pong()).expect_err("no address space");
+    assert!(matches!(error, LoadError::Host { .. }), "{error}");
+    assert!(error.to_string().starts_with("this machine cannot reserve"), "{error}");
+
+    // A guest that goes on when it gets no memory: it must not learn of it.
+    let plugin = load(Sabotage::NoGrowth, &fixtures::growing()).expect("a plugin");
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    machine.confirm_fault().expect("nothing has failed");
+    run(&mut *machine, Input::Local(&go())).expect_err("no memory");
+    let is_host_error = |error: MachineError| {
+        assert!(matches!(error, MachineError::Host(_)), "{error}");
+        assert!(error.to_string().starts_with("this machine cannot make 131072 bytes of memory accessible"), "{error}");
+    };
+    is_host_error(machine.confirm_fault().expect_err("the host's fault"));
+    is_host_error(machine.restore(None).expect_err("the machine is of no use any more"));
+    is_host_error(plugin.machine().map(drop).expect_err("nor is another one"));
+
+    // A search gets no outcome at all.
+    let plugin = load(Sabotage::NoGrowth, &fixtures::growing()).expect("a plugin");
+    let lts = Lts::new(&plugin, Scenario::new(2)).expect("properties");
+    let mut stepper = Stepper::new(&lts).expect("an instance");
+    let state = stepper.init(0).expect("init is fine")[0].next;
+    let event = stepper.state(state).local_events[0];
+    is_host_error(stepper.step(state, Trigger::local(event)).expect_err("no memory"));
+
+    // A limit of the guest stays its own.
+    let mut config = SandboxConfig::default();
+    config.limits.memory_bytes = 1 << 16;
+    let plugin = Plugin::load(&Sandbox::new(config, None).expect("an engine"), &fixtures::growing()).expect("a plugin");
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    run(&mut *machine, Input::Local(&go())).expect("the guest goes on with what it has");
+    machine.confirm_fault().expect("nothing has failed");
 }

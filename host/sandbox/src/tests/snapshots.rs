@@ -188,37 +188,9 @@ fn canary_results_between_components_are_noticed() {
     }
 }
 
-/// States with memories of four sizes take turns. The first round makes an instance for each size, the others none.
+/// States with memories of eight sizes take turns on one instance, whose memory grows and shrinks.
 #[test]
-fn states_of_different_sizes_find_their_instances_again() {
-    let plugin = plugin(&fixtures::growing());
-    let mut machine = plugin.machine().expect("an instance");
-    run(&mut *machine, init(0)).expect("init is fine");
-    let mut states = Vec::new();
-    for _ in 0..4 {
-        run(&mut *machine, Input::Local(&go())).expect("fine");
-        states.push((machine.capture(), machine.serialize().expect("fine")));
-    }
-    let round = |machine: &mut dyn Machine| {
-        for (state, encoding) in states.iter().chain(states.iter().rev()) {
-            machine.restore(Some(state)).expect("an instance");
-            assert_eq!(machine.serialize().as_ref(), Ok(encoding));
-            run(machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
-        }
-    };
-    round(&mut *machine);
-    let started = plugin.instances_started();
-    // One to load the plugin, and one of each size.
-    assert_eq!(started, 1 + 4);
-    for _ in 0..20 {
-        round(&mut *machine);
-    }
-    assert_eq!(plugin.instances_started(), started);
-}
-
-/// More sizes than a machine keeps instances: they grow, and are made anew, but every state comes back as it was.
-#[test]
-fn more_sizes_than_instances_are_kept_apart() {
+fn states_of_different_sizes_share_an_instance() {
     let plugin = audited(Sabotage::None, &fixtures::growing());
     let mut machine = plugin.machine().expect("an instance");
     run(&mut *machine, init(0)).expect("init is fine");
@@ -233,6 +205,70 @@ fn more_sizes_than_instances_are_kept_apart() {
         machine.restore(Some(state)).expect("an instance");
         assert_eq!(machine.serialize().as_ref(), Ok(encoding));
         run(&mut *machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+    }
+    // One to load the plugin, and one for the machine.
+    assert_eq!(plugin.instances_started(), 1 + 1);
+}
+
+/// To ask for a view and to judge it makes no instance, although the memory grows each time.
+#[test]
+fn evaluating_a_property_starts_no_instance() {
+    let plugin = audited(Sabotage::None, &fixtures::grows_to_judge());
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let mut state = machine.capture();
+    for n in 1..=200_u32 {
+        machine.restore(Some(&state)).expect("an instance");
+        run(&mut *machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+        assert_eq!(machine.serialize().expect("fine"), [n, 1].map(u32::to_le_bytes).concat(), "one page");
+        state = machine.capture();
+        let view = machine.view(0).expect("fine");
+        assert_eq!(machine.serialize().expect("fine"), [n, 2].map(u32::to_le_bytes).concat(), "two pages");
+        machine.restore(None).expect("an instance");
+        assert_eq!(machine.invariant(0, &[view.as_deref()]).expect("fine"), Ok(()));
+    }
+    assert_eq!(plugin.instances_started(), 1 + 1);
+}
+
+/// Two states that fit the limit, in turns: on the way from one to the other the memories are larger together than it allows.
+#[test]
+fn memories_trade_places_within_the_limit() {
+    let mut config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
+    config.limits.memory_bytes = 10 << 16;
+    let plugin = Plugin::load(&Sandbox::new(config, None).expect("an engine"), &fixtures::trades_memory());
+    let mut machine = plugin.expect("a plugin").machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let start = machine.capture();
+    run(&mut *machine, Input::Local(&go())).expect("fine");
+    let one = machine.capture();
+    machine.restore(Some(&start)).expect("an instance");
+    run(&mut *machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+    let other = machine.capture();
+    for _ in 0..3 {
+        for (state, sizes) in [(&one, [7_u32, 1]), (&other, [1, 7]), (&start, [1, 1])] {
+            machine.restore(Some(state)).expect("an instance");
+            assert_eq!(machine.serialize().expect("fine"), sizes.map(u32::to_le_bytes).concat());
+        }
+        // The limit holds for the guest as before.
+        machine.restore(Some(&one)).expect("an instance");
+        run(&mut *machine, Input::Message { src: 1, payload: &[1] }).expect("fine");
+        assert_eq!(machine.serialize().expect("fine"), [7_u32, 1].map(u32::to_le_bytes).concat());
+    }
+}
+
+/// Where a memory was larger before, its end is its end: for single instructions, and for those that the engine carries out.
+#[test]
+fn a_memory_that_has_shrunk_ends_earlier() {
+    let plugin = audited(Sabotage::None, &fixtures::grows_to_judge());
+    let mut machine = plugin.machine().expect("an instance");
+    run(&mut *machine, init(0)).expect("init is fine");
+    let state = machine.capture();
+    for property in [1, 2] {
+        machine.view(0).expect("fine");
+        machine.restore(Some(&state)).expect("an instance");
+        let fault = machine.view(property).expect_err("a fault");
+        assert!(fault.message.contains("trapped: out of bounds memory access"), "{fault}");
+        machine.restore(Some(&state)).expect("an instance");
     }
 }
 
