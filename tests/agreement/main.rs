@@ -9,6 +9,7 @@
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
+//! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
@@ -17,6 +18,7 @@ mod deadlocks;
 mod faults;
 mod global;
 mod links;
+mod local;
 mod quorums;
 mod starts;
 mod stateless;

@@ -94,7 +94,9 @@ impl<'a> Watch<'a> {
     /// How long the search takes at most from now on, if it goes on as it did.
     fn left(&self, elapsed: Duration, progress: &Progress) -> Option<Duration> {
         let counts = &progress.counts;
-        let states = counts.global_states.or(counts.events).or(counts.executions);
+        // Where there are local states, events are those of an unfolding beside them, and the bound is on system states.
+        let events = if counts.local_states.is_some() { counts.system_states } else { counts.events };
+        let states = counts.global_states.or(events).or(counts.executions);
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
         let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
         let by_count = by_count.map(|(all, done)| elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64));
@@ -164,7 +166,9 @@ fn line(elapsed: Duration, left: Option<Duration>, progress: &Progress, process_
     ];
     let mut parts: Vec<String> = known.iter().filter_map(|(number, noun)| Some(count((*number)?, noun))).collect();
     // What the strategy counts first is what it goes through; since the beginning, so that a slow second is no alarm.
-    if let Some((number, noun)) = known.iter().find_map(|(number, noun)| Some(((*number)?, noun)))
+    let is_beside = |noun: &str| noun == "event" && counts.local_states.is_some();
+    if let Some((number, noun)) =
+        known.iter().filter(|(_, noun)| !is_beside(noun)).find_map(|(number, noun)| Some(((*number)?, noun)))
         && elapsed.as_secs() > 0
     {
         parts.push(format!("{}/s", count(number / elapsed.as_secs(), noun)));

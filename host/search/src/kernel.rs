@@ -273,11 +273,22 @@ pub enum SymmetryUse {
     Refused(String),
 }
 
+/// What the answer of a search rests on, where that is not what its strategy goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The unfolding of everything, which was complete, or had found the violations, before local model checking was.
+    Unfolding,
+    /// All local states: a bound on local events left out repetitions, and nothing that a property could see.
+    LocalStates,
+}
+
 /// What a search has to report.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Why it ended.
     pub end: End,
+    /// What the answer rests on, where that is worth a word.
+    pub basis: Option<Basis>,
     /// What was counted.
     pub counts: Counts,
     /// The longest path explored, in events; for local model checking, of one node.
@@ -302,6 +313,7 @@ impl Report {
         let of_kind = |kind| (kind == PropertyKind::Sometimes).then_some(false);
         Self {
             end: End::SpaceExhausted,
+            basis: None,
             counts: Counts::default(),
             depth: 0,
             violations: Vec::new(),

@@ -42,12 +42,14 @@
 //! | `ends` | the smallest deadlocks in an unfolding |
 //! | `patience` | polls the monitor during long enumerations |
 //! | `cuts` | all configurations of an unfolding, one by one |
+//! | `alongside` | the unfolding of everything, in turns with a search that may not end |
 //! | `lmc` | local model checking, general and optimised |
 //! | `local_space` | the over-approximated local states of `lmc` |
 //! | `tuples` | tuples with one element per node |
 #![forbid(unsafe_code)]
 
 pub mod account;
+pub mod alongside;
 pub mod bdfs;
 pub mod breadth_first;
 pub mod chains;

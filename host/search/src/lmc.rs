@@ -1,6 +1,9 @@
 //! Local model checking: local states instead of global ones, and soundness verified afterwards.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `soundness` | the soundness verification: what it asks the unfolding, and what it remembers of the answers |
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use host_model::lts::LocalStateId;
@@ -10,11 +13,14 @@ use host_model::start::Start;
 use host_model::stepper::Stepper;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Counts, End, Limits, Phase, Progress, Report, Search, SearchError};
+use crate::alongside::{Alongside, Turns};
+use crate::kernel::{Basis, Counts, End, Phase, Progress, Report, Search, SearchError, or_end};
 use crate::local_space::{Index, LocalSpace};
 use crate::tuples;
-use crate::unfold;
-use crate::unfolding::{Everything, Order, Relevance};
+
+use self::soundness::Refutation;
+
+mod soundness;
 
 /// Which tuples of local states are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +35,30 @@ enum Variant {
 /// local states: a verification costs up to a full unfolding, and refutations must mostly be repeated.
 const VERIFICATION_GROWTH: usize = 4;
 
+/// Visits of a local state at which nothing happens, tuples of local states whose classes were evaluated before: each of them is
+/// one of so many units of work, see [`Turns`].
+const VISITS_PER_WORK: u64 = 16;
+const BUILT_PER_WORK: u64 = 256;
+
+/// How many tuples are combined between two questions whether to go on: evaluating one is a call of the plugin, building one
+/// mostly a look-up.
+const EVALUATED_PER_CHECK: u64 = 8;
+const BUILT_PER_CHECK: u64 = 4_096;
+
 /// Local model checking, general (LMC-GEN).
 ///
 /// Guarantee: every reported violation is reachable, verified by the causal unfolding.
-/// Complete: within the bounds; self-references, histories per path and late predecessors are taken into account.
+/// Complete: within the bounds; self-references, histories per path and late predecessors are taken into account. Ends
+/// wherever the reachable global states are finite, see [`alongside`](crate::alongside).
 /// Explores: local states with one network that keeps every message; builds every tuple of local states and checks
-/// the properties on each. Memory: about 100 bytes a local state and 12 an edge.
+/// the properties on each. Memory: about 100 bytes per local state and 12 per edge.
 /// Honours: local-event bound, by rounds that raise it; state bound (on system states built); the number of violations, which
 /// are verified at the end of a round if there can be several; the monitor.
 /// Source: Yabandeh, Guerraoui and others, "Local model checking of distributed systems"; differs in: histories are
 /// what all paths to a state have in common, and used only for messages that cannot have a second copy; soundness is
 /// a question about the unfolding of the ancestors of the violating states, not about combinations of paths.
 pub fn run_general(search: &Search<'_>) -> Result<Report, SearchError> {
-    run(search, Variant::General)
+    run(search, Variant::General, Turns::default())
 }
 
 /// Local model checking, optimised by views (LMC-OPT).
@@ -50,19 +67,31 @@ pub fn run_general(search: &Search<'_>) -> Result<Report, SearchError> {
 /// Explores: local states, and the tuples of their view classes; a system state is built only to verify a violation.
 /// Generalises the optimisation for Paxos in the paper: there, the view is the chosen value.
 pub fn run_optimised(search: &Search<'_>) -> Result<Report, SearchError> {
-    run(search, Variant::Optimised)
+    run(search, Variant::Optimised, Turns::default())
 }
 
-fn run(search: &Search<'_>, variant: Variant) -> Result<Report, SearchError> {
+/// [`run_general`], or [`run_optimised`], with a choice of when the unfolding alongside takes its turns.
+#[doc(hidden)]
+pub fn run_with(search: &Search<'_>, is_general: bool, turns: Turns) -> Result<Report, SearchError> {
+    run(search, if is_general { Variant::General } else { Variant::Optimised }, turns)
+}
+
+fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let mut report = Report::new(search.lts).collecting(&search.limits);
     let mut total = Totals::default();
     for start in search.starts {
-        explore_from(search, &mut stepper, start, variant, &mut report, &mut total)?;
-        if report.is_full() {
+        explore_from(search, &mut stepper, start, (variant, turns), &mut report, &mut total)?;
+        if report.is_full() || report.end.is_external() {
             break;
         }
     }
+    if report.end == End::SpaceExhausted && search.limits.local_events.is_some() {
+        report.basis = report.basis.or(Some(Basis::LocalStates));
+    }
+    // Another start state may have a shorter way.
+    let is_only = search.starts.len() == 1;
+    report.violations.iter_mut().for_each(|found| found.shortest &= is_only);
     if search.collect_system_states {
         report.system_states = Some(total.accepted.iter().cloned().collect());
     }
@@ -78,119 +107,166 @@ struct Totals {
     local_states: u64,
     messages: u64,
     system_states: u64,
+    /// Of the unfoldings that had the answer.
+    events: Option<u64>,
     preliminary_violations: u64,
     soundness_checks: u64,
     accepted: BTreeSet<Box<[LocalStateId]>>,
 }
 
 impl Totals {
+    /// A round begins from scratch, so of all rounds from a start state the last one counts.
+    fn add(&mut self, round: &Round<'_, '_, '_>) {
+        self.transitions += round.space.transitions();
+        self.local_states += round.space.states().len() as u64;
+        self.messages += round.space.messages();
+        self.system_states += round.system_states;
+        self.preliminary_violations += round.preliminary;
+        self.soundness_checks += round.soundness_checks;
+    }
+
     fn fill(&self, counts: &mut Counts) {
         counts.transitions = Some(self.transitions);
         counts.local_states = Some(self.local_states);
         counts.messages = Some(self.messages);
         counts.system_states = Some(self.system_states);
+        counts.events = self.events;
         counts.preliminary_violations = Some(self.preliminary_violations);
         counts.soundness_checks = Some(self.soundness_checks);
     }
 }
 
-/// Rounds with a growing bound on local events, until nothing is left out.
+/// Rounds with a growing bound on local events until nothing is left out, unless the unfolding alongside has the answer before.
 fn explore_from(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
     start: &Start,
-    variant: Variant,
+    (variant, turns): (Variant, Turns),
     report: &mut Report,
     total: &mut Totals,
 ) -> Result<(), SearchError> {
     let limit = search.limits.local_events.unwrap_or(u32::MAX);
-    let mut bound = 1.min(limit);
-    loop {
-        let mut round = Round {
-            search,
-            start,
-            variant,
-            bound,
-            report: &mut *report,
-            space: LocalSpace::new(stepper, start, bound),
-            combined: 0,
-            states: vec![Vec::new(); start.locals.len()],
-            classes: vec![Vec::new(); start.locals.len()],
-            system_states: 0,
-            violating: FxHashSet::default(),
-            violating_locals: Vec::new(),
-            wanted: BTreeSet::new(),
-            preliminary: 0,
-            refuted: None,
-            soundness_checks: 0,
-            is_inconclusive: false,
-            end: None,
-        };
-        round.explore(stepper)?;
-        let is_cut = round.space.local_events_cut() || round.is_inconclusive;
-        let is_last = round.end.is_some() || !round.space.local_events_cut() || bound == limit;
-        let end = round.end.unwrap_or(if is_cut { End::LocalEventBound } else { End::SpaceExhausted });
-        // A round begins from scratch, so its counts replace those of the round before.
+    let alongside = Alongside::new(search, start, turns, report);
+    let (mut bound, mut work) = (1.min(limit), 0);
+    let end = loop {
+        let mut round = Round::new((search, start), &alongside, stepper, (variant, bound, work), &mut *report);
+        let explored = round.explore(stepper).map(|()| None);
+        round.end = or_end(explored)?.or(round.end);
+        work = round.work();
+        let is_cut = round.space.local_events_cut();
+        let is_last = round.end.is_some() || !is_cut || bound == limit;
         if is_last {
-            total.transitions += round.space.transitions();
-            total.local_states += round.space.states().len() as u64;
-            total.messages += round.space.messages();
-            total.system_states += round.system_states;
-            total.preliminary_violations += round.preliminary;
-            total.soundness_checks += round.soundness_checks;
+            total.add(&round);
             if search.collect_system_states {
                 round.collect(stepper, &mut total.accepted)?;
             }
-            report.end = report.end.max(end);
-            return Ok(());
+            break match round.end {
+                Some(end) => end,
+                None if is_cut || round.is_inconclusive => End::LocalEventBound,
+                None => End::SpaceExhausted,
+            };
         }
         bound += 1;
-    }
+    };
+    let mut answer = None;
+    let stopped = or_end(alongside.into_answer(report).map(|found| {
+        answer = found;
+        None
+    }))?;
+    let Some(answer) = answer else {
+        report.end = report.end.max(stopped.unwrap_or(end));
+        return Ok(());
+    };
+    total.events = Some(total.events.unwrap_or(0) + answer.counts.events.unwrap_or(0));
+    let (end, depth) = (report.end.max(answer.end), report.depth.max(answer.depth));
+    *report = Report { end, depth, basis: Some(Basis::Unfolding), ..answer };
+    Ok(())
 }
 
 /// One round with a fixed bound on local events.
 struct Round<'r, 's, 'l> {
     search: &'r Search<'s>,
     start: &'r Start,
+    alongside: &'r Alongside<'r, 's>,
     variant: Variant,
     bound: u32,
+    /// Units of work of earlier rounds, and of this one without that of `space`.
+    work: u64,
     report: &'r mut Report,
     space: LocalSpace<'l>,
     /// Local states before this one were combined with the others.
     combined: usize,
     /// For each node its local states that were combined.
     states: Vec<Vec<LocalStateId>>,
-    /// For each node the classes of those.
+    /// For each node the classes of those, in the order of discovery.
     classes: Vec<Vec<ClassId>>,
+    /// Nodes and classes that stand there.
+    has_class: FxHashSet<(usize, ClassId)>,
+    evaluated: u64,
     system_states: u64,
     /// Tuples of classes that violate a property.
     violating: FxHashSet<Box<[ClassId]>>,
     /// Local states that are bad by themselves.
     violating_locals: Vec<Index>,
-    /// Properties of kind `sometimes` that hold in some tuple or local state, reachable or not.
+    /// Properties of kind `sometimes` that hold in some tuple or local state, reachable or not, and were not reached yet.
     wanted: BTreeSet<u32>,
     preliminary: u64,
-    /// The last verification, if it has refuted everything.
-    refuted: Option<Refutation>,
+    /// The last verifications that have refuted everything, with nothing and with something left out.
+    refuted: [Option<Refutation>; 2],
     soundness_checks: u64,
-    /// Whether the last verification left local events out.
+    /// Whether the last verification left local events out, or was given up.
     is_inconclusive: bool,
     end: Option<End>,
 }
 
-impl<'s, 'l> Round<'_, 's, 'l> {
+impl<'r, 's, 'l> Round<'r, 's, 'l> {
+    fn new(
+        (search, start): (&'r Search<'s>, &'r Start),
+        alongside: &'r Alongside<'r, 's>,
+        stepper: &mut Stepper<'l>,
+        (variant, bound, work): (Variant, u32, u64),
+        report: &'r mut Report,
+    ) -> Self {
+        let nodes = start.locals.len();
+        Self {
+            search,
+            start,
+            alongside,
+            variant,
+            bound,
+            work,
+            report,
+            space: LocalSpace::new(stepper, start, bound),
+            combined: 0,
+            states: vec![Vec::new(); nodes],
+            classes: vec![Vec::new(); nodes],
+            has_class: FxHashSet::default(),
+            evaluated: 0,
+            system_states: 0,
+            violating: FxHashSet::default(),
+            violating_locals: Vec::new(),
+            wanted: BTreeSet::new(),
+            preliminary: 0,
+            refuted: [None, None],
+            soundness_checks: 0,
+            is_inconclusive: false,
+            end: None,
+        }
+    }
+
     fn explore(&mut self, stepper: &mut Stepper<'l>) -> Result<(), SearchError> {
         let mut next_verification = 0;
         loop {
-            let (mut stopped, progress) = (None, self.progress());
+            let (mut stopped, progress, alongside) = (None, self.progress(), self.alongside);
+            let (work, bytes) = (self.work, progress.bytes - self.space.bytes());
             let is_complete = !self.space.pass(stepper, &mut |space| {
                 let counts = Counts {
                     transitions: Some(space.transitions()),
                     local_states: Some(space.states().len() as u64),
                     ..progress.counts
                 };
-                let bytes = space.bytes() + self.search.lts.counts().snapshot_bytes;
-                stopped = self.search.monitor.check(&Progress { counts, bytes, ..progress });
+                let progress = Progress { counts, bytes: bytes + space.bytes(), ..progress };
+                stopped = alongside.check(work + work_of(space), &progress);
                 stopped.is_none()
             })?;
             self.end = self.end.or(stopped);
@@ -198,21 +274,32 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             if let Some(reached) = self.space.states().last() {
                 self.report.depth = self.report.depth.max(reached.depth);
             }
-            self.end = self.end.or_else(|| self.search.monitor.check(&self.progress()));
+            self.end = self.end.or_else(|| self.check());
             let is_over = is_complete || self.end.is_some();
             // A rejected tuple may become reachable by a predecessor found later, so it is verified again. All violations
             // are there only at the end, and to ask for some of them before would be in vain.
             let is_due = self.report.violations_max == 1 && self.space.states().len() >= next_verification;
-            if self.targets() > 0 && (is_over || is_due) {
+            if self.targets() > 0 && (is_over || is_due) && !alongside.is_over() {
                 next_verification = self.space.states().len() * VERIFICATION_GROWTH;
-                self.search.monitor.enter(Phase::Verifying);
-                self.verify(stepper, is_complete)?;
-                self.search.monitor.enter(Phase::Exploring);
+                alongside.enter(Phase::Verifying);
+                let verified = self.verify(stepper, is_complete && self.end.is_none());
+                alongside.enter(Phase::Exploring);
+                verified?;
             }
             if is_over || self.end.is_some() {
                 return Ok(());
             }
         }
+    }
+
+    /// The work so far, see [`Turns`].
+    fn work(&self) -> u64 {
+        self.work + self.evaluated + self.system_states / BUILT_PER_WORK + work_of(&self.space)
+    }
+
+    /// Whether to stop, and why.
+    fn check(&self) -> Option<End> {
+        self.alongside.check(self.work(), &self.progress())
     }
 
     /// Combines the local states found since the last time with those of the other nodes.
@@ -231,11 +318,18 @@ impl<'s, 'l> Round<'_, 's, 'l> {
                     self.violating_locals.push(Index(index as u32));
                 }
             }
-            if !self.classes[node].contains(&local_state.class) {
+            // A trap ends the execution, and there is nothing else to say about a state with one.
+            if local_state.snapshot.is_none() {
+                continue;
+            }
+            if self.has_class.insert((node, local_state.class)) {
                 self.combine_class(stepper, node, local_state.class)?;
             }
             if self.variant == Variant::General && self.end.is_none() {
                 self.build(stepper, node, state)?;
+            }
+            if self.end.is_some() {
+                return Ok(());
             }
             self.states[node].push(state);
         }
@@ -245,7 +339,8 @@ impl<'s, 'l> Round<'_, 's, 'l> {
 
     /// Evaluates the properties on the tuples of a new class with the classes of the other nodes.
     fn combine_class(&mut self, stepper: &mut Stepper<'l>, node: usize, class: ClassId) -> Result<(), MachineError> {
-        for tuple in tuples::with_fixed(&self.classes, node, class) {
+        let classes = std::mem::take(&mut self.classes);
+        for tuple in tuples::with_fixed(&classes, node, class) {
             for judgement in stepper.judge(&tuple)?.iter() {
                 if let Judgement::Witnessed { property } = judgement {
                     if self.report.wants_witness(*property) {
@@ -256,7 +351,15 @@ impl<'s, 'l> Round<'_, 's, 'l> {
                     self.preliminary += u64::from(is_new && self.variant == Variant::Optimised);
                 }
             }
+            self.evaluated += 1;
+            if self.evaluated.is_multiple_of(EVALUATED_PER_CHECK) {
+                self.end = self.end.or_else(|| self.check());
+            }
+            if self.end.is_some() {
+                break;
+            }
         }
+        self.classes = classes;
         self.classes[node].push(class);
         Ok(())
     }
@@ -275,8 +378,8 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             self.preliminary += u64::from(is_bad);
             if self.system_states >= states_max {
                 self.end = Some(End::StateBound);
-            } else if self.system_states.is_multiple_of(65_536) {
-                self.end = self.end.or_else(|| self.search.monitor.check(&self.progress()));
+            } else if self.system_states.is_multiple_of(BUILT_PER_CHECK) {
+                self.end = self.end.or_else(|| self.check());
             }
             if self.end.is_some() {
                 break;
@@ -290,123 +393,6 @@ impl<'s, 'l> Round<'_, 's, 'l> {
         self.violating.len() + self.violating_locals.len() + self.wanted.len()
     }
 
-    /// Asks the unfolding whether what was found on over-approximated states is reachable.
-    fn verify(&mut self, stepper: &mut Stepper<'l>, is_complete: bool) -> Result<(), SearchError> {
-        let wanted: Vec<u32> = std::mem::take(&mut self.wanted).into_iter().collect();
-        if !wanted.is_empty() {
-            // Where a witness is, is not known, so nothing is left out; but the first ones are enough.
-            self.ask(stepper, Relevant::everything(), &wanted, is_complete)?;
-        }
-        if self.end.is_none() && self.violating.len() + self.violating_locals.len() > 0 {
-            let relevant = self.relevant(stepper);
-            self.ask(stepper, relevant, &[], is_complete)?;
-        }
-        Ok(())
-    }
-
-    /// One run of the unfolding, unless the last one has the answer.
-    fn ask(
-        &mut self,
-        stepper: &mut Stepper<'l>,
-        relevant: Relevant,
-        until_witnessed: &[u32],
-        is_complete: bool,
-    ) -> Result<(), SearchError> {
-        let search = self.verification();
-        if self.refuted.as_ref().is_some_and(|refuted| refuted.still_holds(&relevant, search.limits)) {
-            return Ok(());
-        }
-        self.soundness_checks += match until_witnessed.len() {
-            0 => self.violating.len() + self.violating_locals.len(),
-            wanted => wanted,
-        } as u64;
-        let (end_before, known) = (self.report.end, self.report.violations.len());
-        let mut run = unfold::Run {
-            search: &search,
-            start: self.start,
-            report: self.report,
-            order: Order::Adequate,
-            until_witnessed,
-            events_before: 0,
-            events: 0,
-        };
-        run.explore(stepper, &relevant, &mut BTreeSet::new())?;
-        let end = std::mem::replace(&mut self.report.end, end_before);
-        self.is_inconclusive = end == End::LocalEventBound;
-        // A shorter one may need more local events, or violate a tuple that is not known yet.
-        let is_shortest = is_complete && !self.space.local_events_cut();
-        for found in &mut self.report.violations[known..] {
-            found.shortest &= is_shortest;
-        }
-        match end {
-            End::Violation => self.end = Some(End::Violation),
-            // The verification itself ran out of time or memory: its silence proves nothing.
-            End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
-            // The witnesses were found, and nothing else was asked.
-            End::Pruned => {}
-            _ => {
-                let left_out = relevant.left_out.into_inner();
-                self.refuted = Some(Refutation { left_out, limits: search.limits });
-            }
-        }
-        Ok(())
-    }
-
-    /// What the unfolding is asked. The space can be complete although some executions have more local events than the
-    /// bound of the round: a cycle, say. Then only the user's bound counts.
-    fn verification(&self) -> Search<'s> {
-        let of_round = self.space.local_events_cut().then_some(self.bound);
-        let limits = Limits { local_events: of_round.or(self.search.limits.local_events), ..Limits::default() };
-        Search { limits, collect_system_states: false, ..*self.search }
-    }
-
-    /// The local states from which something to verify can be reached.
-    fn relevant(&self, stepper: &mut Stepper<'l>) -> Relevant {
-        if !self.violating_locals.is_empty() {
-            // The messages on the way to a single local state may come from anywhere.
-            return Relevant::everything();
-        }
-        let mut classes = vec![FxHashSet::default(); self.classes.len()];
-        #[expect(clippy::iter_over_hash_type, reason = "only fills sets")]
-        for tuple in &self.violating {
-            for (classes, class) in classes.iter_mut().zip(tuple) {
-                classes.insert(*class);
-            }
-        }
-        let mut targets = Vec::new();
-        for (index, reached) in (0u32..).zip(self.space.states()) {
-            if classes[reached.node as usize].contains(&stepper.state(reached.state).class) {
-                targets.push(Index(index));
-            }
-        }
-        Relevant { states: Some(self.space.ancestors(targets.into_iter())), left_out: RefCell::default() }
-    }
-
-    /// The built system states that the soundness verification accepts.
-    fn collect(
-        &self,
-        stepper: &mut Stepper<'l>,
-        accepted: &mut BTreeSet<Box<[LocalStateId]>>,
-    ) -> Result<(), SearchError> {
-        let search = Search { collect_system_states: true, ..self.verification() };
-        let mut report = Report::new(self.search.lts);
-        let mut run = unfold::Run {
-            search: &search,
-            start: self.start,
-            report: &mut report,
-            order: Order::Adequate,
-            until_witnessed: &[],
-            events_before: 0,
-            events: 0,
-        };
-        let mut valid = BTreeSet::new();
-        run.explore(stepper, &Everything, &mut valid)?;
-        let is_built =
-            |tuple: &[LocalStateId]| tuple.iter().zip(&self.states).all(|(state, states)| states.contains(state));
-        accepted.extend(valid.into_iter().filter(|tuple| is_built(tuple)));
-        Ok(())
-    }
-
     fn progress(&self) -> Progress {
         let counts = Counts {
             transitions: Some(self.space.transitions()),
@@ -417,45 +403,17 @@ impl<'s, 'l> Round<'_, 's, 'l> {
             soundness_checks: Some(self.soundness_checks),
             ..Counts::default()
         };
-        let bytes = self.space.bytes() + self.search.lts.counts().snapshot_bytes;
+        // A tuple of classes on the heap, and what a table keeps of it. The verdicts are kept by the stepper.
+        let tuple = 4 * self.states.len() as u64 + 32;
+        let classes = self.has_class.capacity() * size_of::<(usize, ClassId)>() * 2;
+        let tuples = (self.evaluated + self.violating.capacity() as u64) * tuple;
+        let states = self.combined * size_of::<LocalStateId>() + classes;
+        let bytes = self.space.bytes() + tuples + states as u64 + self.search.lts.counts().snapshot_bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 }
 
-/// The ancestors of what is verified; all states if anything may matter.
-struct Relevant {
-    states: Option<FxHashSet<LocalStateId>>,
-    /// The states that an event would have reached and that are not relevant.
-    left_out: RefCell<FxHashSet<LocalStateId>>,
-}
-
-impl Relevant {
-    fn everything() -> Self {
-        Self { states: None, left_out: RefCell::default() }
-    }
-}
-
-impl Relevance for Relevant {
-    fn is_relevant(&self, state: LocalStateId) -> bool {
-        let is_relevant = self.states.as_ref().is_none_or(|states| states.contains(&state));
-        if !is_relevant {
-            self.left_out.borrow_mut().insert(state);
-        }
-        is_relevant
-    }
-}
-
-/// A verification that found nothing bad reachable.
-struct Refutation {
-    left_out: FxHashSet<LocalStateId>,
-    limits: Limits,
-}
-
-impl Refutation {
-    /// Whether a new verification would do just the same: nothing that was left out is relevant now. So although
-    /// predecessors arrive all the time, only those that matter cost anything.
-    fn still_holds(&self, relevant: &Relevant, limits: Limits) -> bool {
-        let is_relevant = |states: &FxHashSet<LocalStateId>| !states.is_disjoint(&self.left_out);
-        self.limits == limits && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)
-    }
+/// The work that went into a local space, see [`Turns`].
+fn work_of(space: &LocalSpace<'_>) -> u64 {
+    space.transitions() + space.visits() / VISITS_PER_WORK
 }

@@ -176,10 +176,19 @@ pub struct LocalSpace<'l> {
     local_events_max: u32,
     local_events_cut: bool,
     transitions: u64,
+    visits: u64,
+    /// The transitions at which to ask whether to go on.
+    next_question: u64,
 }
 
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
 const BLOCK: u32 = 256;
+
+/// Handlers that are executed together at most, for each of which there can be thousands of results.
+const BATCH: usize = 1_024;
+
+/// Transitions between two questions whether to go on.
+const QUESTION_STEPS: u64 = 1_024;
 
 impl<'l> LocalSpace<'l> {
     /// The start state alone, with the messages in flight there.
@@ -197,6 +206,8 @@ impl<'l> LocalSpace<'l> {
             local_events_max,
             local_events_cut: false,
             transitions: 0,
+            visits: 0,
+            next_question: QUESTION_STEPS,
         };
         for (node, state) in (0u32..).zip(&start.locals) {
             space.enter(*state, node, 0, 0);
@@ -234,6 +245,11 @@ impl<'l> LocalSpace<'l> {
         self.transitions
     }
 
+    /// Visits of local states so far, most of which find nothing new to execute there.
+    pub fn visits(&self) -> u64 {
+        self.visits
+    }
+
     /// Distinct messages so far.
     pub fn messages(&self) -> u64 {
         self.known.len() as u64
@@ -252,8 +268,8 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// One pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false when there was none, so the space is complete. `go_on` is asked now and then; if it says no, the pass ends
-    /// early.
+    /// Returns false when there was none, so the space is complete. `go_on` is asked every now and then; if it says no, the pass
+    /// ends early, and so returns true.
     ///
     /// # Errors
     ///
@@ -269,20 +285,35 @@ impl<'l> LocalSpace<'l> {
         let states = self.states.len() as u32;
         for block in (0..states).step_by(BLOCK as usize) {
             let block = block..states.min(block + BLOCK);
-            self.prepare(stepper, block.clone())?;
+            self.visits += u64::from(block.end - block.start);
+            let mut is_going = self.prepare(stepper, block.clone(), go_on)?;
             for index in block {
-                self.expand(stepper, Index(index))?;
+                is_going = is_going && self.expand(stepper, Index(index), go_on)?;
             }
-            if !go_on(self) {
+            if !is_going || !go_on(self) {
                 return Ok(true);
             }
         }
         Ok(self.transitions > before)
     }
 
+    /// Asks `go_on` if it was not asked for a while.
+    fn may_go_on(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> bool {
+        if self.transitions < self.next_question {
+            return true;
+        }
+        self.next_question = self.transitions + QUESTION_STEPS;
+        go_on(self)
+    }
+
     /// Has the handlers executed that [`expand`](Self::expand) is going to ask for, by all workers together. What one
-    /// state adds for another one of the block is executed when it is asked for.
-    fn prepare(&self, stepper: &mut Stepper<'l>, block: Range<u32>) -> Result<(), MachineError> {
+    /// state adds for another one of the block is executed when it is asked for. Returns whether to go on.
+    fn prepare(
+        &self,
+        stepper: &mut Stepper<'l>,
+        block: Range<u32>,
+        go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<bool, MachineError> {
         let mut pairs = Vec::new();
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);
@@ -305,7 +336,13 @@ impl<'l> LocalSpace<'l> {
                 pairs.extend(local_state.faults.iter().map(|fault| (reached.state, *fault)));
             }
         }
-        stepper.prepare(&pairs)
+        for batch in pairs.chunks(BATCH) {
+            stepper.prepare(batch)?;
+            if pairs.len() > BATCH && !go_on(self) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a node of this standing can take a message, as far as the node knows: what is lost for good is known here,
@@ -319,13 +356,19 @@ impl<'l> LocalSpace<'l> {
         standing.can_take(route) && route.incarnation <= standing.resets + standing.breaks + resets + breaks
     }
 
-    fn expand(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
+    /// Executes all that was not executed in a local state yet. Returns whether to go on.
+    fn expand(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        index: Index,
+        go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<bool, MachineError> {
         let at = index.0 as usize;
         let Reached { state, node, .. } = self.states[at];
         let local_state = stepper.state(state).clone();
         if local_state.snapshot.is_none() {
             // Nothing happens any more at a node that is stuck in a fault.
-            return Ok(());
+            return Ok(true);
         }
         for slot in 0..self.inboxes[node as usize].len() {
             let reached = &self.states[at];
@@ -335,10 +378,13 @@ impl<'l> LocalSpace<'l> {
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
                 self.execute(stepper, index, Trigger::deliver(message), Label::Message(slot as u32))?;
+                if !self.may_go_on(go_on) {
+                    return Ok(false);
+                }
             }
         }
-        if stepper.known().takes_quorums(node) {
-            self.expand_quorums(stepper, index)?;
+        if stepper.known().takes_quorums(node) && !self.expand_quorums(stepper, index, go_on)? {
+            return Ok(false);
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
             for fault in &local_state.faults {
@@ -346,21 +392,30 @@ impl<'l> LocalSpace<'l> {
             }
         }
         if local_state.local_events.is_empty() || self.states[at].local_events_done {
-            return Ok(());
+            return Ok(true);
         }
         if self.states[at].local_events >= self.local_events_max {
             self.local_events_cut = true;
-            return Ok(());
+            return Ok(true);
         }
         self.states[at].local_events_done = true;
         for event in &local_state.local_events {
             self.execute(stepper, index, Trigger::local(*event), Label::Local(event.0))?;
+            if !self.may_go_on(go_on) {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Executes the quorums of all messages that a local state may receive, unless that was done before.
-    fn expand_quorums(&mut self, stepper: &mut Stepper<'l>, index: Index) -> Result<(), MachineError> {
+    /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether to go
+    /// on.
+    fn expand_quorums(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        index: Index,
+        go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<bool, MachineError> {
         let Reached { state, node, ref consumed, .. } = self.states[index.0 as usize];
         let mut members = Vec::new();
         for (slot, known) in self.inboxes[node as usize].iter().enumerate() {
@@ -378,9 +433,12 @@ impl<'l> LocalSpace<'l> {
             if self.states[index.0 as usize].executed_quorums.insert(quorum) {
                 self.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
                 self.execute(stepper, index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum))?;
+                if !self.may_go_on(go_on) {
+                    return Ok(false);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn execute(
@@ -395,7 +453,9 @@ impl<'l> LocalSpace<'l> {
         let local_events = local_events + u32::from(trigger.local_event().is_some());
         for outcome in stepper.outcomes(row) {
             self.transitions += 1;
-            for message in &outcome.sent {
+            // What is sent before a trap is never delivered: the execution is over.
+            let is_over = stepper.state(outcome.next).snapshot.is_none();
+            for message in outcome.sent.iter().filter(|_| !is_over) {
                 let copies = outcome.sent.iter().filter(|other| *other == message).count() as u32;
                 let known = self.know(stepper, *message);
                 let known = &mut self.known[known];

@@ -19,7 +19,7 @@ use host_model::lts::Lts;
 use host_model::machine::{NodeId, Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{End, Report, SymmetryUse};
+use host_search::kernel::{Basis, End, Report, SymmetryUse};
 use serde::Serialize;
 
 use crate::args::RunArguments;
@@ -89,6 +89,9 @@ pub struct RunReport {
     scenario: Scenario,
     assumed: Assumed,
     counts: CountsReport,
+    /// What the answer rests on: `unfolding` or `local-states`; none where that is what the strategy goes through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    basis: Option<&'static str>,
     /// None where the plugin declares none, or nobody asked.
     symmetry: Option<SymmetryReport>,
     depth: u32,
@@ -264,6 +267,7 @@ impl RunReport {
             scenario: run.lts.scenario().clone(),
             assumed: Assumed::new(run),
             counts: CountsReport(run.report.counts),
+            basis: run.report.basis.map(basis),
             symmetry: run.report.symmetry.as_ref().map(SymmetryReport::from),
             depth: run.report.depth,
             seconds: Seconds {
@@ -328,6 +332,14 @@ fn verdict(end: End, violations: &[Violation]) -> Verdict {
         (Some(_), _) => Verdict::Violation,
         (None, End::SpaceExhausted) => Verdict::Ok,
         (None, _) => Verdict::Incomplete,
+    }
+}
+
+/// The name of what an answer rests on.
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Unfolding => "unfolding",
+        Basis::LocalStates => "local-states",
     }
 }
 

@@ -108,9 +108,10 @@ impl RunReport {
         ];
         let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
         let symmetry = self.symmetry.as_ref().map(|used| ("symmetry", symmetry(used)));
-        let rows =
-            rows.into_iter().chain(odds).chain(symmetry).map(|(name, value)| (name.to_owned(), on_one_line(&value)));
-        let mut rows: Vec<(String, String)> = rows.collect();
+        let basis = self.basis.map(|basis| ("answer", answer(basis).to_owned()));
+        let rows = rows.into_iter().chain(odds).chain(symmetry).chain(basis);
+        let mut rows: Vec<(String, String)> =
+            rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect();
         if !assumed.links.is_empty() {
             let after_network = 1 + rows.iter().position(|(name, _)| name == "network").expect("there is a network");
             rows.insert(after_network, ("links".to_owned(), list(&words::links(&assumed.links))));
@@ -163,6 +164,13 @@ fn collisions(odds: f64) -> String {
         _ => "of 1".to_owned(),
     };
     format!("two states were taken for one with odds {odds}, by {FINGERPRINT_BITS} bits")
+}
+
+fn answer(basis: &str) -> &'static str {
+    match basis {
+        "unfolding" => "from the causal unfolding, which had it before all local states were explored",
+        _ => "complete under --local-events: no local state needs more local events than the bound allows",
+    }
 }
 
 fn symmetry(symmetry: &SymmetryReport) -> String {
