@@ -4,9 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::deadlock;
-use host_model::machine::NodeId;
+use host_model::machine::{Choice, NodeId};
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toy::{self, Toy, ToyOutcome, ToyState, ToyTrigger};
+use host_model::toy::{self, Toy, ToyState};
+
+mod events;
+mod paths;
+mod properties;
+
+use events::{Move, Resolution, happenings, moves, resolution};
+pub use paths::{Prefix, configurations_after, search_after};
 
 /// From which node to which.
 type Channel = (NodeId, NodeId);
@@ -148,7 +155,7 @@ impl Global {
     }
 
     /// The state after a node's handler came to an end, before what is sent is sent.
-    fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused }: Resolution) -> Self {
+    fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused, .. }: Resolution) -> Self {
         let local = &mut self.locals[node as usize];
         local.refusals += refused;
         match next {
@@ -202,6 +209,12 @@ pub struct Reached {
     pub farthest: u32,
     /// Whether something can happen that a bound leaves out.
     pub is_cut: bool,
+    /// What the further properties say, and their evaluation where it traps, with the number of events on the shortest path.
+    pub said: BTreeMap<Words, u32>,
+    /// The properties of kind `sometimes` that hold somewhere.
+    pub witnessed: BTreeSet<u32>,
+    /// Whether a bound left out a local event.
+    pub is_local_cut: bool,
     /// By the node and the state in which it traps, the number of events on the shortest path to it, with the trap.
     pub traps: BTreeMap<(NodeId, ToyState), u32>,
     /// By the nodes that have crashed in a deadlock and those that are not done, the number of events on the shortest path to it.
@@ -228,7 +241,8 @@ impl Reached {
             let words = deadlock::message(&answers, crashed).expect("some node is not done");
             ((None, words), *depth)
         });
-        forbidden.chain(traps).chain(deadlocks).collect()
+        let said = self.said.iter().map(|(words, depth)| (words.clone(), *depth));
+        forbidden.chain(said).chain(traps).chain(deadlocks).collect()
     }
 }
 
@@ -239,7 +253,17 @@ pub fn search(
     local_events_max: Option<u32>,
     states_max: usize,
 ) -> Option<Reached> {
-    let mut seen: BTreeSet<Global> = starts(system).into_iter().collect();
+    search_from(system, &starts(system), (depth_max, local_events_max), states_max)
+}
+
+/// The same from these global states.
+fn search_from(
+    system: &System,
+    starts: &[Global],
+    (depth_max, local_events_max): (Option<u32>, Option<u32>),
+    states_max: usize,
+) -> Option<Reached> {
+    let mut seen: BTreeSet<Global> = starts.iter().cloned().collect();
     let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
     let mut reached = Reached::default();
     while let Some((global, depth)) = queue.pop_front() {
@@ -260,11 +284,13 @@ pub fn search(
             };
             reached.violations.entry((0..).zip(&global.locals).map(shown).collect()).or_insert(depth);
         }
+        properties::judge(system, &global.locals, depth, &mut reached);
         if let Some(deadlock) = deadlock(system, &global) {
             reached.deadlocks.entry(deadlock).or_insert(depth);
         }
         let possible = happenings(system, &global, local_events_max);
-        reached.is_cut |= local_events_max.is_some() && possible.len() < happenings(system, &global, None).len();
+        reached.is_local_cut |= possible.len() < happenings(system, &global, None).len();
+        reached.is_cut |= reached.is_local_cut;
         if depth_max.is_some_and(|max| depth >= max) {
             let leads_on = |(node, happening): &(NodeId, Happening)| {
                 !moves(system, &global, *node, happening, local_events_max.is_some()).is_empty()
@@ -273,7 +299,7 @@ pub fn search(
             continue;
         }
         for (node, happening) in possible {
-            for next in moves(system, &global, node, &happening, local_events_max.is_some()) {
+            for Move { next, .. } in moves(system, &global, node, &happening, local_events_max.is_some()) {
                 reached.transitions += 1;
                 reached.together += u64::from(matches!(&happening, Happening::Quorum(_, set) if set.len() > 1));
                 if seen.insert(next.clone()) {
@@ -291,15 +317,25 @@ pub fn search(
 
 /// The global states after `init`, one for each way in which the nodes can choose.
 fn starts(system: &System) -> Vec<Global> {
+    choices_of_starts(system).into_iter().map(|(_, start)| start).collect()
+}
+
+/// The same with the answers that `init` gets at each node.
+fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
     let nodes = system.toy.nodes as usize;
     let has_ends = system.has_order() && (system.faults.resets > 0 || system.faults.breaks > 0);
     let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
     let none = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
-    let mut starts = vec![none];
+    let mut starts = vec![(Vec::new(), none)];
     for node in 0..system.toy.nodes {
-        let begin = |start: &Global| -> Vec<Global> {
-            let outcomes = system.toy.init(node).into_iter();
-            outcomes.map(|outcome| start.clone().after(system, node, resolution(outcome))).collect()
+        let outcomes = system.toy.init(node);
+        let begin = |(choices, start): &(Vec<Vec<Choice>>, Global)| -> Vec<(Vec<Vec<Choice>>, Global)> {
+            let begun = outcomes.iter().enumerate().map(|(index, outcome)| {
+                let answers = system.toy.answers(index, outcomes.len());
+                let start = start.clone().after(system, node, resolution(outcome.clone()));
+                (choices.iter().cloned().chain([answers]).collect(), start)
+            });
+            begun.collect()
         };
         starts = starts.iter().flat_map(begin).collect();
     }
@@ -318,219 +354,6 @@ fn deadlock(system: &System, global: &Global) -> Option<(Vec<NodeId>, Vec<NodeId
     let waits = |node: &NodeId| !system.toy.done.contains(&(*node, global.locals[*node as usize].state));
     let waiting: Vec<NodeId> = others.into_iter().filter(waits).collect();
     (crashed.len() <= system.faults.crashes as usize && !waiting.is_empty()).then_some((crashed, waiting))
-}
-
-/// What can happen in a global state.
-fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
-    let mut found = Vec::new();
-    for ((from, to), items) in &global.in_flight {
-        let is_notice = |item: &Item| matches!(item, Item::Notice { .. });
-        let next: Vec<usize> = match system.is_ordered((*from, *to)) {
-            // Each content once.
-            false => (0..items.len()).filter(|index| *index == 0 || items[*index] != items[*index - 1]).collect(),
-            // The first, and the first notice.
-            true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
-        };
-        let is_alone = |index: &usize| role(system, global, *to, items[*index]) == Role::Alone;
-        if global.locals[*to as usize].is_stuck {
-            continue;
-        }
-        let next = next.into_iter().filter(is_alone);
-        found.extend(next.map(|index| (*to, Happening::Take(*from, items[index], index))));
-    }
-    for node in (0..system.toy.nodes).filter(|node| !global.locals[*node as usize].is_stuck) {
-        found.extend(quorums(system, global, node).into_iter().map(|quorum| (node, quorum)));
-    }
-    for (node, local) in (0..).zip(&global.locals).filter(|(_, local)| !local.is_stuck) {
-        if local_events_max.is_none_or(|max| global.local_events[node as usize] < max) {
-            let names = system.toy.local_events(node, local.state).into_iter();
-            found.extend(names.map(|name| (node, Happening::Local(name))));
-        }
-        if local.resets < system.faults.resets {
-            found.push((node, Happening::Reset));
-        }
-        if local.breaks < system.faults.breaks {
-            let open = (0..).zip(&local.ends).filter(|(peer, (_, is_open))| *is_open && *peer != node);
-            found.extend(open.map(|(peer, _)| (node, Happening::Break(peer))));
-        }
-    }
-    found
-}
-
-/// How a node takes an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Alone,
-    Held,
-    /// As one of so many with this name.
-    Member(u8, u32),
-}
-
-fn role(system: &System, global: &Global, node: NodeId, item: Item) -> Role {
-    let Item::Message { content, .. } = item else { return Role::Alone };
-    match system.toy.roles.get(&(node, global.locals[node as usize].state, content)) {
-        None => Role::Alone,
-        Some(None) => Role::Held,
-        Some(Some((name, size))) => Role::Member(*name, *size),
-    }
-}
-
-/// All quorums that a node can take: of all sets of the items in flight to it, those that are one.
-fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
-    let items = global.in_flight.iter().filter(|((_, to), _)| *to == node);
-    let items: BTreeSet<(NodeId, Item)> =
-        items.flat_map(|((from, _), items)| items.iter().map(|item| (*from, *item))).collect();
-    let is_member = |item: &(NodeId, Item)| matches!(role(system, global, node, item.1), Role::Member(..));
-    let members: Vec<(NodeId, Item)> = items.into_iter().filter(is_member).collect();
-    let mut found = Vec::new();
-    for chosen in 1_u32..1 << members.len() {
-        let set: Vec<(NodeId, Item)> =
-            (0..).zip(&members).filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, member)| *member).collect();
-        let senders: BTreeSet<NodeId> = set.iter().map(|(from, _)| *from).collect();
-        let Role::Member(name, size) = role(system, global, node, set[0].1) else { continue };
-        let is_same = |(_, item): &(NodeId, Item)| role(system, global, node, *item) == Role::Member(name, size);
-        if set.len() == size as usize && senders.len() == set.len() && set.iter().all(is_same) {
-            found.push(Happening::Quorum(name, set));
-        }
-    }
-    found
-}
-
-/// The global states that follow, in the order of the outcomes; those of a reset that changes nothing left out.
-fn moves(system: &System, global: &Global, node: NodeId, happening: &Happening, is_counted: bool) -> Vec<Global> {
-    let mut before = global.clone();
-    let local = before.locals[node as usize].clone();
-    let state = local.state;
-    let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
-    // What comes out if the node does not hear of an error.
-    let mut unheard = None;
-    // Peers to be told of a break.
-    let mut closed = Vec::new();
-    // A node that begins anew traps, if it does, in the first state.
-    let mut state_of_trap = state;
-    let outcomes = match *happening {
-        Happening::Quorum(name, ref set) => {
-            let mut messages = Vec::new();
-            for (from, item) in set {
-                let items = before.in_flight.get_mut(&(*from, node)).expect("it is in flight");
-                let index = items.iter().position(|other| other == item).expect("it is in flight");
-                let Item::Message { content, breaks, times } = *item else { panic!("a notice is no member") };
-                match times {
-                    1 => drop(items.remove(index)),
-                    times => items[index] = Item::Message { content, breaks, times: times - 1 },
-                }
-                items.sort_unstable();
-                messages.push((*from, content));
-            }
-            before.in_flight.retain(|_, items| !items.is_empty());
-            system.toy.quorum(node, state, name, &messages)
-        }
-        Happening::Take(from, item, index) => {
-            let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
-            match item {
-                Item::Notice { breaks } => {
-                    items.drain(..=index);
-                    before.locals[node as usize].ends[from as usize] = (breaks, false);
-                    before.drop_lost(system, node);
-                    unheard = Some(before.clone());
-                    if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
-                }
-                Item::Message { content, breaks, times } => {
-                    match times {
-                        1 => drop(items.remove(index)),
-                        times => items[index] = Item::Message { content, breaks, times: times - 1 },
-                    }
-                    if !system.is_ordered((from, node)) {
-                        items.sort_unstable();
-                    }
-                    before.in_flight.retain(|_, items| !items.is_empty());
-                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
-                        && system.is_ordered((from, node))
-                    {
-                        *is_open = true;
-                    }
-                    system.toy.outcomes(node, state, ToyTrigger::Message(from, content))
-                }
-            }
-        }
-        Happening::Local(name) => {
-            before.local_events[node as usize] += u32::from(is_counted);
-            system.toy.outcomes(node, state, ToyTrigger::Local(name))
-        }
-        Happening::Reset => {
-            before.locals[node as usize].resets += 1;
-            closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
-            closed.iter().for_each(|peer| before.close(system, node, *peer));
-            state_of_trap = 0;
-            system.toy.reset(node, state)
-        }
-        Happening::Break(peer) => {
-            before.locals[node as usize].breaks += 1;
-            before.close(system, node, peer);
-            closed.push(peer);
-            let mut silent = before.clone();
-            silent.announce(system, node, peer);
-            unheard = Some(silent);
-            system.toy.outcomes(node, state, ToyTrigger::Error(peer))
-        }
-    };
-    let is_ignored = outcomes.contains(&ToyOutcome::Go(state, Vec::new()));
-    // What `init` sends is never refused.
-    let is_first = *happening == Happening::Reset && !system.toy.durable.contains_key(&(node, state));
-    let left = if is_first { 0 } else { system.faults.refusals - local.refusals };
-    let mut next = Vec::new();
-    for resolution in outcomes.into_iter().flat_map(|outcome| resolutions(system, node, outcome, left)) {
-        let breaks_nothing = before.locals[node as usize].ends == local.ends;
-        let is_idle = resolution.next == Some(state) && resolution.sent.is_empty();
-        if *happening == Happening::Reset && is_idle && breaks_nothing {
-            continue;
-        }
-        let mut one = before.clone();
-        if resolution.next.is_some() {
-            closed.iter().for_each(|peer| one.announce(system, node, *peer));
-        }
-        one.locals[node as usize].state = state_of_trap;
-        next.push(one.after(system, node, resolution));
-    }
-    // A handler that ignores the error does what one does that never hears of it.
-    next.extend(unheard.filter(|_| !is_ignored));
-    next
-}
-
-/// How an outcome ends if the transport refuses some of its messages.
-#[derive(Clone, Debug)]
-struct Resolution {
-    /// The state; none if the node traps.
-    next: Option<ToyState>,
-    sent: Vec<(NodeId, u8)>,
-    /// How many messages were refused.
-    refused: u32,
-}
-
-/// An outcome where nothing is refused.
-fn resolution(outcome: ToyOutcome) -> Resolution {
-    match outcome {
-        ToyOutcome::Go(next, sent) => Resolution { next: Some(next), sent, refused: 0 },
-        ToyOutcome::Trap(sent) => Resolution { next: None, sent, refused: 0 },
-    }
-}
-
-/// An outcome in all ways in which the transport can refuse up to `left` of its messages, in the order of the answers,
-/// message by message.
-fn resolutions(system: &System, node: NodeId, outcome: ToyOutcome, left: u32) -> Vec<Resolution> {
-    let Resolution { next, sent, .. } = resolution(outcome);
-    let mut found = vec![Resolution { next, sent: Vec::new(), refused: 0 }];
-    for message in sent {
-        let longer = |Resolution { next: now, sent, refused }: Resolution| {
-            let taken = Resolution { next: now, sent: [&sent[..], &[message]].concat(), refused };
-            let is_asked = system.toy.is_careful && refused < left;
-            let instead = next.map(|next| system.toy.after_refusal(node, next));
-            let dropped = is_asked.then_some(Resolution { next: instead, sent, refused: refused + 1 });
-            std::iter::once(taken).chain(dropped)
-        };
-        found = found.into_iter().flat_map(longer).collect();
-    }
-    found
 }
 
 /// The configurations of a toy: executions up to the order of independent events.
@@ -567,9 +390,18 @@ fn label(happening: Happening) -> Happening {
 /// sending, which delivery belongs to which sending does, too. So is the global state at the end: it is kept with the
 /// sequences.
 pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: usize) -> Option<Configurations> {
+    configurations_from(system, starts(system), local_events_max, all_max)
+}
+
+/// The same from these global states; executions from different ones are different.
+fn configurations_from(
+    system: &System,
+    starts: Vec<Global>,
+    local_events_max: Option<u32>,
+    all_max: usize,
+) -> Option<Configurations> {
     let empty = vec![Sequence::new(); system.toy.nodes as usize];
-    // Executions from different starts are different.
-    let starts = (0..).zip(starts(system)).map(|(index, start)| ((index, empty.clone()), start));
+    let starts = starts.into_iter().enumerate().map(|(index, start)| ((index, empty.clone()), start));
     let mut queue: VecDeque<((usize, Vec<Sequence>), Global)> = starts.collect();
     let mut seen: BTreeSet<(usize, Vec<Sequence>)> = queue.iter().map(|(sequences, _)| sequences.clone()).collect();
     let mut found = Configurations::default();
@@ -577,7 +409,7 @@ pub fn configurations(system: &System, local_events_max: Option<u32>, all_max: u
         let mut is_maximal = true;
         for (node, happening) in happenings(system, &global, local_events_max) {
             let next = moves(system, &global, node, &happening, true);
-            for (outcome, next) in next.into_iter().enumerate() {
+            for (outcome, Move { next, .. }) in next.into_iter().enumerate() {
                 is_maximal = false;
                 let mut longer = sequences.clone();
                 longer[node as usize].push((label(happening.clone()), outcome));

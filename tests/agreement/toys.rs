@@ -85,7 +85,7 @@ pub fn run_after(
 }
 
 /// A local state as the reference knows it.
-fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
+pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let state = lts.state(id);
     let is_stuck = state.fault().is_some();
     let known = match state.fault() {

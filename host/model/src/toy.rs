@@ -11,6 +11,10 @@ use crate::machine::{
     NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 
+mod features;
+
+pub use features::{Feature, ToyProperty};
+
 /// The local state of a toy node.
 pub type ToyState = u8;
 
@@ -68,6 +72,10 @@ pub struct Toy {
     pub done: BTreeSet<(NodeId, ToyState)>,
     /// What it declares about interchangeable nodes, true or not. Contents name nodes as in [`named`].
     pub interchangeable: Vec<Vec<NodeId>>,
+    /// The properties besides `forbidden`.
+    pub properties: Vec<ToyProperty>,
+    /// Whether one of several outcomes is found by several calls of `choose`, each between this one and those after it.
+    pub is_stepwise: bool,
 }
 
 /// Contents and states from here on name a node.
@@ -533,11 +541,7 @@ impl Toy {
 
     /// Whether a tuple of local states is forbidden.
     pub fn is_forbidden(&self, states: &[ToyState]) -> bool {
-        let matches = |tuple: &Vec<Option<ToyState>>| {
-            tuple.iter().any(Option::is_some)
-                && tuple.iter().zip(states).all(|(wanted, state)| wanted.is_none_or(|wanted| wanted == *state))
-        };
-        self.forbidden.iter().any(matches)
+        features::matches(&self.forbidden, states)
     }
 
     /// Whether some forbidden tuple names this state of this node.
@@ -599,13 +603,8 @@ impl Machine for ToyMachine {
             effects.is_declined = true;
             return Ok(());
         }
-        let alternatives = u32::try_from(outcomes.len()).expect("tables are small");
-        let picked = if alternatives > 1 { script.first().copied().unwrap_or(0) } else { 0 };
-        if alternatives > 1 {
-            effects.choices.push(Choice::among(alternatives, picked));
-            effects.likelihood = effects.likelihood.and(1, alternatives.into());
-        }
-        let (next, sent) = match outcomes.swap_remove(picked as usize) {
+        let picked = self.toy.pick(outcomes.len(), script, effects);
+        let (next, sent) = match outcomes.swap_remove(picked) {
             ToyOutcome::Go(next, sent) => (Some(next), sent),
             ToyOutcome::Trap(sent) => (None, sent),
         };
@@ -658,8 +657,11 @@ impl Machine for ToyMachine {
         Ok(self.toy.done.contains(&(self.node, self.state)))
     }
 
-    fn view(&mut self, _property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.toy.matters(self.node, self.state).then(|| vec![self.state]))
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(match self.toy.more(property) {
+            None => self.toy.matters(self.node, self.state).then(|| vec![self.state]),
+            Some(more) => more.view(self.node, self.state),
+        })
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -668,10 +670,14 @@ impl Machine for ToyMachine {
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
         let (kind, scope) = (PropertyKind::Always, PropertyScope::System);
-        Ok(vec![Property { name: "forbidden".to_owned(), kind, scope }])
+        let forbidden = Property { name: "forbidden".to_owned(), kind, scope };
+        Ok(std::iter::once(forbidden).chain(self.toy.properties.iter().map(ToyProperty::property)).collect())
     }
 
-    fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        if let Some(more) = self.toy.more(property) {
+            return more.evaluate(views);
+        }
         // A state that no tuple names is like any other such state: 255 is never named.
         let states: Vec<ToyState> = views.iter().map(|view| view.map_or(u8::MAX, |view| view[0])).collect();
         Ok(if self.toy.is_forbidden(&states) { Err(forbidden_words(&states)) } else { Ok(()) })
@@ -712,7 +718,8 @@ fn permutations(moved: std::ops::Range<NodeId>) -> Vec<Vec<NodeId>> {
 }
 
 /// A small reproducible random number generator (splitmix64), so that toys need no dependency.
-struct Dice(u64);
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
 
 impl Dice {
     /// A content or state that names a node, or none.
@@ -720,7 +727,8 @@ impl Dice {
         if self.below(3) == 0 { named(base, self.below(nodes)) } else { base }
     }
 
-    fn below(&mut self, bound: u32) -> u32 {
+    /// A number below `bound`, or 0.
+    pub fn below(&mut self, bound: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,0 +1,255 @@
+//! What can happen in a global state, and what follows.
+
+use std::collections::BTreeSet;
+
+use host_model::machine::{Choice, NodeId};
+use host_model::toy::{ToyOutcome, ToyState, ToyTrigger};
+
+use super::{Global, Happening, Item, System};
+
+/// What can happen in a global state.
+pub(super) fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
+    let mut found = Vec::new();
+    for ((from, to), items) in &global.in_flight {
+        let is_notice = |item: &Item| matches!(item, Item::Notice { .. });
+        let next: Vec<usize> = match system.is_ordered((*from, *to)) {
+            // Each content once.
+            false => (0..items.len()).filter(|index| *index == 0 || items[*index] != items[*index - 1]).collect(),
+            // The first, and the first notice.
+            true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
+        };
+        let is_alone = |index: &usize| role(system, global, *to, items[*index]) == Role::Alone;
+        if global.locals[*to as usize].is_stuck {
+            continue;
+        }
+        let next = next.into_iter().filter(is_alone);
+        found.extend(next.map(|index| (*to, Happening::Take(*from, items[index], index))));
+    }
+    for node in (0..system.toy.nodes).filter(|node| !global.locals[*node as usize].is_stuck) {
+        found.extend(quorums(system, global, node).into_iter().map(|quorum| (node, quorum)));
+    }
+    for (node, local) in (0..).zip(&global.locals).filter(|(_, local)| !local.is_stuck) {
+        if local_events_max.is_none_or(|max| global.local_events[node as usize] < max) {
+            let names = system.toy.local_events(node, local.state).into_iter();
+            found.extend(names.map(|name| (node, Happening::Local(name))));
+        }
+        if local.resets < system.faults.resets {
+            found.push((node, Happening::Reset));
+        }
+        if local.breaks < system.faults.breaks {
+            let open = (0..).zip(&local.ends).filter(|(peer, (_, is_open))| *is_open && *peer != node);
+            found.extend(open.map(|(peer, _)| (node, Happening::Break(peer))));
+        }
+    }
+    found
+}
+
+/// How a node takes an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Alone,
+    Held,
+    /// As one of so many with this name.
+    Member(u8, u32),
+}
+
+fn role(system: &System, global: &Global, node: NodeId, item: Item) -> Role {
+    let Item::Message { content, .. } = item else { return Role::Alone };
+    match system.toy.roles.get(&(node, global.locals[node as usize].state, content)) {
+        None => Role::Alone,
+        Some(None) => Role::Held,
+        Some(Some((name, size))) => Role::Member(*name, *size),
+    }
+}
+
+/// All quorums that a node can take: of all sets of the items in flight to it, those that are one.
+fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
+    let items = global.in_flight.iter().filter(|((_, to), _)| *to == node);
+    let items: BTreeSet<(NodeId, Item)> =
+        items.flat_map(|((from, _), items)| items.iter().map(|item| (*from, *item))).collect();
+    let is_member = |item: &(NodeId, Item)| matches!(role(system, global, node, item.1), Role::Member(..));
+    let members: Vec<(NodeId, Item)> = items.into_iter().filter(is_member).collect();
+    let mut found = Vec::new();
+    for chosen in 1_u32..1 << members.len() {
+        let set: Vec<(NodeId, Item)> =
+            (0..).zip(&members).filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, member)| *member).collect();
+        let senders: BTreeSet<NodeId> = set.iter().map(|(from, _)| *from).collect();
+        let Role::Member(name, size) = role(system, global, node, set[0].1) else { continue };
+        let is_same = |(_, item): &(NodeId, Item)| role(system, global, node, *item) == Role::Member(name, size);
+        if set.len() == size as usize && senders.len() == set.len() && set.iter().all(is_same) {
+            found.push(Happening::Quorum(name, set));
+        }
+    }
+    found
+}
+
+/// The global states that follow, in the order of the outcomes; those of a reset that changes nothing left out.
+pub(super) fn moves(
+    system: &System,
+    global: &Global,
+    node: NodeId,
+    happening: &Happening,
+    is_counted: bool,
+) -> Vec<Move> {
+    let mut before = global.clone();
+    let local = before.locals[node as usize].clone();
+    let state = local.state;
+    let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
+    // What comes out if the node does not hear of an error.
+    let mut unheard = None;
+    // Peers to be told of a break.
+    let mut closed = Vec::new();
+    // A node that begins anew traps, if it does, in the first state.
+    let mut state_of_trap = state;
+    let outcomes = match *happening {
+        Happening::Quorum(name, ref set) => {
+            let mut messages = Vec::new();
+            for (from, item) in set {
+                let items = before.in_flight.get_mut(&(*from, node)).expect("it is in flight");
+                let index = items.iter().position(|other| other == item).expect("it is in flight");
+                let Item::Message { content, breaks, times } = *item else { panic!("a notice is no member") };
+                match times {
+                    1 => drop(items.remove(index)),
+                    times => items[index] = Item::Message { content, breaks, times: times - 1 },
+                }
+                items.sort_unstable();
+                messages.push((*from, content));
+            }
+            before.in_flight.retain(|_, items| !items.is_empty());
+            system.toy.quorum(node, state, name, &messages)
+        }
+        Happening::Take(from, item, index) => {
+            let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
+            match item {
+                Item::Notice { breaks } => {
+                    items.drain(..=index);
+                    before.locals[node as usize].ends[from as usize] = (breaks, false);
+                    before.drop_lost(system, node);
+                    unheard = Some(before.clone());
+                    if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
+                }
+                Item::Message { content, breaks, times } => {
+                    match times {
+                        1 => drop(items.remove(index)),
+                        times => items[index] = Item::Message { content, breaks, times: times - 1 },
+                    }
+                    if !system.is_ordered((from, node)) {
+                        items.sort_unstable();
+                    }
+                    before.in_flight.retain(|_, items| !items.is_empty());
+                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
+                        && system.is_ordered((from, node))
+                    {
+                        *is_open = true;
+                    }
+                    system.toy.outcomes(node, state, ToyTrigger::Message(from, content))
+                }
+            }
+        }
+        Happening::Local(name) => {
+            before.local_events[node as usize] += u32::from(is_counted);
+            system.toy.outcomes(node, state, ToyTrigger::Local(name))
+        }
+        Happening::Reset => {
+            before.locals[node as usize].resets += 1;
+            closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
+            closed.iter().for_each(|peer| before.close(system, node, *peer));
+            state_of_trap = 0;
+            system.toy.reset(node, state)
+        }
+        Happening::Break(peer) => {
+            before.locals[node as usize].breaks += 1;
+            before.close(system, node, peer);
+            closed.push(peer);
+            let mut silent = before.clone();
+            silent.announce(system, node, peer);
+            unheard = Some(silent);
+            system.toy.outcomes(node, state, ToyTrigger::Error(peer))
+        }
+    };
+    let is_ignored = outcomes.contains(&ToyOutcome::Go(state, Vec::new()));
+    // What `init` sends is never refused.
+    let is_first = *happening == Happening::Reset && !system.toy.durable.contains_key(&(node, state));
+    let left = (!is_first).then(|| system.faults.refusals - local.refusals);
+    let mut next = Vec::new();
+    let count = outcomes.len();
+    let chosen = outcomes.into_iter().enumerate().map(|(index, outcome)| (outcome, system.toy.answers(index, count)));
+    for resolution in chosen.flat_map(|outcome| resolutions(system, node, outcome, left)) {
+        let breaks_nothing = before.locals[node as usize].ends == local.ends;
+        let is_idle = resolution.next == Some(state) && resolution.sent.is_empty();
+        if *happening == Happening::Reset && is_idle && breaks_nothing {
+            continue;
+        }
+        let mut one = before.clone();
+        if resolution.next.is_some() {
+            closed.iter().for_each(|peer| one.announce(system, node, *peer));
+        }
+        one.locals[node as usize].state = state_of_trap;
+        let choices = resolution.choices.clone();
+        next.push(Move { next: one.after(system, node, resolution), choices, is_lost: false });
+    }
+    // A handler that ignores the error does what one does that never hears of it.
+    let unheard = unheard.filter(|_| !is_ignored);
+    next.extend(unheard.map(|next| Move { next, choices: Vec::new(), is_lost: true }));
+    next
+}
+
+/// One way in which something can happen.
+pub(super) struct Move {
+    /// The global state afterwards.
+    pub(super) next: Global,
+    /// The answers that the handler gets.
+    pub(super) choices: Vec<Choice>,
+    /// Whether a connection is broken and the node does not hear of it.
+    pub(super) is_lost: bool,
+}
+
+/// How an outcome ends if the transport refuses some of its messages.
+#[derive(Clone, Debug)]
+pub(super) struct Resolution {
+    /// The state; none if the node traps.
+    pub(super) next: Option<ToyState>,
+    pub(super) sent: Vec<(NodeId, u8)>,
+    /// How many messages were refused.
+    pub(super) refused: u32,
+    /// The answers that the handler gets.
+    pub(super) choices: Vec<Choice>,
+}
+
+/// An outcome where nothing is refused.
+pub(super) fn resolution(outcome: ToyOutcome) -> Resolution {
+    match outcome {
+        ToyOutcome::Go(next, sent) => Resolution { next: Some(next), sent, refused: 0, choices: Vec::new() },
+        ToyOutcome::Trap(sent) => Resolution { next: None, sent, refused: 0, choices: Vec::new() },
+    }
+}
+
+/// An outcome in all ways in which the transport can refuse up to `left` of its messages, in the order of the answers,
+/// message by message.
+fn resolutions(
+    system: &System,
+    node: NodeId,
+    (outcome, choices): (ToyOutcome, Vec<Choice>),
+    left: Option<u32>,
+) -> Vec<Resolution> {
+    let Resolution { next, sent, .. } = resolution(outcome);
+    let mut found = vec![Resolution { next, sent: Vec::new(), refused: 0, choices }];
+    let is_careful = system.toy.is_careful && left.is_some();
+    for message in sent {
+        let longer = |Resolution { next: now, sent, refused, choices }: Resolution| {
+            let answered = |answer: u32| {
+                let answer = is_careful.then(|| Choice::sending(message.0, answer));
+                choices.iter().copied().chain(answer).collect()
+            };
+            let (choices, instead_choices) = (answered(0), answered(1));
+            let taken = Resolution { next: now, sent: [&sent[..], &[message]].concat(), refused, choices };
+            let is_asked = is_careful && Some(refused) < left;
+            let instead = next.map(|next| system.toy.after_refusal(node, next));
+            let dropped =
+                is_asked.then_some(Resolution { next: instead, sent, refused: refused + 1, choices: instead_choices });
+            std::iter::once(taken).chain(dropped)
+        };
+        found = found.into_iter().flat_map(longer).collect();
+    }
+    found
+}

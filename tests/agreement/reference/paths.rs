@@ -1,0 +1,132 @@
+//! Paths of the reference as traces: what other searches can begin after.
+
+use std::collections::BTreeSet;
+
+use host_model::machine::{Choice, LocalKind, NodeId, PropertyScope};
+use host_model::toy::Dice;
+use host_model::trace::{Hex, Received, TraceEvent, TraceStep};
+
+use super::events::{Move, happenings, moves};
+use super::{
+    Configurations, Global, Happening, Item, Reached, System, choices_of_starts, configurations_from, search_from,
+    starts,
+};
+
+/// Events that have happened before a search begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefix {
+    /// The answers that `init` gets at each node.
+    pub init_choices: Vec<Vec<Choice>>,
+    /// The events.
+    pub steps: Vec<TraceStep>,
+}
+
+impl Prefix {
+    /// A random path of so many events at most, in which no node has a finding of its own; none if there is no start without.
+    pub fn random(system: &System, seed: u64, events_max: u32) -> Option<Self> {
+        let mut dice = Dice(seed);
+        let mut found = choices_of_starts(system);
+        found.retain(|(_, start)| is_clean(system, start));
+        let count = found.len() as u32;
+        if count == 0 {
+            return None;
+        }
+        let (init_choices, mut global) = found.swap_remove(dice.below(count) as usize);
+        let mut steps = Vec::new();
+        for _ in 0..events_max {
+            let mut possible = steps_from(system, &global);
+            possible.retain(|(_, next)| is_clean(system, next));
+            let count = possible.len() as u32;
+            if count == 0 {
+                break;
+            }
+            let (step, next) = possible.swap_remove(dice.below(count) as usize);
+            steps.push(step);
+            global = next;
+        }
+        Some(Self { init_choices, steps })
+    }
+
+    /// Where it ends; none if it cannot happen in a system.
+    fn end(&self, system: &System) -> Option<Global> {
+        let starts = choices_of_starts(system).into_iter();
+        let (_, mut global) = starts.into_iter().find(|(choices, _)| *choices == self.init_choices)?;
+        for step in &self.steps {
+            let possible = steps_from(system, &global);
+            (_, global) = possible.into_iter().find(|(other, _)| other == step)?;
+        }
+        is_clean(system, &global).then_some(global)
+    }
+
+    /// The global states where a search begins.
+    fn starts(prefix: Option<&Self>, system: &System) -> Option<Vec<Global>> {
+        match prefix {
+            None => Some(starts(system)),
+            Some(prefix) => Some(vec![prefix.end(system)?]),
+        }
+    }
+}
+
+/// The search after a prefix; `None` also if it cannot happen. Bounds on depth and on local events begin to count there.
+pub fn search_after(
+    system: &System,
+    prefix: Option<&Prefix>,
+    bounds: (Option<u32>, Option<u32>),
+    states_max: usize,
+) -> Option<Reached> {
+    search_from(system, &Prefix::starts(prefix, system)?, bounds, states_max)
+}
+
+/// The configurations after a prefix; `None` also if it cannot happen.
+pub fn configurations_after(
+    system: &System,
+    prefix: Option<&Prefix>,
+    local_events_max: Option<u32>,
+    all_max: usize,
+) -> Option<Configurations> {
+    configurations_from(system, Prefix::starts(prefix, system)?, local_events_max, all_max)
+}
+
+/// Whether no node is stuck or has a violation of its own.
+fn is_clean(system: &System, global: &Global) -> bool {
+    let mut system = system.clone();
+    system.toy.properties.retain(|property| property.scope == PropertyScope::Node);
+    let mut reached = Reached::default();
+    super::properties::judge(&system, &global.locals, 0, &mut reached);
+    !global.is_over() && reached.said.is_empty()
+}
+
+/// What can happen in a global state as steps of a trace, and what follows.
+fn steps_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
+    let mut found = Vec::new();
+    for (node, happening) in happenings(system, global, None) {
+        for Move { next, choices, is_lost } in moves(system, global, node, &happening, false) {
+            let event = event(&happening, is_lost);
+            found.push((TraceStep { node, event, choices, sent: None, state: None }, next));
+        }
+    }
+    found
+}
+
+fn event(happening: &Happening, lost: bool) -> TraceEvent {
+    let payload = |item: &Item| match item {
+        Item::Message { content, .. } => Hex(vec![*content]),
+        Item::Notice { .. } => Hex(Vec::new()),
+    };
+    match happening {
+        Happening::Take(from, item @ Item::Message { .. }, _) => {
+            TraceEvent::Deliver { from: *from, payload: payload(item) }
+        }
+        Happening::Take(from, Item::Notice { .. }, _) => TraceEvent::TransportError { peer: *from, lost },
+        Happening::Quorum(name, set) => {
+            let set: BTreeSet<(NodeId, Hex)> = set.iter().map(|(from, item)| (*from, payload(item))).collect();
+            let messages = set.into_iter().map(|(from, payload)| Received { from, payload }).collect();
+            TraceEvent::Quorum { name: name.to_string(), messages }
+        }
+        Happening::Local(name) => {
+            TraceEvent::Local { name: format!("local{name}"), cause: LocalKind::Internal, payload: Hex(vec![*name]) }
+        }
+        Happening::Reset => TraceEvent::Reset,
+        Happening::Break(peer) => TraceEvent::Break { peer: *peer, lost },
+    }
+}
