@@ -7,6 +7,7 @@
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
+//! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
@@ -19,6 +20,7 @@ mod faults;
 mod global;
 mod links;
 mod local;
+mod properties;
 mod quorums;
 mod starts;
 mod stateless;

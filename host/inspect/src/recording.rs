@@ -84,10 +84,7 @@ impl Recording {
             self.trace.steps.push(TraceStep { sent, state, choices: observed.choices.clone(), ..step.clone() });
             self.steps.push(observed);
         }
-        self.findings = match replay.judged() {
-            Err(ReplayError::Broken { property, fault }) => vec![(None, Finding::Broken { property, fault })],
-            findings => findings?,
-        };
+        self.findings = replay.judged()?;
         // Most protocols come to an end somewhere: it is a finding only where the trace says so.
         if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));

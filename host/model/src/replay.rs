@@ -45,14 +45,6 @@ pub enum ReplayError {
         /// What is there instead.
         what: String,
     },
-    /// A property could not be evaluated.
-    #[error("property `{property}` cannot be evaluated: {fault}")]
-    Broken {
-        /// Its name.
-        property: String,
-        /// What went wrong.
-        fault: Fault,
-    },
     /// The host itself cannot go on.
     #[error(transparent)]
     Machine(#[from] MachineError),
@@ -450,11 +442,11 @@ impl Replay {
         self.judge.describe_message(payload).ok().flatten()
     }
 
-    /// What there is to find in the present state: every property that is violated or reached, and a fault.
+    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated, and a fault.
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or a property cannot be evaluated.
+    /// The host cannot provide an instance.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
         Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
     }
@@ -469,7 +461,6 @@ impl Replay {
             |(node, fault): &(NodeId, Fault)| (Some(*node), Finding::Fault { node: *node, fault: fault.clone() });
         let mut findings: Vec<(Option<NodeId>, Finding)> = self.faults.iter().map(fault).collect();
         for (index, property) in (0u32..).zip(&self.properties) {
-            let broken = |fault| ReplayError::Broken { property: property.name.clone(), fault };
             let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
             let tuples: Vec<&[Option<&[u8]>]> = match property.scope {
                 PropertyScope::Node => views.chunks(1).collect(),
@@ -477,14 +468,14 @@ impl Replay {
             };
             let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
             for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
-                let message = match evaluate(&mut *self.judge, index, property.kind, tuple)? {
-                    Some(Judgement::Violated { message, .. }) => message,
-                    Some(Judgement::Witnessed { .. }) => String::new(),
-                    Some(Judgement::Broken { fault, .. }) => return Err(broken(fault)),
+                let (name, kind) = (property.name.clone(), property.kind);
+                let finding = match evaluate(&mut *self.judge, index, kind, tuple)? {
+                    Some(Judgement::Violated { message, .. }) => Finding::Property { name, kind, message },
+                    Some(Judgement::Witnessed { .. }) => Finding::Property { name, kind, message: String::new() },
+                    Some(Judgement::Broken { fault, .. }) => Finding::Broken { property: name, fault },
                     _ => continue,
                 };
-                let name = property.name.clone();
-                findings.push((node, Finding::Property { name, kind: property.kind, message }));
+                findings.push((node, finding));
             }
         }
         Ok(findings)
@@ -560,13 +551,7 @@ pub fn confirm(
             None => Err(ReplayError::NoFinding { what: "something can happen, or every node is done".to_owned() }),
         };
     }
-    let findings = match replay.findings() {
-        // A property that cannot be evaluated is itself what was found.
-        Err(ReplayError::Broken { property, fault }) if is_broken(finding, &property, &fault) => {
-            return Ok(confirmed);
-        }
-        findings => findings?,
-    };
+    let findings = replay.findings()?;
     if findings.contains(finding) {
         return Ok(confirmed);
     }
@@ -575,9 +560,4 @@ pub fn confirm(
         Some(other) => format!("there is {other:?}"),
     };
     Err(ReplayError::NoFinding { what })
-}
-
-/// Whether a finding says that this property could not be evaluated.
-fn is_broken(finding: &Finding, name: &str, fault: &Fault) -> bool {
-    matches!(finding, Finding::Broken { property, fault: found } if property == name && found == fault)
 }

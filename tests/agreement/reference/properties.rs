@@ -10,9 +10,9 @@ pub(super) fn judge(system: &System, locals: &[Local], depth: u32, reached: &mut
         let views: Vec<Option<Vec<u8>>> =
             (0..).zip(locals).map(|(node, local)| property.view(node, local.state)).collect();
         let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-        let groups: Vec<(Option<NodeId>, &[Option<&[u8]>])> = match property.scope {
+        let groups: Vec<_> = match property.scope {
             PropertyScope::Node => (0..).map(Some).zip(views.chunks(1)).collect(),
-            PropertyScope::System => vec![(None, &views)],
+            PropertyScope::System => vec![(None::<NodeId>, views.as_slice())],
         };
         // Where no node matters to a property, it is not asked.
         for (node, group) in groups.into_iter().filter(|(_, group)| group.iter().any(Option::is_some)) {
