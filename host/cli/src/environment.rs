@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use host_inspect::escape::guarded;
 use host_inspect::explain::Paint;
 
 use crate::failure::Failure;
@@ -50,6 +51,15 @@ impl Environment<'_> {
     ///
     /// Standard output cannot be written: the disk is full, say.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.print_commands(&guarded(text, self.colours))
+    }
+
+    /// The same with lines that are commands to who reads the log; their parameters have to be escaped by then.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Environment::print`].
+    pub fn print_commands(&mut self, text: &str) -> Result<(), Failure> {
         let result = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
         match result {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -84,9 +94,11 @@ impl Environment<'_> {
 
     /// Says why a command cannot do what it was asked to do.
     pub fn fail(&mut self, failure: &Failure) {
-        self.tell(&format!("error: {}", failure.message));
+        // What a compiler says has several lines; whatever stands in them, they are none of ours.
+        let marked = |text: &str| text.replace('\n', "\n  | ");
+        self.tell(&format!("error: {}", marked(&failure.message)));
         if let Some(help) = &failure.help {
-            self.tell(&format!("help: {help}"));
+            self.tell(&format!("help: {}", marked(help)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `host export`.
 
-use host_inspect::exchange;
+use host_inspect::exchange::{self, TooLarge};
 use host_inspect::recording::Recording;
 
 use crate::args::ExportArguments;
@@ -15,8 +15,15 @@ pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Re
     let (recording, result) = Recording::new(loaded.factory(), &trace);
     result.map_err(|error| replay_command::failure(&arguments.trace.trace, error))?;
     let text = match arguments.format.as_str() {
-        "itf" => json_text(&exchange::itf(&recording)),
-        "shiviz" => exchange::shiviz(&recording),
+        "itf" => {
+            let text = json_text(&exchange::itf(&recording).map_err(too_large)?);
+            // Indented, it can be longer.
+            if text.len() > exchange::ITF_BYTES_MAX {
+                return Err(too_large(TooLarge(exchange::ITF_BYTES_MAX)));
+            }
+            text
+        }
+        "shiviz" => exchange::shiviz(&recording).map_err(too_large)?,
         _ => trace_file::text(&recording.trace),
     };
     match &arguments.out {
@@ -24,4 +31,9 @@ pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Re
         None => environment.print(&text)?,
     }
     Ok(Exit::Ok)
+}
+
+fn too_large(error: TooLarge) -> Failure {
+    Failure::configuration(format_args!("the trace cannot be exported: {error}"))
+        .help("make the trace shorter with `host minimize`, or use --format json")
 }

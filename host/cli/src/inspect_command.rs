@@ -32,7 +32,7 @@ fn text(loaded: &Loaded) -> String {
         None => "parameters for --set\n  not told: the plugin has no interface `defaults`\n".to_owned(),
     });
     sections.push(table("properties", &loaded.properties.iter().map(property).collect::<Vec<_>>()));
-    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { on_one_line(&names.join(", ")) };
     let interfaces = [
         ("imports", list(&inspection.imports)),
         ("exports", list(&inspection.exports)),

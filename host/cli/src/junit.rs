@@ -6,10 +6,13 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use host_inspect::escape;
+
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::files;
 use crate::test_command::Outcome;
+use crate::text::shortened;
 
 /// Writes all results to a file: one suite, a case for each test.
 ///
@@ -34,35 +37,20 @@ fn xml(outcomes: &[Outcome], time: Duration) -> String {
          <testsuite name=\"host test\" {totals}>\n"
     );
     for outcome in outcomes {
-        let (name, seconds) = (escaped(&outcome.name), outcome.time.as_secs_f64());
+        let (name, seconds) = (escape::xml(&outcome.name), outcome.time.as_secs_f64());
         let head = format!("    <testcase name=\"{name}\" classname=\"host test\" time=\"{seconds:.3}\"");
         let _ = match outcome.wrong.split_first() {
             None => writeln!(xml, "{head}/>"),
             Some((first, _)) => {
                 let element = if outcome.is_error { "error" } else { "failure" };
-                let (first, all) = (escaped(first), escaped(&outcome.wrong.join("\n")));
+                let all = outcome.wrong.iter().map(|wrong| shortened(wrong.clone())).collect::<Vec<_>>().join("\n");
+                let (first, all) = (escape::xml(&shortened(first.clone())), escape::xml(&all));
                 let body = format!("      <{element} message=\"{first}\">{all}</{element}>");
                 writeln!(xml, "{head}>\n{body}\n    </testcase>")
             }
         };
     }
     xml + "  </testsuite>\n</testsuites>\n"
-}
-
-/// Text as XML 1.0 can hold it, in elements and in attributes; what it cannot hold becomes a question mark.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' | '\t' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'.. => escaped.push(letter),
-            _ => escaped.push('?'),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -82,8 +70,7 @@ mod tests {
   <testsuite name="host test" tests="3" failures="1" errors="1" time="1.500">
     <testcase name="a.toml" classname="host test" time="1.500"/>
     <testcase name="b.toml" classname="host test" time="1.500">
-      <failure message="x &lt; 3 &amp; &quot;y&quot;?">x &lt; 3 &amp; &quot;y&quot;?
-more</failure>
+      <failure message="x &lt; 3 &amp; &quot;y&quot;\u{1b}">x &lt; 3 &amp; &quot;y&quot;\u{1b}&#10;more</failure>
     </testcase>
     <testcase name="c.toml" classname="host test" time="1.500">
       <error message="no plugin">no plugin</error>

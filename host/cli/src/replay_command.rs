@@ -19,6 +19,9 @@ use crate::report::PluginReport;
 use crate::text::{count, on_one_line};
 use crate::{finding, json_text, scenario_choice, trace_source};
 
+/// Bytes of the JSON object of a replay: what a plugin says of a message stands there each time that it is sent.
+const JSON_BYTES_MAX: usize = 256 << 20;
+
 /// Runs a trace again and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
@@ -41,7 +44,7 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     let outcome = outcome(&trace, recording.findings.iter().map(|(_, finding)| finding.clone()).collect())
         .map_err(|error| failure(given, error))?;
     let text = match arguments.json {
-        true => json_of(&recording, &loaded, given, &outcome),
+        true => json_of(&recording, &loaded, given, &outcome)?,
         false => format!("{text}\n{}{}\n", explain::views(&recording), outcome.text()),
     };
     environment.print(&text)?;
@@ -122,7 +125,7 @@ impl Outcome {
 }
 
 /// The same as one JSON object.
-fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outcome) -> String {
+fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outcome) -> Result<String, Failure> {
     let init = (0..)
         .zip(&recording.init)
         .map(|(node, observed)| with_effects(recording, node, observed, None, json!({ "node": node })));
@@ -139,16 +142,27 @@ fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outco
         let head = json!({ "step": number, "node": step.node, "text": text, "event": step.event, "message": message });
         with_effects(recording, step.node, &recording.steps[number - 1], Some(number), head)
     });
-    json_text(&json!({
+    let (mut bytes, mut all) = (0, [Vec::new(), Vec::new()]);
+    for (is_step, object) in init.map(|object| (0, object)).chain(steps.map(|object| (1, object))) {
+        bytes += object.to_string().len();
+        if bytes > JSON_BYTES_MAX {
+            let what = format_args!("{} has too much to tell for one JSON object", trace.display());
+            let failure = Failure::configuration(what);
+            return Err(failure.help("make the trace shorter with `host minimize`, or look at it without --json"));
+        }
+        all[is_step].push(object);
+    }
+    let [init, steps] = all;
+    Ok(json_text(&json!({
         "result": outcome.result(),
         "exit_code": outcome.exit().code(),
         "trace": trace.display().to_string(),
         "plugin": PluginReport::from(&loaded.reference),
         "scenario": recording.trace.scenario,
-        "init": init.collect::<Vec<_>>(),
-        "steps": steps.collect::<Vec<_>>(),
+        "init": init,
+        "steps": steps,
         "findings": outcome.findings,
-    }))
+    })))
 }
 
 /// Adds what a handler did to an object.

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::junit;
 use crate::scenario_file;
-use crate::text::{count, on_one_line};
+use crate::text::{count, on_one_line, shortened};
 
 /// The folder of a plugin's scenarios: everything in it is a test.
 const SCENARIOS: &str = "scenarios";
@@ -64,7 +64,7 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
         let outcome = run_one(test, arguments, program, environment)?;
         environment.print(&line(&outcome))?;
         if arguments.annotations.is_some() {
-            environment.print(&annotations(&outcome))?;
+            environment.print_commands(&annotations(&outcome))?;
         }
         outcomes.push(outcome);
     }
@@ -173,14 +173,17 @@ fn line(outcome: &Outcome) -> String {
     let state = if outcome.wrong.is_empty() { "ok    " } else { "FAILED" };
     let mut text = format!("{state}  {}  {:.2} s\n", on_one_line(&outcome.name), outcome.time.as_secs_f64());
     for wrong in &outcome.wrong {
-        text.push_str(&format!("        {}\n", on_one_line(wrong)));
+        text.push_str(&format!("        {}\n", shortened(on_one_line(wrong))));
     }
     text
 }
 
 /// What is wrong, as commands of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands>.
 fn annotations(outcome: &Outcome) -> String {
-    let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let escaped = |text: &str| {
+        let lines: Vec<String> = text.lines().map(on_one_line).collect();
+        lines.join("\n").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    };
     // In a parameter, what separates parameters is escaped as well.
     let file = escaped(&outcome.name).replace(':', "%3A").replace(',', "%2C");
     let lines = outcome.wrong.iter().map(|wrong| format!("::error file={file},title=host test::{}\n", escaped(wrong)));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use host_inspect::exchange;
 use host_model::trace::{TRACE_VERSION, Trace};
 use serde::Deserialize;
 
@@ -12,8 +13,8 @@ use crate::json_text;
 use crate::limits;
 use crate::plugin_source::{Loaded, NODES_MAX};
 
-/// Bytes of a trace file at most: a path of a million events fits.
-const BYTES_MAX: u64 = 1 << 30;
+/// Bytes of a trace file at most: a path of a million events fits. In memory it takes several times as many.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// Digits of a content hash in the name of a folder.
 const HASH_DIGITS: usize = 8;
@@ -30,7 +31,9 @@ pub fn read(given: &Path, environment: &Environment<'_>) -> Result<Trace, Failur
         failure.help("give a trace.json that `host run` wrote")
     };
     let path = environment.path(given);
-    let bytes = files::read_bounded(&path, BYTES_MAX).map_err(|error| cannot_read(&error))?;
+    let is_itf = name.to_string().ends_with(".itf.json");
+    let bytes_max = if is_itf { exchange::ITF_BYTES_MAX as u64 } else { BYTES_MAX };
+    let bytes = files::read_bounded(&path, bytes_max).map_err(|error| cannot_read(&error))?;
     let malformed = |error: serde_json::Error| {
         let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
         let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
@@ -38,9 +41,9 @@ pub fn read(given: &Path, environment: &Environment<'_>) -> Result<Trace, Failur
             "traces are written by `host run`; this version reads and writes format {TRACE_VERSION}"
         ))
     };
-    if name.to_string().ends_with(".itf.json") {
-        let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(malformed)?;
-        let trace = host_inspect::exchange::from_itf(&document).map_err(|what| {
+    if is_itf {
+        let document: exchange::Document = serde_json::from_slice(&bytes).map_err(malformed)?;
+        let trace = exchange::from_itf(&document).map_err(|what| {
             let failure =
                 Failure::configuration(format_args!("{name} is no trace that this version understands: {what}"));
             failure.help("`host export --format itf` writes such files")

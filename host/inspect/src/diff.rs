@@ -2,10 +2,16 @@
 
 use serde_json::Value;
 
-use crate::words::{value_on_one_line, variant};
+use crate::words::{clipped, on_one_line, shortened, value_on_one_line, variant};
 
 /// Elements of a list that are compared with the other list one by one at most.
 const ELEMENTS_MAX: usize = 1000;
+
+/// Differences that are told at most.
+const CHANGES_MAX: usize = 10_000;
+
+/// Letters of the names on the way to a field that are told.
+const PATH_LETTERS_MAX: usize = 512;
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,11 +36,15 @@ impl std::fmt::Display for Change {
 pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(before, after, "", &mut changes);
+    if changes.len() >= CHANGES_MAX {
+        changes.truncate(CHANGES_MAX);
+        changes.push(Change { path: String::new(), what: "and more".to_owned() });
+    }
     changes
 }
 
 fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>) {
-    if before == after {
+    if changes.len() >= CHANGES_MAX || before == after {
         return;
     }
     if let (Some((name, before)), Some((other, after))) = (variant(before), variant(after)) {
@@ -51,10 +61,11 @@ fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>)
             let path = join(path, name);
             match before.get(name) {
                 Some(before) => compare(before, value, &path, changes),
+                None if changes.len() >= CHANGES_MAX => return,
                 None => changes.push(Change { path, what: format!("+ {}", value_on_one_line(value)) }),
             }
         }
-        let gone = before.iter().filter(|(name, _)| !after.contains_key(*name));
+        let gone = before.iter().filter(|(name, _)| !after.contains_key(*name)).take(CHANGES_MAX);
         changes.extend(
             gone.map(|(name, value)| Change {
                 path: join(path, name),
@@ -84,7 +95,8 @@ fn list_changes(before: &[Value], after: &[Value]) -> Option<String> {
         return None;
     }
     let said = |sign: char, values: Vec<&Value>| {
-        values.iter().map(|value| format!("{sign} {}", value_on_one_line(value))).collect::<Vec<_>>().join(" ")
+        let said = values.iter().map(|value| format!("{sign} {}", value_on_one_line(value)));
+        shortened(said.collect::<Vec<_>>().join(" "))
     };
     if let Some(added) = between(before, after) {
         return Some(said('+', added));
@@ -112,7 +124,8 @@ fn has_names(value: &Value) -> bool {
 }
 
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    clipped(&on_one_line(&path), PATH_LETTERS_MAX)
 }
 
 #[cfg(test)]

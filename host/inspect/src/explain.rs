@@ -18,6 +18,12 @@ const VIEWS_MAX: usize = 6;
 /// Changes of a step that are told one by one.
 const CHANGES_MAX: usize = 12;
 
+/// Bytes of a text or drawing; what follows is left out, which is said. More is nothing that people look at.
+pub const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// Where a text ends that would be longer.
+const LEFT_OUT: &str = "  -- the rest is left out, the text would be too long --\n";
+
 /// Colours for terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -69,6 +75,10 @@ pub fn start(recording: &Recording) -> String {
     }
     let mut text = "start\n".to_owned();
     for (nodes, lines) in groups {
+        if text.len() > TEXT_BYTES_MAX {
+            text.push_str(LEFT_OUT);
+            break;
+        }
         let _ = writeln!(text, "  {}: {}", words::nodes(&nodes), lines.join("\n    "));
     }
     text
@@ -79,6 +89,10 @@ pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
     let width = recording.steps.len().to_string().len();
     let mut text = String::new();
     for number in 1..=recording.steps.len() {
+        if text.len() > TEXT_BYTES_MAX {
+            text.push_str(LEFT_OUT);
+            break;
+        }
         if number == prefix + 1 && prefix > 0 {
             text.push_str("  -- end of the prefix --\n");
         }
@@ -130,7 +144,7 @@ pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
             let changes = diff::changes(before, after);
             match changes.is_empty() {
                 true => vec!["changes what its description leaves out".to_owned()],
-                false => changes.iter().map(ToString::to_string).collect(),
+                false => changes.iter().map(|change| words::shortened(change.to_string())).collect(),
             }
         }
         _ => vec![format!("state: {}", state(after))],

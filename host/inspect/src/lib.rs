@@ -13,6 +13,7 @@
 //! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
 //! | `draw` | space-time drawings of traces |
 //! | `diff` | differences between two states, field by field |
+//! | `escape` | text of others for terminals, logs, JSON and XML |
 //! | `words` | events, messages, states and bytes in words |
 //! | `exchange` | formats of other tools |
 //! | `debug` | the debugger without a terminal |
@@ -21,6 +22,7 @@
 pub mod debug;
 pub mod diff;
 pub mod draw;
+pub mod escape;
 pub mod exchange;
 pub mod explain;
 pub mod graph;

@@ -45,6 +45,9 @@ pub struct Recording {
     messages: BTreeMap<Vec<u8>, Value>,
 }
 
+/// Bytes of one description of a state or a message that are kept as JSON; of a longer one the beginning is kept.
+const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
+
 /// What a property has read of a node: since which step, counted from 1 and 0 for `init`, and what.
 pub type History<'r> = Vec<(usize, Option<&'r [u8]>)>;
 
@@ -97,7 +100,7 @@ impl Recording {
             if !self.messages.contains_key(&envelope.payload)
                 && let Some(json) = replay.describe_message(&envelope.payload)
             {
-                self.messages.insert(envelope.payload.clone(), words::parsed(&json));
+                self.messages.insert(envelope.payload.clone(), described(json));
             }
         }
         Observed {
@@ -108,9 +111,8 @@ impl Recording {
             // The encoding that all languages share describes itself.
             description: report
                 .description
-                .as_deref()
-                .map(words::parsed)
-                .or_else(|| words::json(report.state.as_ref()?)),
+                .map(described)
+                .or_else(|| words::json(report.state.as_ref().filter(|state| state.len() <= DESCRIPTION_BYTES_MAX)?)),
             state: report.state,
             views: replay.views(node).to_vec(),
         }
@@ -142,7 +144,8 @@ impl Recording {
 
     /// A message as the plugin describes it.
     pub fn message_json(&self, payload: &[u8]) -> Option<Value> {
-        self.messages.get(payload).cloned().or_else(|| words::json(payload))
+        let is_short = payload.len() <= DESCRIPTION_BYTES_MAX;
+        self.messages.get(payload).cloned().or_else(|| if is_short { words::json(payload) } else { None })
     }
 
     /// The event of a step, counted from 1.
@@ -194,5 +197,13 @@ impl Recording {
         let mut history: History<'_> = std::iter::once(0).chain(of_node).map(|step| (step, read(step))).collect();
         history.dedup_by_key(|(_, view)| *view);
         history
+    }
+}
+
+/// A description as JSON. What is so long is no description, and what is made of a recording has it many times.
+fn described(json: String) -> Value {
+    match json.len() <= DESCRIPTION_BYTES_MAX {
+        true => words::parsed(&json),
+        false => Value::String(words::shortened(json)),
     }
 }

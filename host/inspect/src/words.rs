@@ -6,6 +6,8 @@ use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use crate::escape::{on_one_line, without_controls};
+
 /// Digits of a payload that are shown where the plugin does not describe it.
 const HEX_DIGITS_MAX: usize = 64;
 
@@ -13,7 +15,10 @@ const HEX_DIGITS_MAX: usize = 64;
 const VIEW_BYTES_MAX: usize = 8;
 
 /// Letters of a description that are shown.
-const LETTERS_MAX: usize = 4096;
+pub const LETTERS_MAX: usize = 4096;
+
+/// Values around each other in a description. Readers of JSON allow for 127 as a rule, and ours stands inside of others.
+const NESTED_MAX: usize = 64;
 
 /// How messages travel in a cluster, such as `unordered, 0-1 ordered`.
 pub fn network(scenario: &Scenario) -> String {
@@ -115,9 +120,19 @@ pub fn value_on_one_line(value: &Value) -> String {
     shortened(on_one_line(&value_text(value)))
 }
 
-/// A description as JSON; one that is not JSON is a string of it.
+/// A description as JSON; one that is not JSON, or nested too deep, is a string of it.
 pub fn parsed(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
+    let value = serde_json::from_str(json).ok().filter(|value| is_nested(value, NESTED_MAX));
+    value.unwrap_or_else(|| Value::String(json.to_owned()))
+}
+
+/// Whether a value has at most so many values around each other.
+pub fn is_nested(value: &Value, levels_max: usize) -> bool {
+    match value {
+        Value::Array(values) => levels_max > 0 && values.iter().all(|value| is_nested(value, levels_max - 1)),
+        Value::Object(fields) => levels_max > 0 && fields.values().all(|value| is_nested(value, levels_max - 1)),
+        _ => true,
+    }
 }
 
 fn value_text(value: &Value) -> String {
@@ -169,7 +184,7 @@ pub fn json(bytes: &[u8]) -> Option<Value> {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
         return None;
     }
-    serde_json::from_slice(bytes).ok()
+    serde_json::from_slice(bytes).ok().filter(|value| is_nested(value, NESTED_MAX))
 }
 
 /// Bytes as hexadecimal digits, cut off where there are many.
@@ -185,18 +200,6 @@ pub fn name(value: impl Serialize) -> String {
         Ok(Value::String(name)) => name,
         other => unreachable!("only values that traces write as a word have a name, not {other:?}"),
     }
-}
-
-/// Escapes control characters except line breaks and tabs.
-///
-/// What a plugin says about itself is not trusted: it must not move the cursor or recolour the terminal.
-pub fn without_controls(text: &str) -> String {
-    escape(text, |letter| letter != '\n' && letter != '\t')
-}
-
-/// Escapes all control characters, so that the text stays on its line.
-pub fn on_one_line(text: &str) -> String {
-    escape(text, |_| true)
 }
 
 /// Cuts a text that is too long to read, and says so. The texts of a plugin can have megabytes.
@@ -216,20 +219,6 @@ pub fn clipped(text: &str, letters: usize) -> String {
             format!("{}\u{2026}", kept.trim_end())
         }
     }
-}
-
-fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        // Besides control characters, those that reorder the text around them.
-        let is_control = letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if is_control && is_unwanted(letter) {
-            escaped.extend(letter.escape_default());
-        } else {
-            escaped.push(letter);
-        }
-    }
-    escaped
 }
 
 /// Bytes in the largest unit that leaves at least one.

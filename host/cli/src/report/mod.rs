@@ -423,10 +423,10 @@ fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) 
     let mut title = words::finding(finding, violation.node.filter(|_| property.is_some()));
     if let Some(differs) = &violation.nondeterminism {
         kind = "nondeterminism".to_owned();
-        title = format!(
+        title = words::on_one_line(&format!(
             "the plugin is not deterministic, or its `serialize` leaves out what matters: \
              the search found that {title}; run again from the start, {differs}"
-        );
+        ));
         message = title.clone();
     }
     ViolationReport {

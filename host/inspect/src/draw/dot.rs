@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::draw::{details, label, marks, title, verdict};
+use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, verdict};
 use crate::graph::arrows;
 use crate::recording::Recording;
 use crate::words::clipped;
@@ -20,11 +20,17 @@ pub(super) fn draw(recording: &Recording) -> String {
     );
     let marks = marks(recording);
     for node in 0..recording.nodes() {
+        if is_full(&text) {
+            break;
+        }
         let _ =
             writeln!(text, "  subgraph cluster_{node} {{\n    label=\"node {node}\";\n    n{node}_0 [label=start];");
         let steps = (1..).zip(&recording.trace.steps).filter(|(_, step)| step.node == node);
         let mut last = 0;
         for (number, _) in steps {
+            if is_full(&text) {
+                break;
+            }
             let mut shown = format!("{number}. {}", clipped(&label(recording, number), LETTERS_MAX));
             let mut style = String::new();
             if let Some(mark) = &marks[number - 1] {
@@ -39,6 +45,10 @@ pub(super) fn draw(recording: &Recording) -> String {
         text.push_str("  }\n");
     }
     for (index, arrow) in arrows(recording).iter().enumerate() {
+        if is_full(&text) {
+            let _ = writeln!(text, "  rest [label={}];", quoted(LEFT_OUT));
+            break;
+        }
         let message = clipped(&recording.message(&arrow.payload), LETTERS_MAX);
         let from = format!("n{}_{}", arrow.from, arrow.sent);
         match arrow.delivered {

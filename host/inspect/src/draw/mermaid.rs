@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use host_model::trace::TraceEvent;
 
-use crate::draw::{label, marks, title, verdict};
+use crate::draw::{LEFT_OUT, is_full, label, marks, title, verdict};
 use crate::graph::arrows;
 use crate::recording::Recording;
 use crate::words::clipped;
@@ -22,6 +22,10 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     let (arrows, marks) = (arrows(recording), marks(recording));
     let last = recording.nodes().saturating_sub(1);
     for (number, step) in (1..).zip(&recording.trace.steps) {
+        if is_full(&text) {
+            let _ = writeln!(text, "  Note over n0,n{last}: {LEFT_OUT}");
+            break;
+        }
         let node = step.node;
         if number == prefix + 1 && prefix > 0 {
             let _ = writeln!(text, "  Note over n0,n{last}: end of the prefix");

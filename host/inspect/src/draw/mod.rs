@@ -60,6 +60,14 @@ fn label(recording: &Recording, number: usize) -> String {
     label.to_owned()
 }
 
+/// Whether a drawing is so long that the rest is left out.
+fn is_full(drawing: &str) -> bool {
+    drawing.len() > explain::TEXT_BYTES_MAX
+}
+
+/// What a drawing says where it ends.
+const LEFT_OUT: &str = "the rest is left out, the drawing would be too large";
+
 /// The text of a step where there is room.
 fn details(recording: &Recording, number: usize) -> String {
     let mut lines = vec![format!("{number}. {}", recording.event(number))];

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use host_model::machine::NodeId;
 use host_model::trace::TraceEvent;
 
-use crate::draw::{details, label, marks, title, verdict};
+use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, verdict};
+use crate::escape::xml;
 use crate::explain;
 use crate::graph::{Arrow, arrows};
 use crate::recording::Recording;
@@ -87,7 +88,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n{STYLE}\n</style>\n<defs>\n",
-        escaped(&title(recording))
+        xml(&title(recording))
     );
     for (index, colour) in COLOURS.iter().enumerate() {
         let _ = writeln!(
@@ -97,7 +98,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
         );
     }
     let _ = writeln!(svg, "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
-    let _ = writeln!(svg, "<text class=\"title\" x=\"24\" y=\"28\">{}</text>", escaped(&title(recording)));
+    let _ = writeln!(svg, "<text class=\"title\" x=\"24\" y=\"28\">{}</text>", xml(&title(recording)));
     columns(&mut svg, recording, &layout);
     if prefix > 0 && prefix < layout.rows {
         let y = layout.y(prefix) + ROW / 2.0;
@@ -109,11 +110,18 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
             y - 4.0
         );
     }
-    for arrow in arrows(recording) {
-        draw_arrow(&mut svg, recording, &layout, &arrow);
+    for arrow in &arrows(recording) {
+        if is_full(&svg) {
+            break;
+        }
+        draw_arrow(&mut svg, recording, &layout, arrow);
     }
     let marks = marks(recording);
     for (index, label) in labels.iter().enumerate() {
+        if is_full(&svg) {
+            let _ = writeln!(svg, "<text class=\"bad\" x=\"24\" y=\"52\">{LEFT_OUT}</text>");
+            break;
+        }
         event(&mut svg, recording, &layout, index + 1, (label, marks[index].as_deref()));
     }
     end(&mut svg, recording, &layout, verdict.as_deref());
@@ -124,6 +132,9 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
 /// Lines for nodes and steps, and their names.
 fn columns(svg: &mut String, recording: &Recording, layout: &Layout) {
     for number in 1..=layout.rows {
+        if is_full(svg) {
+            break;
+        }
         let y = layout.y(number);
         let _ = writeln!(
             svg,
@@ -141,7 +152,7 @@ fn columns(svg: &mut String, recording: &Recording, layout: &Layout) {
             svg,
             "<g class=\"event\"><title>{}</title><text class=\"name\" x=\"{x:.1}\" y=\"{:.1}\" style=\"fill:{}\">node {node}</text>\
              <line class=\"life\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/></g>",
-            escaped(&format!("node {node} at the start\n{state}")),
+            xml(&format!("node {node} at the start\n{state}")),
             HEAD - 30.0,
             colour(node),
             HEAD - 20.0,
@@ -166,7 +177,7 @@ fn draw_arrow(svg: &mut String, recording: &Recording, layout: &Layout, arrow: &
             svg,
             "<g class=\"arrow\"><title>{}</title><line class=\"lost\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\
              <path class=\"cross\" d=\"M{:.1} {:.1} l6 6 m0 -6 l-6 6\"/></g>",
-            escaped(&format!("{head} to node {}, never delivered", arrow.to)),
+            xml(&format!("{head} to node {}, never delivered", arrow.to)),
             x2 - 3.0,
             y2 - 3.0,
         );
@@ -186,7 +197,7 @@ fn draw_arrow(svg: &mut String, recording: &Recording, layout: &Layout, arrow: &
     let _ = writeln!(
         svg,
         "<g class=\"arrow\"><title>{}</title><path class=\"message\" stroke=\"{}\" marker-end=\"url(#head{})\" d=\"{path}\"/></g>",
-        escaped(&format!("{head}, delivered to node {} in step {delivered}", arrow.to)),
+        xml(&format!("{head}, delivered to node {} in step {delivered}", arrow.to)),
         colour(arrow.from),
         arrow.from as usize % COLOURS.len(),
     );
@@ -219,11 +230,11 @@ fn event(svg: &mut String, recording: &Recording, layout: &Layout, number: usize
     let _ = write!(
         svg,
         "<g class=\"event\"><title>{}</title>{ring}{shape}<text class=\"halo{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-        escaped(&details(recording, number)),
+        xml(&details(recording, number)),
         if is_fault { " bad" } else { "" },
         x + 14.0,
         y + 4.0,
-        escaped(label)
+        xml(label)
     );
     // Under the label what changed, the change that matters to the property first.
     let changes = explain::changes(recording, number);
@@ -238,7 +249,7 @@ fn event(svg: &mut String, recording: &Recording, layout: &Layout, number: usize
             "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             x + 14.0,
             y + 15.0,
-            escaped(&clipped(&change, letters))
+            xml(&clipped(&change, letters))
         );
     }
     svg.push_str("</g>\n");
@@ -259,27 +270,9 @@ fn end(svg: &mut String, recording: &Recording, layout: &Layout, verdict: Option
             );
         }
     }
-    let _ = writeln!(svg, "<text class=\"bad\" x=\"24\" y=\"{:.1}\">{}</text>", y + 30.0, escaped(verdict));
+    let _ = writeln!(svg, "<text class=\"bad\" x=\"24\" y=\"{:.1}\">{}</text>", y + 30.0, xml(verdict));
 }
 
 fn colour(node: NodeId) -> &'static str {
     COLOURS[node as usize % COLOURS.len()]
-}
-
-/// Text as XML can hold it. Controls are escaped by then.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
-            letter if letter.is_control() => escaped.push('?'),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }

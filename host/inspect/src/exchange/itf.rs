@@ -9,7 +9,8 @@ use host_model::trace::{Finding, PluginRef, Trace, TraceEvent, TraceStep};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::graph::arrows;
+use crate::exchange::TooLarge;
+use crate::graph::{Arrow, arrows};
 use crate::recording::Recording;
 use crate::words;
 
@@ -28,8 +29,19 @@ struct Head {
     finding: Option<Finding>,
 }
 
+/// Bytes of a document, written or read: every state has the states of all nodes and all messages in flight, so a short trace
+/// can make a long document.
+pub const ITF_BYTES_MAX: usize = 64 << 20;
+
+/// Values around each other in a value of the protocol; one that is nested deeper is a text.
+const NESTED_MAX: usize = 24;
+
 /// A recording as ITF.
-pub fn itf(recording: &Recording) -> Value {
+///
+/// # Errors
+///
+/// The document would have more than [`ITF_BYTES_MAX`] bytes.
+pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
     let trace = &recording.trace;
     let head = Head {
         trace_version: trace.trace_version,
@@ -44,8 +56,16 @@ pub fn itf(recording: &Recording) -> Value {
         Some((node, finding)) => words::finding(finding, node),
         None => "a path that violates nothing".to_owned(),
     };
-    let states: Vec<Value> = (0..=recording.steps.len()).map(|step| state(recording, step)).collect();
-    json!({
+    let (arrows, mut states, mut bytes) = (arrows(recording), Vec::new(), 0);
+    for step in 0..=recording.steps.len() {
+        let state = state(recording, &arrows, step);
+        bytes += state.to_string().len();
+        if bytes > ITF_BYTES_MAX {
+            return Err(TooLarge(ITF_BYTES_MAX));
+        }
+        states.push(state);
+    }
+    Ok(json!({
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
@@ -55,28 +75,29 @@ pub fn itf(recording: &Recording) -> Value {
         },
         "vars": ["nodes", "in_flight", ACTION, PICKS],
         "states": states,
-    })
+    }))
 }
 
 /// The global state after so many steps, and the step that led there.
-fn state(recording: &Recording, step: usize) -> Value {
+fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
     let nodes: Vec<Value> = (0..recording.nodes())
         .map(|node| {
             let last = if step == 0 { 0 } else { last_of(recording, step, node) };
             let observed = recording.observed(node, last);
             let described = match (&observed.description, &observed.state, &observed.fault) {
-                (Some(description), ..) => encoded(description),
+                (Some(description), ..) => of_protocol(description),
                 (None, Some(state), _) => json!(words::name(host_model::trace::Hex(state.clone()))),
                 (None, None, fault) => json!(fault.as_ref().map_or(String::new(), ToString::to_string)),
             };
             json!([encoded(&json!(node)), described])
         })
         .collect();
-    let in_flight: Vec<Value> = arrows(recording)
+    let in_flight: Vec<Value> = arrows
         .iter()
         .filter(|arrow| arrow.sent <= step && arrow.delivered.is_none_or(|delivered| delivered > step))
         .map(|arrow| {
-            encoded(&json!({ "from": arrow.from, "to": arrow.to, "message": message(recording, &arrow.payload) }))
+            let (from, to) = (encoded(&json!(arrow.from)), encoded(&json!(arrow.to)));
+            json!({ "from": from, "to": to, "message": of_protocol(&message(recording, &arrow.payload)) })
         })
         .collect();
     let (action, picks) = match step {
@@ -126,6 +147,7 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
         ("state", step.state.as_ref().map(|state| json!(state))),
     ] {
         let option = match value {
+            Some(value) if name == "message" => json!({ "tag": "Some", "value": of_protocol(&value) }),
             Some(value) => json!({ "tag": "Some", "value": encoded(&value) }),
             None => none(),
         };
@@ -134,27 +156,55 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
     (name, picks)
 }
 
+/// A document that [`itf`] wrote, as far as a trace needs it. The rest is not looked at, whatever it is.
+#[derive(Deserialize)]
+pub struct Document {
+    #[serde(rename = "#meta", default)]
+    meta: Meta,
+    #[serde(default)]
+    states: Option<Vec<State>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta {
+    host: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct State {
+    #[serde(rename = "mbt::nondetPicks", default)]
+    picks: Picks,
+}
+
+/// Options, each an object with tag and value.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Picks {
+    node: Value,
+    event: Value,
+    choices: Value,
+    sent: Value,
+    state: Value,
+}
+
 /// A trace from what [`itf`] wrote.
 ///
 /// # Errors
 ///
 /// A lower-case phrase that says what is missing or wrong.
-pub fn from_itf(document: &Value) -> Result<Trace, String> {
-    let head = document["#meta"]["host"].as_str().ok_or("it was not written by `host`: `#meta` has no `host`")?;
+pub fn from_itf(document: &Document) -> Result<Trace, String> {
+    let head = document.meta.host.as_deref().ok_or("it was not written by `host`: `#meta` has no `host`")?;
     let head: Head = serde_json::from_str(head).map_err(|error| format!("`host` in `#meta` is wrong: {error}"))?;
-    let states = document["states"].as_array().ok_or("it has no list of `states`")?;
-    let steps = states.iter().enumerate().skip(1).map(|(index, state)| {
-        let pick = |name: &str| {
-            let option = &state[PICKS][name];
-            if option["tag"] == "Some" { decoded(&option["value"]) } else { Value::Null }
-        };
+    let states = document.states.as_ref().ok_or("it has no list of `states`")?;
+    let steps = states.iter().enumerate().skip(1).map(|(index, State { picks })| {
+        let pick = |option: &Value| if option["tag"] == "Some" { decoded(&option["value"]) } else { Value::Null };
         let wrong = |name: &str, error: serde_json::Error| format!("`{name}` of state {index} is wrong: {error}");
         Ok(TraceStep {
-            node: serde_json::from_value(pick("node")).map_err(|error| wrong("node", error))?,
-            event: serde_json::from_value(pick("event")).map_err(|error| wrong("event", error))?,
-            choices: serde_json::from_value(pick("choices")).map_err(|error| wrong("choices", error))?,
-            sent: serde_json::from_value(pick("sent")).map_err(|error| wrong("sent", error))?,
-            state: serde_json::from_value(pick("state")).map_err(|error| wrong("state", error))?,
+            node: serde_json::from_value(pick(&picks.node)).map_err(|error| wrong("node", error))?,
+            event: serde_json::from_value(pick(&picks.event)).map_err(|error| wrong("event", error))?,
+            choices: serde_json::from_value(pick(&picks.choices)).map_err(|error| wrong("choices", error))?,
+            sent: serde_json::from_value(pick(&picks.sent)).map_err(|error| wrong("sent", error))?,
+            state: serde_json::from_value(pick(&picks.state)).map_err(|error| wrong("state", error))?,
         })
     });
     let steps: Vec<TraceStep> = steps.collect::<Result<_, String>>()?;
@@ -168,6 +218,14 @@ pub fn from_itf(document: &Value) -> Result<Trace, String> {
         finding: head.finding,
         steps,
     })
+}
+
+/// A value of the protocol as an ITF expression.
+fn of_protocol(value: &Value) -> Value {
+    match words::is_nested(value, NESTED_MAX) {
+        true => encoded(value),
+        false => Value::String(words::shortened(value.to_string())),
+    }
 }
 
 fn none() -> Value {

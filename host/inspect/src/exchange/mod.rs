@@ -8,5 +8,10 @@
 mod itf;
 mod shiviz;
 
-pub use itf::{from_itf, itf};
+pub use itf::{Document, ITF_BYTES_MAX, from_itf, itf};
 pub use shiviz::{SHIVIZ_PARSER, shiviz};
+
+/// A document would have more bytes than anybody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it would have more than {}", crate::words::bytes(*.0 as u64))]
+pub struct TooLarge(pub usize);

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use crate::exchange::TooLarge;
 use crate::explain;
 use crate::graph::clocks;
 use crate::recording::Recording;
@@ -12,15 +13,29 @@ use crate::words;
 /// The regular expression for the field "Log parsing regular expression" of ShiViz; it is the one that stands there.
 pub const SHIVIZ_PARSER: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
 
+/// Bytes of a log: each line has a clock with a number per node.
+pub const SHIVIZ_BYTES_MAX: usize = 64 << 20;
+
 /// Two lines an event: what happened; and the node with its vector clock.
-pub fn shiviz(recording: &Recording) -> String {
+///
+/// # Errors
+///
+/// The log would have more than [`SHIVIZ_BYTES_MAX`] bytes.
+pub fn shiviz(recording: &Recording) -> Result<String, TooLarge> {
     let mut log = String::new();
     let nodes = recording.nodes();
+    // A number of eight bytes each.
+    if recording.steps.len().saturating_mul(nodes as usize) > SHIVIZ_BYTES_MAX {
+        return Err(TooLarge(SHIVIZ_BYTES_MAX));
+    }
     for node in 0..nodes {
         let clock = (0..nodes).map(|other| u64::from(other == node)).collect::<Vec<_>>();
         line(&mut log, node, &format!("start: {}", explain::state(&recording.init[node as usize])), &clock);
     }
     for (number, clock) in (1..).zip(clocks(recording)) {
+        if log.len() > SHIVIZ_BYTES_MAX {
+            return Err(TooLarge(SHIVIZ_BYTES_MAX));
+        }
         let node = recording.trace.steps[number - 1].node;
         let mut text = format!("{number}. {}", recording.event(number));
         let changes = explain::changes(recording, number).join(", ");
@@ -29,7 +44,10 @@ pub fn shiviz(recording: &Recording) -> String {
         }
         line(&mut log, node, &text, &clock);
     }
-    log
+    match log.len() <= SHIVIZ_BYTES_MAX {
+        true => Ok(log),
+        false => Err(TooLarge(SHIVIZ_BYTES_MAX)),
+    }
 }
 
 fn line(log: &mut String, node: u32, text: &str, clock: &[u64]) {

@@ -1,0 +1,233 @@
+//! Text of others for terminals, logs, JSON and XML: shown, never obeyed.
+//!
+//! What a plugin or a file says is not trusted. It must not move the cursor, recolour or reorder what stands beside it, look like
+//! another line of the program's own, or be a command to whoever reads the log: runners of workflows obey lines that begin
+//! with `::`, and `##[` or `##vso[` anywhere. Everything goes through [`escape`] where it is put into a sentence, and through
+//! [`guarded`] once more where a text leaves the program.
+
+use std::fmt::Write;
+
+/// Whether a letter acts on the text around it in place of being shown: controls (C0, DEL, C1), separators of lines, marks that
+/// reorder text, and invisible ones that can hide something in it.
+pub fn acts(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Escapes what acts on other text except line breaks and tabs.
+pub fn without_controls(text: &str) -> String {
+    escape(text, |letter| letter != '\n' && letter != '\t')
+}
+
+/// Escapes all that acts on other text, so that the text stays on its line.
+pub fn on_one_line(text: &str) -> String {
+    escape(text, |_| true)
+}
+
+/// Escapes the letters that act and are unwanted, and the beginnings of commands to those who read logs.
+fn escape(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        let is_doubled = letters.peek() == Some(&letter);
+        // A word is enough, since lines are broken between words.
+        let is_command = is_doubled && (letter == '#' || letter == ':' && (before.is_whitespace() || acts(before)));
+        if is_command {
+            escaped.extend(letter.escape_unicode());
+        } else if acts(letter) && is_unwanted(letter) {
+            escaped.extend(letter.escape_default());
+        } else {
+            escaped.push(letter);
+        }
+        before = letter;
+    }
+    escaped
+}
+
+/// A text as it leaves the program, for whatever was forgotten where it was put together: without letters that act, and
+/// without lines that are commands. With `colours`, sequences that only choose one are left.
+pub fn guarded(text: &str, colours: bool) -> String {
+    let mut guarded = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let words = line.trim_start();
+        let mut rest = line;
+        while let Some(letter) = rest.chars().next() {
+            let colour = if colours { colour_len(rest) } else { 0 };
+            let (part, after) = rest.split_at(colour.max(letter.len_utf8()));
+            if rest.len() == words.len() && words.starts_with("::") {
+                guarded.extend(letter.escape_unicode());
+            } else if colour == 0 && acts(letter) && letter != '\n' && letter != '\t' {
+                guarded.extend(letter.escape_default());
+            } else {
+                guarded.push_str(part);
+            }
+            rest = after;
+        }
+    }
+    guarded
+}
+
+/// Bytes of the sequence at the beginning that chooses a colour; 0 if there is none.
+fn colour_len(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let digits = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if parameters.as_bytes().get(digits) == Some(&b'm') { 2 + digits + 1 } else { 0 }
+}
+
+/// JSON that means the same, with everything escaped that acts or is a command; it is read back as it was.
+pub fn json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Line breaks are between values: in texts they are escaped already. All else that acts is within a text.
+        let is_doubled = letter == '#' && letters.peek() == Some(&'#');
+        if letter == '\n' || !(acts(letter) || is_doubled) {
+            escaped.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+    }
+    escaped
+}
+
+/// Text as XML 1.0 can hold it, in elements and in attributes, on one line.
+pub fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in escape(text, |letter| letter != '\n' && letter != '\t').chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.extend(letter.escape_unicode()),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    struct Rng(u64);
+
+    impl Rng {
+        fn below(&mut self, bound: u32) -> u32 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((mixed ^ (mixed >> 31)) % u64::from(bound)) as u32
+        }
+    }
+
+    /// Letters of all kinds, the ones that matter more often than by chance.
+    fn text(rng: &mut Rng) -> String {
+        const OFTEN: [&str; 24] = [
+            "\n",
+            "\r\n",
+            "\t",
+            "\u{0}",
+            "\u{7}",
+            "\u{1b}[31m",
+            "\u{1b}]0;x\u{7}",
+            "\u{7f}",
+            "\u{80}",
+            "\u{85}",
+            "\u{9b}2J",
+            "\u{9f}",
+            "\u{61c}",
+            "\u{200f}",
+            "\u{2028}",
+            "\u{2029}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{feff}",
+            "\u{e0041}",
+            "::error::",
+            "##[x]",
+            "\\",
+            "\"",
+        ];
+        let mut text = String::new();
+        for _ in 0..rng.below(40) {
+            match rng.below(3) {
+                0 => text.push_str(OFTEN[rng.below(OFTEN.len() as u32) as usize]),
+                1 => text.push((b' ' + rng.below(95) as u8).into()),
+                _ => text.extend(char::from_u32(rng.below(0x11_0000))),
+            }
+        }
+        text
+    }
+
+    fn is_command(line: &str) -> bool {
+        line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso")
+    }
+
+    #[test]
+    fn nothing_of_any_text_acts() {
+        let mut rng = Rng(18);
+        for _ in 0..20_000 {
+            let text = text(&mut rng);
+            let line = on_one_line(&text);
+            assert!(!line.chars().any(acts) && !line.split(' ').any(is_command), "{text:?} becomes {line:?}");
+            let lines = without_controls(&text);
+            let is_left = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
+            assert!(!lines.chars().any(is_left) && !lines.lines().any(is_command), "{text:?} becomes {lines:?}");
+            for colours in [false, true] {
+                let guarded = guarded(&text, colours);
+                let plain = guarded.replace("\u{1b}[31m", "");
+                assert!(!plain.chars().any(is_left), "{text:?} becomes {guarded:?}");
+                assert!(
+                    !guarded.lines().any(|line| line.trim_start().starts_with("::")),
+                    "{text:?} becomes {guarded:?}"
+                );
+            }
+            // What is escaped already is not escaped again.
+            assert_eq!(guarded(&lines, false), lines, "{text:?}");
+            let xml = xml(&text);
+            assert!(!xml.chars().any(|letter| is_left(letter) || matches!(letter, '<' | '>' | '"' | '\n')), "{xml:?}");
+        }
+    }
+
+    #[test]
+    fn json_says_the_same() {
+        let mut rng = Rng(19);
+        for _ in 0..20_000 {
+            let value = serde_json::json!({ text(&mut rng): [text(&mut rng), { "a": text(&mut rng) }] });
+            let pretty = serde_json::to_string_pretty(&value).expect("a value");
+            let escaped = json(&pretty);
+            assert!(!escaped.chars().any(|letter| acts(letter) && letter != '\n'), "{escaped:?}");
+            assert!(!escaped.lines().any(is_command), "{escaped:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).expect("still JSON"), value);
+            assert_eq!(guarded(&escaped, true), escaped, "it leaves the program as it is");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in ["a::b::c", "node 1: x", "ä 日本 🙂", "#1 of #2", "std::vec![1]", "a: ::"] {
+            let expected = if text == "a: ::" { r"a: \u{3a}:" } else { text };
+            assert_eq!(on_one_line(text), expected);
+        }
+        assert_eq!(guarded("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J", true), "\u{1b}[1;31mred\u{1b}[0m \\u{1b}[2J");
+        assert_eq!(guarded("\u{1b}[31m", false), r"\u{1b}[31m");
+        assert_eq!(json("\"\u{e0041}\u{9b}\""), "\"\\udb40\\udc41\\u009b\"");
+        assert_eq!(xml("a<\u{1b}\n\"\u{ffff}"), "a&lt;\\u{1b}&#10;&quot;\\u{ffff}");
+    }
+}
