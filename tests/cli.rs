@@ -18,11 +18,13 @@
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
+//! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod audits;
 mod bad_input;
 mod book;
+mod checkpoints;
 mod counterexamples;
 mod debugging;
 mod ends;

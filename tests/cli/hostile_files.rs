@@ -55,11 +55,9 @@ fn only_regular_files_of_bounded_size_are_read() {
             let ran = place.host(&command).exits(exit);
             ran.says(&["odd", words]);
         }
-        if words != "more than the limit of" {
-            place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept", words]);
-            // What is written takes the place of a file, and of nothing else.
-            place.host(&["test", "guest.wasm", "--junit", "odd"]).exits(151);
-        }
+        // A long search can leave a file of any size, so it is its beginning that tells.
+        let of_checkpoint = if words == "more than the limit of" { "is damaged" } else { words };
+        place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept", of_checkpoint]);
         std::fs::remove_dir_all(place.path("kept")).expect("writable");
         for ending in ["", ".toml", ".json", ".itf.json"] {
             std::fs::remove_file(place.path(&format!("odd{ending}"))).expect("writable");

@@ -251,6 +251,21 @@ fn checkpoint() -> &'static [u8] {
     })
 }
 
+/// Puts the hash of the header right: it follows the header, which follows its length and the name of the format.
+fn mend_header(bytes: &mut [u8]) {
+    const NAME_BYTES: usize = b"host checkpoint 5\n".len();
+    let Some(&len) = bytes.get(NAME_BYTES..).and_then(|rest| rest.first_chunk::<8>()) else { return };
+    let begin = NAME_BYTES + 8;
+    let Some(end) = usize::try_from(u64::from_le_bytes(len)).ok().and_then(|len| len.checked_add(begin)) else {
+        return;
+    };
+    if let Some(hash) = bytes.get(begin..end).map(blake3::hash)
+        && let Some(there) = bytes.get_mut(end..).and_then(|rest| rest.first_chunk_mut::<32>())
+    {
+        *there = *hash.as_bytes();
+    }
+}
+
 /// A damaged checkpoint; for most of them the hash at its end is put right again, so that what is behind it is reached.
 pub fn checkpoints(seed: u64) -> Fate {
     const HASH_BYTES: usize = 32;
@@ -268,6 +283,9 @@ pub fn checkpoints(seed: u64) -> Fate {
             }
         } else {
             damage(&mut bytes, whole, &mut dice);
+        }
+        if dice.below(2) == 0 {
+            mend_header(&mut bytes);
         }
         let hash = blake3::hash(&bytes);
         bytes.extend_from_slice(hash.as_bytes());

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that explains it.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -167,6 +168,9 @@ pub struct SourceArguments {
     /// Keep standard error for errors: neither steps of the build nor progress
     #[arg(long, short)]
     pub quiet: bool,
+    /// Take components as they were built: the user has not named what would be built
+    #[arg(skip)]
+    pub finished: bool,
 }
 
 /// `host run`.
@@ -184,6 +188,15 @@ pub struct RunArguments {
     /// The words of the command line after `run`
     #[arg(skip)]
     pub words: Vec<String>,
+    /// Its options, those of the process left out
+    #[arg(skip)]
+    pub options: Vec<OsString>,
+    /// The scenario, where the plugin was given by one
+    #[arg(skip)]
+    pub file: Option<PathBuf>,
+    /// Whether a resumed search was given its plugin or scenario once more, which may then be built
+    #[arg(skip)]
+    pub named_again: bool,
     /// What should come out, where the plugin was given by a scenario
     #[arg(skip)]
     pub expect: Option<Expectation>,
@@ -284,8 +297,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", help_heading = "Long runs")]
     pub every: Duration,
     /// Resume from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
-    /// too. Besides, only --time, --memory, --workers, --every and options for output can be given
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["checkpoint", "plugin", "algo", "nodes", "set", "network", "link", "resets", "duplicates", "breaks", "refusals", "crashes", "partitions", "prefix", "node", "adversary", "set_on", "twin", "depth", "local_events", "states", "reduce", "deadlock"], help_heading = "Long runs")]
+    /// too. What says which search it is cannot change; --time, --memory, --workers, --every, --audit and options for output
+    /// can. Components are taken as they were built; only a PLUGIN that is given again is built
+    #[arg(long, value_name = "DIR", conflicts_with = "checkpoint", help_heading = "Long runs")]
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one per core]
@@ -325,6 +339,23 @@ pub struct RunArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+impl RunArguments {
+    /// Whether checkpoints are kept, from the beginning or from an earlier one on.
+    pub fn keeps_checkpoints(&self) -> bool {
+        self.checkpoint.is_some() || self.resume.is_some()
+    }
+
+    /// Of several values of a parameter, keeps the last: those beside `--resume` stand behind those of the checkpoint.
+    pub fn keep_last_parameters(&mut self) {
+        let all = std::mem::take(&mut self.set);
+        for (index, (key, value)) in all.iter().enumerate() {
+            if !all[index + 1..].iter().any(|(later, _)| later == key) {
+                self.set.push((key.clone(), value.clone()));
+            }
+        }
+    }
 }
 
 /// `host new`.
@@ -398,10 +429,11 @@ pub struct TraceArguments {
     /// A trace that `host run` wrote
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// The component or plugin folder to run it with [default: plugins/NAME, if the trace's plugin is there]
+    /// The component or plugin folder to run it with [default: plugins/NAME as it was
+    /// built, if the trace's plugin is there]
     #[arg(long, value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
-    /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME]
+    /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME as it was built]
     #[arg(long, value_name = "N=PLUGIN", value_parser = placement::node_path)]
     pub node: Vec<(NodeId, PathBuf)>,
     /// Try it with another build of the plugin, or another plugin, than it was recorded with

@@ -10,6 +10,7 @@ use crate::args::RunArguments;
 use crate::environment::Environment;
 use crate::files;
 use crate::finding::Violation;
+use crate::limits;
 use crate::plugin_source::Loaded;
 use crate::report::Saved;
 use crate::text::shell_quoted;
@@ -33,7 +34,10 @@ impl Artefacts {
     /// The folder that the user named, or else one with the name of the first trace's content.
     pub fn new(arguments: &RunArguments, loaded: &Loaded, first: Option<&Trace>) -> Self {
         let default = |trace| trace_file::default_folder(&loaded.reference.name, arguments.algo.name, trace);
-        let options = loaded.arranged.iter().flat_map(|arranged| arranged.replay_options.clone()).collect();
+        let placed = loaded.arranged.iter().flat_map(|arranged| arranged.replay_options.clone());
+        let raised = limits::raised(&limits::changed(&loaded.limits));
+        let raised = raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit]);
+        let options = placed.chain(raised).collect();
         let folder = arguments.out.clone().or_else(|| first.map(default));
         Self { folder, plugin: loaded.given.display().to_string(), options, failed: false }
     }

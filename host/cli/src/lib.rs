@@ -31,6 +31,7 @@
 //! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
 //! | `links` | links with a network of their own: options, and their effect on a cluster |
 //! | `limits` | `--limit`: names, values and units |
+//! | `identity` | what a search is about, as facts that can be compared |
 //! | `checkpoint` | checkpoints in files, and the command line that resumes one |
 //! | `placement` | the component of each node: options, checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
@@ -60,6 +61,7 @@ mod export_command;
 mod failure;
 mod files;
 mod finding;
+mod identity;
 mod inspect_command;
 mod junit;
 mod languages_command;
@@ -86,7 +88,8 @@ mod units;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use host_inspect::escape;
 use serde_json::json;
 
 pub use crate::environment::{Environment, default_cache};
@@ -103,29 +106,32 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (mut parsed, mut matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(message) => return explain(&message, environment).code(),
+        Err(message) => return explain(&message, &arguments, environment).code(),
     };
     if let Command::Run(run) = &parsed.command
         && let RunArguments { resume: Some(folder), json, .. } = &**run
     {
         let (folder, json) = (folder.clone(), *json);
-        let words = words_of(&arguments);
-        let resumed = checkpoint::command_line(&folder, &arguments[0], &words, environment);
-        arguments = match resumed {
+        let beside = of_run(&matches);
+        let named_again = checkpoint::named_plugin(beside).is_some();
+        arguments = match checkpoint::command_line(&folder, &arguments[0], beside, environment) {
             Ok(resumed) => resumed,
             Err(failure) => return refuse(&failure, json, environment),
         };
-        let again = Arguments::command().try_get_matches_from(&arguments);
+        // What stands beside `--resume` comes last and counts.
+        let command = Arguments::command().mut_subcommand("run", |run| run.args_override_self(true));
+        let again = command.try_get_matches_from(&arguments);
         (parsed, matches) = match again.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches))) {
             Ok(parsed) => parsed,
             Err(message) => return refuse(&checkpoint::misfit(&folder, &message), json, environment),
         };
         if let Command::Run(run) = &mut parsed.command {
-            run.resume = Some(folder);
+            (run.resume, run.named_again, run.source.finished) = (Some(folder), named_again, !named_again);
+            run.keep_last_parameters();
         }
     }
     if let Command::Run(run) = &mut parsed.command {
-        run.words = words_of(&arguments);
+        (run.words, run.options) = (words_of(&arguments), checkpoint::options(of_run(&matches)));
     }
     let wants_json = match &parsed.command {
         Command::Run(arguments) => arguments.json,
@@ -144,8 +150,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     };
     let result = match &parsed.command {
         Command::Run(run) if scenario_file::is_scenario(&run.plugin) => {
-            let matches = matches.subcommand_matches("run").expect("the command is `run`");
-            scenario_file::merge(run, matches, &arguments, environment).and_then(|(run, origin)| {
+            scenario_file::merge(run, of_run(&matches), &arguments, environment).and_then(|(run, origin)| {
                 run_command::run(&run, &program, environment).map_err(|failure| origin.locate(failure))
             })
         }
@@ -169,6 +174,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
     }
 }
 
+/// What was given after `run`.
+fn of_run(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand_matches("run").expect("the command is `run`")
+}
+
 /// The words after the command.
 fn words_of(arguments: &[OsString]) -> Vec<String> {
     arguments.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect()
@@ -185,9 +195,17 @@ fn refuse(failure: &Failure, wants_json: bool, environment: &mut Environment<'_>
 }
 
 /// Prints the help, the version or what is wrong with the command line.
-fn explain(message: &clap::Error, environment: &mut Environment<'_>) -> Exit {
+fn explain(message: &clap::Error, arguments: &[OsString], environment: &mut Environment<'_>) -> Exit {
     let text = message.render().to_string();
     if message.use_stderr() {
+        // The command line is not understood, but this word of it is.
+        if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+            let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+            let mut failure = Failure::new(Exit::Usage, first.trim_start_matches("error: "));
+            failure.help = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
+            // The lines below say the same to people.
+            let _ = environment.print(&error_object(&failure));
+        }
         environment.tell(text.trim_end());
         return Exit::Usage;
     }
@@ -206,5 +224,5 @@ fn error_object(failure: &Failure) -> String {
 /// A value as it is printed: indented, with a line break at the end.
 pub(crate) fn json_text(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value).expect("keys are strings, and nothing else can fail in memory");
-    text + "\n"
+    escape::json(&text) + "\n"
 }

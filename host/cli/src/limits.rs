@@ -1,10 +1,12 @@
 //! What a plugin may use up, as users say it: `--limit NAME=VALUE`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::Args;
 use host_sandbox::{LIMITS, Limit, Limits, Unit};
 
+use crate::failure::Failure;
 use crate::text::{bytes, count, table};
 use crate::units;
 
@@ -42,6 +44,37 @@ pub fn changed(limits: &Limits) -> Given {
     let defaults = Limits::default();
     let changed = LIMITS.iter().filter(|limit| limit.get(limits) != limit.get(&defaults));
     changed.map(|limit| (limit.name.to_owned(), limit.get(limits))).collect()
+}
+
+/// The limits above their defaults, as they can be given.
+pub fn raised(given: &Given) -> Vec<String> {
+    let defaults = Limits::default();
+    let raised = given.iter().filter_map(|(name, value)| Some((Limit::find(name)?, *value)));
+    let raised = raised.filter(|(limit, value)| *value > limit.get(&defaults));
+    raised.map(|(limit, value)| format!("{}={value}", limit.name)).collect()
+}
+
+impl LimitArguments {
+    /// The limits of a trace, with these over them. Those that it raises must be given: who wrote a trace does not decide how
+    /// much it may use up.
+    ///
+    /// # Errors
+    ///
+    /// The trace raises a limit that is not given.
+    pub fn over_recorded(&self, recorded: &Given, trace: &Path) -> Result<Given, Failure> {
+        let is_given = |name: &String| self.limit.iter().any(|(given, _)| given == name);
+        let left = recorded.iter().filter(|(name, _)| !is_given(name));
+        let raised = raised(&left.map(|(name, value)| (name.clone(), *value)).collect());
+        match raised.first() {
+            None => Ok(self.over(recorded.clone())),
+            Some(first) => {
+                let what = format_args!("the trace {} raises a limit: {}", trace.display(), raised.join(", "));
+                let all = raised.iter().map(|limit| format!("--limit {limit}")).collect::<Vec<_>>().join(" ");
+                let name = first.split('=').next().unwrap_or_default();
+                Err(Failure::configuration(what).help(format_args!("allow it with `{all}`, or give another {name}")))
+            }
+        }
+    }
 }
 
 /// Checks the name and the range of a limit.

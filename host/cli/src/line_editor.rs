@@ -13,9 +13,13 @@ use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
 
 use crate::failure::Failure;
+use crate::files;
 
 /// Lines of history that are kept.
 const HISTORY_MAX: usize = 1000;
+
+/// Bytes of a history that is read.
+const HISTORY_BYTES_MAX: u64 = 16 << 20;
 
 /// Bytes of a line of a script at most.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -46,7 +50,9 @@ impl<'i> Lines<'i> {
         let mut editor = Editor::with_config(config).map_err(failure)?;
         editor.set_helper(Some(Commands));
         let history = cache.map(|cache| cache.join("debug-history"));
-        if let Some(history) = &history {
+        if let Some(history) = &history
+            && files::open(history).is_ok_and(|(_, bytes)| bytes <= HISTORY_BYTES_MAX)
+        {
             // The first session has none.
             let _ = editor.load_history(history);
         }

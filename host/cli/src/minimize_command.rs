@@ -16,8 +16,8 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plugin_source::Loaded;
-use crate::text::{count, shell_quoted};
-use crate::{json_text, trace_file, trace_source};
+use crate::text::{count, on_one_line, shell_quoted};
+use crate::{json_text, limits, trace_file, trace_source};
 
 /// Makes a trace short and writes it.
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -54,7 +54,10 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
     }
     let path: PathBuf = out;
     let words = [program, "replay", &path.display().to_string(), "--plugin", &loaded.given.display().to_string()];
-    text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", path.display(), words.map(shell_quoted).join(" ")));
+    let mut words = words.map(shell_quoted).to_vec();
+    words.extend(limits::raised(&limits::changed(&loaded.limits)).iter().map(|limit| format!("--limit {limit}")));
+    let path = on_one_line(&path.display().to_string());
+    text.push_str(&format!("\ntrace in {path}; replay it with\n{}\n", on_one_line(&words.join(" "))));
     environment.print(&text)?;
     Ok(Exit::Ok)
 }

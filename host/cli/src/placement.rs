@@ -71,6 +71,8 @@ pub struct Wanted {
     places: BTreeMap<NodeId, Place>,
     /// Who has a twin; the first twin is the first node after all others.
     twins: Vec<NodeId>,
+    /// Paths that the user has not named: what is there is taken as it was built.
+    unnamed: BTreeSet<PathBuf>,
 }
 
 /// The components besides the plugin, and who runs them.
@@ -116,7 +118,7 @@ impl Wanted {
             let failure = Failure::configuration(format_args!("node {node} is an adversary and has a twin"));
             return Err(failure.help("give one of --adversary and --twin: no property reads either"));
         }
-        Ok(Self { places, twins: arguments.twin.clone() })
+        Ok(Self { places, twins: arguments.twin.clone(), unnamed: BTreeSet::new() })
     }
 
     /// The cluster of a trace, where `paths` say which components its digests stand for.
@@ -139,7 +141,11 @@ impl Wanted {
             let given = paths.iter().find(|(given, _)| *given == node).map(|(_, path)| path.clone());
             let path = match (&placement.plugin, given) {
                 (Some(_), Some(path)) => Some(path),
-                (Some(plugin), None) => Some(bundled(node, &plugin.name, environment)?),
+                (Some(plugin), None) => {
+                    let path = bundled(node, &plugin.name, environment)?;
+                    wanted.unnamed.insert(path.clone());
+                    Some(path)
+                }
                 (None, _) => None,
             };
             let place = Place { path, is_adversary: placement.adversary, parameters: placement.parameters.clone() };
@@ -176,7 +182,10 @@ pub fn load(
     environment: &mut Environment<'_>,
 ) -> Result<Others, Failure> {
     let paths: BTreeSet<PathBuf> = wanted.places.values().filter_map(|place| place.path.clone()).collect();
-    let load = |path: PathBuf| plugin_source::load(&path, source, limits.clone(), environment);
+    let load = |path: PathBuf| {
+        let source = SourceArguments { finished: source.finished || wanted.unnamed.contains(&path), ..source };
+        plugin_source::load(&path, source, limits.clone(), environment)
+    };
     let loaded = paths.into_iter().map(load).collect::<Result<_, _>>()?;
     Ok(Others { wanted, loaded })
 }
@@ -203,7 +212,7 @@ impl Others {
     ///
     /// A node does not exist, or a component cannot take part.
     pub fn arrange(&self, plugin: &Loaded, scenario: &Scenario) -> Result<Option<Arranged>, Failure> {
-        let Wanted { places, twins } = &self.wanted;
+        let Wanted { places, twins, .. } = &self.wanted;
         if places.is_empty() && twins.is_empty() {
             return Ok(None);
         }
@@ -234,7 +243,7 @@ impl Others {
     }
 
     fn instance(&self, identity: NodeId) -> Instance {
-        let Wanted { places, twins } = &self.wanted;
+        let Wanted { places, twins, .. } = &self.wanted;
         let place = places.get(&identity).cloned().unwrap_or_default();
         let index = |path: &PathBuf| self.loaded.iter().position(|loaded| loaded.given == *path);
         Instance {

@@ -69,10 +69,15 @@ pub fn load(
 ) -> Result<Loaded, Failure> {
     let path = environment.path(given);
     let wasm = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() || metadata.is_file() && is_source(&path) => {
-            build(given, source, environment)?
+        Ok(_) if !needs_build(&path) => path,
+        Ok(_) if source.finished => {
+            let found = finished(&path).ok_or_else(|| unnamed(given))?;
+            if !source.quiet {
+                environment.tell(&format!("plugin: {}, as it was built", found.display()));
+            }
+            found
         }
-        Ok(_) => path,
+        Ok(_) => build(given, source, environment)?,
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
             return Err(
@@ -120,6 +125,27 @@ pub fn load(
         others: Others::default(),
         arranged: None,
     })
+}
+
+/// Whether a path is that of something that has to be built.
+pub fn needs_build(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() || metadata.is_file() && is_source(path))
+}
+
+/// The component that an earlier build has made of a folder or file: in `target/plugins` there, or of a folder around it.
+fn finished(path: &Path) -> Option<PathBuf> {
+    const FOLDERS_MAX: usize = 4;
+    let path = path.canonicalize().ok()?;
+    let name = if path.is_dir() { path.file_name()? } else { path.file_stem()? };
+    let file = Path::new("target/plugins").join(Path::new(&format!("{}.wasm", name.to_string_lossy())));
+    path.ancestors().take(FOLDERS_MAX).map(|folder| folder.join(&file)).find(|wasm| wasm.is_file())
+}
+
+/// Says that nobody has asked for a build.
+fn unnamed(given: &Path) -> Failure {
+    let given = given.display();
+    let what = format_args!("cannot load {given}: it would have to be built, and it was not named on the command line");
+    Failure::plugin(what).help(format_args!("build it with `host build {given}`, or name it"))
 }
 
 /// Whether a file is something that a component is made of: text, the source of a language, or a core module.

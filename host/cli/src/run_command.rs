@@ -16,12 +16,13 @@ use host_search::table::Bound;
 use host_search::walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
 
-use crate::args::RunArguments;
+use crate::args::{RunArguments, SourceArguments};
 use crate::artefacts::Artefacts;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::finding::{self, Violation};
+use crate::identity::Identity;
 use crate::monitor::{Goals, Watch};
 use crate::placement::{self, Wanted};
 use crate::plugin_source::{self, Loaded};
@@ -35,10 +36,14 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let wanted = Wanted::new(&arguments.placement)?;
     check_out(arguments, environment)?;
     let prefix = arguments.prefix.as_deref().map(|path| trace_file::read(path, environment)).transpose()?;
-    let recorded = prefix.as_ref().map(|trace| trace.limits.clone()).unwrap_or_default();
-    let guest = limits::effective(&arguments.limits.over(recorded));
+    let guest = match (&arguments.prefix, &prefix) {
+        (Some(path), Some(trace)) => arguments.limits.over_recorded(&trace.limits, path)?,
+        _ => arguments.limits.over(limits::Given::new()),
+    };
+    let guest = limits::effective(&guest);
     let mut loaded = plugin_source::load(&arguments.plugin, arguments.source, guest, environment)?;
-    loaded.others = placement::load(wanted, arguments.source, &loaded.limits, environment)?;
+    let others = SourceArguments { finished: arguments.resume.is_some(), ..arguments.source };
+    loaded.others = placement::load(wanted, others, &loaded.limits, environment)?;
     if let (Some(path), Some(trace)) = (&arguments.prefix, &prefix) {
         trace_file::check_plugin(trace, path, &loaded, arguments.any_plugin)?;
     }
@@ -50,7 +55,8 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let loaded = loaded;
     let lts = Lts::new(loaded.factory(), scenario).map_err(host_error)?.audited(arguments.audit);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()), arguments.deadlock)?;
-    let keeper = checkpoint::Folder::new(arguments, &loaded, environment)?;
+    let identity = Identity::new(arguments.algo.name, limits, &loaded, &lts, &starts);
+    let keeper = checkpoint::Folder::new(arguments, identity, environment)?;
     let (report, times) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));

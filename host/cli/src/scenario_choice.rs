@@ -79,7 +79,7 @@ fn check_faults(arguments: &RunArguments, scenario: &Scenario) -> Result<(), Fai
         let failure = Failure::configuration(format_args!("{why} {ordered}"));
         return Err(failure.help("leave it out, or use --algo unfold"));
     }
-    if arguments.checkpoint.is_some() {
+    if arguments.keeps_checkpoints() {
         let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
         return Err(Failure::configuration(why).help("leave it out"));
     }
@@ -145,12 +145,12 @@ const VIOLATIONS_MAX: u64 = 100;
 ///
 /// One that the strategy does not know: it would be wrong to ignore it.
 pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
-    if arguments.checkpoint.is_some() && !arguments.algo.keeps_checkpoints {
+    if arguments.keeps_checkpoints() && !arguments.algo.keeps_checkpoints {
         let names = STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints).map(|strategy| strategy.name);
         let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", arguments.algo.name));
         return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
     }
-    if arguments.checkpoint.is_some() && (arguments.go_on || arguments.max_violations.is_some()) {
+    if arguments.keeps_checkpoints() && (arguments.go_on || arguments.max_violations.is_some()) {
         let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue collects them";
         return Err(Failure::configuration(why).help("leave one of the two out"));
     }

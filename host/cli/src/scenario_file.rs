@@ -2,11 +2,17 @@
 //!
 //! A scenario is a set of options of `host run` that is kept in a file. Each key stands for an option, and what is said
 //! on the command line counts more. So a new option needs one row in [`KEYS`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `trust` | what a scenario from elsewhere cannot do, or not silently |
+
+mod trust;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use host_model::scenario::Network;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -124,7 +130,7 @@ pub fn merge(
     arguments: &RunArguments,
     matches: &ArgMatches,
     words: &[OsString],
-    environment: &Environment<'_>,
+    environment: &mut Environment<'_>,
 ) -> Result<(RunArguments, Origin), Failure> {
     let path = &arguments.plugin;
     let file = read(path, environment)?;
@@ -148,15 +154,29 @@ pub fn merge(
             (name, _) => given(&name.replace('-', "_")),
         }
     };
+    if arguments.resume.is_none() || arguments.named_again {
+        trust::check_builds(&file, path, &is_typed, environment)?;
+    }
+    trust::tell_limits(&file, path, &is_typed, arguments.source.quiet, environment);
     let (program, rest) = words.split_at(2.min(words.len()));
     let added = file.options.iter().filter(|option| !is_typed(option)).map(Given::word);
     let all: Vec<OsString> = program.iter().cloned().chain(added).chain(rest.iter().cloned()).collect();
-    let parsed = Arguments::try_parse_from(all).map_err(|error| wrong(path, None, &one_line(&error)))?;
+    // As on the command line of a resumed search: what comes last counts.
+    let command = Arguments::command().mut_subcommand("run", |run| run.args_override_self(arguments.resume.is_some()));
+    let parsed = command.try_get_matches_from(all).and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = parsed.map_err(|error| wrong(path, None, &one_line(&error)))?;
     let Command::Run(mut merged) = parsed.command else { unreachable!("the words begin with `run`") };
     merged.plugin = file.plugin.clone().map_or_else(|| default_plugin(path, environment), Ok)?;
     merged.expect = Some(file.expect);
-    merged.words = arguments.words.clone();
-    merged.resume = arguments.resume.clone();
+    merged.file = Some(path.clone());
+    merged.words.clone_from(&arguments.words);
+    merged.options.clone_from(&arguments.options);
+    merged.resume.clone_from(&arguments.resume);
+    merged.named_again = arguments.named_again;
+    merged.source.finished = arguments.source.finished;
+    if merged.resume.is_some() {
+        merged.keep_last_parameters();
+    }
     Ok((
         *merged,
         Origin {
@@ -342,6 +362,7 @@ impl<'t> Reader<'t> {
             return Err(wrong(self.path, Some(line), "a table [[node]] needs the `id` of a node"));
         };
         let id = self.number(id_key, id)?.to_string();
+        let before = file.options.len();
         let is_adversary = match field("adversary") {
             Some((key, value)) => {
                 let given = value.get_ref().as_bool();
@@ -362,6 +383,10 @@ impl<'t> Reader<'t> {
                 let place = format!("{id}:{}", key.get_ref());
                 self.push(file, "set-on", key, Some(place), self.scalar(key, value)?.into())?;
             }
+        }
+        // Nobody would look at whether there is such a node.
+        if file.options.len() == before {
+            return Err(self.wrong(id_key, &format!("nothing is said about node {id}: give `plugin` or `parameters`")));
         }
         Ok(())
     }
@@ -614,6 +639,8 @@ mod tests {
             ("[[node]]\nplugin = \"a\"", 1, "needs the `id`"),
             ("[[node]]\nid = 1\nplugins = \"a\"", 3, "[node] has no key `plugins`"),
             ("[[node]]\nid = 1\nadversary = true", 2, "an adversary needs a `plugin`"),
+            ("[[node]]\nid = 9", 2, "nothing is said about node 9"),
+            ("[[node]]\nid = 1\nparameters = {}", 2, "nothing is said about node 1"),
             ("node = 1", 1, "`node` must be a list of tables"),
             ("link = 1", 1, "`link` must be a list of tables"),
             ("[[link]]\nnetwork = \"ordered\"", 1, "needs two nodes: `between`"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use host_model::trace::Trace;
 
-use crate::args::TraceArguments;
+use crate::args::{SourceArguments, TraceArguments};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::placement::{self, Wanted};
@@ -18,10 +18,12 @@ use crate::{limits, scenario_choice, trace_file};
 /// There is no such trace or plugin, or they do not belong together.
 pub fn load(arguments: &TraceArguments, environment: &mut Environment<'_>) -> Result<(Trace, Loaded), Failure> {
     let trace = trace_file::read(&arguments.trace, environment)?;
+    let limits = limits::effective(&arguments.limits.over_recorded(&trace.limits, &arguments.trace)?);
     let path = plugin_path(arguments.plugin.as_deref(), &trace, environment)?;
-    let limits = limits::effective(&arguments.limits.over(trace.limits.clone()));
     let wanted = Wanted::of_trace(&trace, &arguments.node, environment)?;
-    let mut loaded = plugin_source::load(&path, arguments.source, limits, environment)?;
+    // A trace names its plugin, but that is no reason to build it.
+    let source = SourceArguments { finished: arguments.plugin.is_none(), ..arguments.source };
+    let mut loaded = plugin_source::load(&path, source, limits, environment)?;
     trace_file::check_plugin(&trace, &arguments.trace, &loaded, arguments.any_plugin)?;
     loaded.others = placement::load(wanted, arguments.source, &loaded.limits, environment)?;
     loaded.arranged = loaded.others.arrange(&loaded, &trace.scenario)?;

@@ -7,6 +7,7 @@ use host_model::trace::Placement;
 use host_search::visited;
 use serde::Serialize;
 
+use crate::limits;
 use crate::report::Run;
 use crate::scenario_choice::effective_parameters;
 use crate::text::count;
@@ -31,6 +32,9 @@ pub struct Assumed {
     pub order: Order,
     /// How often what goes wrong may go wrong.
     pub faults: FaultBudgets,
+    /// The limits of the plugin that differ from the defaults.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// What makes two local states the same.
     pub identity: &'static str,
     /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
@@ -174,6 +178,7 @@ impl Assumed {
                 crashes: scenario.faults.crashes,
                 partitions: arguments.partitions.unwrap_or(0),
             },
+            limits: limits::changed(&run.loaded.limits),
             identity: "serialized",
             collision_odds: run.report.fingerprints.map(visited::collision_odds),
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),

@@ -120,6 +120,10 @@ impl RunReport {
             .placements
             .iter()
             .map(|placement| (format!("node {}", placement.node), on_one_line(&placement::describe(placement))));
+        if !assumed.limits.is_empty() {
+            let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            rows.push(("limits".to_owned(), list(&limits)));
+        }
         let after_nodes = 1 + rows.iter().position(|(name, _)| name == "nodes").expect("there are nodes");
         rows.splice(after_nodes..after_nodes, placed);
         rows
@@ -247,7 +251,8 @@ fn steps(index: usize, violation: &ViolationReport) -> String {
 fn replay(violation: &ViolationReport) -> Option<String> {
     let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
     let drawing = violation.drawing.as_ref().map(|drawing| format!(", drawn in {drawing}")).unwrap_or_default();
-    Some(format!("trace in {trace}{drawing}; replay it with\n{replay}\n"))
+    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawing}")), on_one_line(replay));
+    Some(format!("trace in {where_it_is}; replay it with\n{replay}\n"))
 }
 
 fn list(parts: &[String]) -> String {
