@@ -19,6 +19,7 @@
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
+//! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod audits;
@@ -32,6 +33,7 @@ mod faults;
 mod golden;
 #[cfg(unix)]
 mod hostile_files;
+mod hostile_text;
 mod languages;
 mod links;
 mod mixed;

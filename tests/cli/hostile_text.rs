@@ -1,0 +1,276 @@
+//! A plugin, a file or a file name that says what a terminal, a log or a parser would obey, in every place where it can say
+//! something; and descriptions so long that what is made of them must stay short.
+
+use std::path::Path;
+
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+
+use super::{Place, Ran};
+
+/// Line breaks, escape sequences, DEL, C1 controls, what reorders text or ends lines, commands to runners of workflows, markup.
+const HOSTILE: &str = "\n::error::forged\r\n##[error]forged\n##vso[x]\u{1b}[2J\u{1b}]0;x\u{7}\u{7f}\u{80}\u{85}\u{9b}31m\u{9f}\u{61c}\u{200e}\u{202e}\u{2066}\
+                       \u{2028}::warning::forged\u{2029}\u{feff}\u{e0041}</title><script>\"';--x'$(y)`]]>&";
+
+/// What terminals and editors obey or hide: controls, separators of lines, marks that reorder text, invisible letters.
+fn acts(letter: char) -> bool {
+    let code = u32::from(letter);
+    code < 0x20
+        || (0x7f..0xa0).contains(&code)
+        || [0x61c, 0x200e, 0x200f, 0xfeff].contains(&code)
+        || (0x2028..=0x202e).contains(&code)
+        || (0x2066..=0x2069).contains(&code)
+        || (0xe0000..=0xe007f).contains(&code)
+}
+
+/// Asserts that nothing of a text is obeyed.
+#[track_caller]
+fn harmless(text: &str, what: &str) {
+    let acting: Vec<char> = text.chars().filter(|letter| acts(*letter) && *letter != '\n').collect();
+    assert!(acting.is_empty(), "{what} has {acting:?} in {text:?}");
+    for line in text.lines() {
+        let begins = line.trim_start();
+        assert!(!begins.starts_with("::") || begins.starts_with("::error file="), "{what} has the line {line:?}");
+        assert!(!line.contains("##[") && !line.contains("##vso["), "{what} has the line {line:?}");
+        assert!(!line.starts_with("forged"), "{what} has the line {line:?}");
+    }
+}
+
+#[track_caller]
+fn harmless_output(ran: &Ran, what: &str) {
+    harmless(&ran.out, what);
+    harmless(&ran.err, what);
+}
+
+/// Every file below a folder that is text.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            texts.extend(files(&path));
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            texts.push((path.display().to_string(), text));
+        }
+    }
+    texts
+}
+
+#[test]
+fn what_a_plugin_says_is_shown_and_not_obeyed() {
+    let place = Place::new();
+    for (way, exit) in [("violation", 12), ("trap", 14)] {
+        place.put("guest.wasm", fixtures::speaks(HOSTILE, way));
+        let run = ["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--out", "found"];
+        harmless_output(&place.host(&run).exits(exit), "run");
+        let json = place.host(&[&run[..], &["--json"]].concat()).exits(exit);
+        harmless_output(&json, "run --json");
+        let property = &json.json()["properties"][0]["name"];
+        assert_eq!(property, HOSTILE, "what is escaped in JSON is read as it was");
+        let trace = "found/trace.json";
+        let commands: [&[&str]; 13] = [
+            &["replay", trace, "--plugin", "guest.wasm"],
+            &["replay", trace, "--plugin", "guest.wasm", "--json"],
+            &["minimize", trace, "--plugin", "guest.wasm", "--out", "out/short.json"],
+            &[
+                "draw",
+                trace,
+                "--plugin",
+                "guest.wasm",
+                "--out",
+                "out/d.svg",
+                "--out",
+                "out/d.mmd",
+                "--out",
+                "out/d.dot",
+            ],
+            &["export", trace, "--plugin", "guest.wasm", "--format", "itf"],
+            &["export", trace, "--plugin", "guest.wasm", "--format", "itf", "--out", "out/t.itf.json"],
+            &["export", trace, "--plugin", "guest.wasm", "--format", "shiviz"],
+            &["export", trace, "--plugin", "guest.wasm", "--format", "json"],
+            &["replay", "out/t.itf.json", "--plugin", "guest.wasm"],
+            &["inspect", "guest.wasm"],
+            &["inspect", "guest.wasm", "--json"],
+            &["doctor", "guest.wasm", "--nodes", "2"],
+            &["doctor", "guest.wasm", "--nodes", "2", "--json"],
+        ];
+        for command in commands {
+            let ran = place.host(command);
+            assert!([0, 12, 14].contains(&ran.code), "{command:?}: {ran:?}");
+            harmless_output(&ran, &format!("{command:?}"));
+        }
+        let script = "enabled\nstate\nstep\nlook\nproperties\nwhy\nhelp\nnext\nback\nbranches\nstates\n";
+        harmless_output(&place.host_reading(&["debug", trace, "--plugin", "guest.wasm"], script), "debug");
+        harmless_output(&place.host_reading(&["debug", "guest.wasm", "--", "--nodes", "2"], script), "debug");
+        place.put("bad.scenario.toml", "plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n");
+        let tested = place.host(&["test", "bad.scenario.toml", "--junit", "out/junit.xml", "--annotations", "github"]);
+        harmless_output(&tested.exits(1), "test");
+        for (name, text) in files(place.folder.path()) {
+            harmless(&text, &name);
+        }
+        // In JSON and DOT it is within quotes.
+        let is_markup = |name: &str| [".svg", ".mmd", ".xml"].iter().any(|ending| name.ends_with(ending));
+        for (name, text) in files(place.folder.path()).into_iter().filter(|(name, _)| is_markup(name)) {
+            assert!(!text.contains("<script"), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_or_its_name_says_is_shown_and_not_obeyed() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let name = "a\n::error::b\u{9b}\u{202e}##[x]";
+    let key = json!(HOSTILE.replace('\u{0}', "")).to_string();
+    let toml_key = format!("\"{}\"", key.trim_matches('"').replace('\u{7f}', "\\u007f"));
+    let scenarios = [
+        format!("{toml_key} = 1\n"),
+        format!("[bounds]\n{toml_key} = 1\n"),
+        format!("network = {toml_key}\n"),
+        format!("plugin = {toml_key}\n"),
+        format!("plugin = \"guest.wasm\"\nnodes = 2\n[parameters]\n{toml_key} = 1\n"),
+        format!("plugin = \"guest.wasm\"\nnodes = 2\n[expect]\nend = {toml_key}\n"),
+        format!("plugin = \"guest.wasm\"\n[[node]]\nid = 0\nplugin = {toml_key}\n"),
+        HOSTILE.to_owned(),
+    ];
+    for scenario in scenarios {
+        for file in [format!("{name}.toml"), "s.toml".to_owned()] {
+            place.put(&file, &scenario);
+            for json in [&[][..], &["--json"]] {
+                harmless_output(&place.host(&[&["run", &file][..], json].concat()), &scenario);
+            }
+            harmless_output(&place.host(&["test", &file, "--annotations", "github"]), &scenario);
+            std::fs::remove_file(place.path(&file)).expect("writable");
+        }
+    }
+    let base = json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest", "version": HOSTILE, "digest": HOSTILE },
+        "scenario": { "nodes": 2, "parameters": {}, "network": "unordered" },
+        "steps": [{ "node": 0, "event": { "kind": "local", "name": HOSTILE, "cause": "internal", "payload": "" } }],
+        "finding": { "what": "property", "name": HOSTILE, "kind": "always", "message": HOSTILE },
+    });
+    let mut traces = vec![base.clone()];
+    let changes: [&dyn Fn(&mut Value); 7] = [
+        &|trace| trace["steps"] = json!([]),
+        &|trace| trace["plugin"]["name"] = json!(HOSTILE),
+        &|trace| trace[HOSTILE] = json!(1),
+        &|trace| trace["scenario"]["network"] = json!(HOSTILE),
+        &|trace| trace["scenario"]["parameters"] = json!({ HOSTILE: "x" }),
+        &|trace| trace["limits"] = json!({ HOSTILE: 1 }),
+        &|trace| trace["steps"][0]["event"]["kind"] = json!(HOSTILE),
+    ];
+    for change in changes {
+        let mut trace = base.clone();
+        change(&mut trace);
+        traces.push(trace);
+    }
+    for trace in traces {
+        for file in [format!("{name}.json"), "t.json".to_owned()] {
+            place.put(&file, trace.to_string());
+            for command in
+                [&["replay", &file, "--any-plugin", "--plugin", "guest.wasm"][..], &["replay", &file, "--json"]]
+            {
+                harmless_output(&place.host(command), &trace.to_string());
+            }
+            harmless_output(&place.host(&["run", "guest.wasm", "--prefix", &file]), &trace.to_string());
+            std::fs::remove_file(place.path(&file)).expect("writable");
+        }
+    }
+    for words in [
+        &["run", HOSTILE][..],
+        &["run", "guest.wasm", "--set", HOSTILE],
+        &["replay", HOSTILE],
+        &["new", "rust", HOSTILE],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            harmless_output(&place.host(&[words, json].concat()), "words");
+        }
+    }
+}
+
+/// Two steps, 80 nodes, and a state that is described in 600 KB: every state of a document would have all of it 80 times.
+#[test]
+fn what_is_made_of_long_descriptions_stays_short() {
+    const BYTES_MAX: u64 = 16 << 20;
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::describes(600_000));
+    let go = |node: u32| json!({ "node": node, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" } });
+    let trace = json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest" },
+        "scenario": { "nodes": 80, "parameters": {}, "network": "unordered" },
+        "steps": [go(0), go(1)],
+    });
+    place.put("t.json", trace.to_string());
+    let of = ["t.json", "--plugin", "guest.wasm"];
+    let small = |text: &str, what: &str| assert!((text.len() as u64) < BYTES_MAX, "{what}: {} bytes", text.len());
+    for format in ["itf", "shiviz", "json"] {
+        let file = format!("t.{format}.json");
+        let export = [&["export"], &of[..], &["--format", format, "--out", &file]].concat();
+        place.host(&export).exits(0);
+        small(&std::fs::read_to_string(place.path(&file)).expect("written"), format);
+    }
+    place.host(&["replay", "t.itf.json", "--plugin", "guest.wasm"]).exits(0);
+    place.host(&[&["draw"], &of[..], &["--out", "d.svg", "--out", "d.mmd", "--out", "d.dot"]].concat()).exits(0);
+    for file in ["d.svg", "d.mmd", "d.dot"] {
+        small(&std::fs::read_to_string(place.path(file)).expect("written"), file);
+    }
+    for json in [&[][..], &["--json"]] {
+        small(&place.host(&[&["replay"], &of[..], json].concat()).exits(0).out, "replay");
+    }
+    // What cannot be made short is refused: 300 states of 60,000 letters, each of which JSON writes with six.
+    place.put("guest.wasm", fixtures::describes(60_000));
+    let mut large = trace;
+    large["scenario"]["nodes"] = json!(300);
+    place.put("t.json", large.to_string());
+    let export = [&["export"], &of[..], &["--format", "itf", "--out", "large.itf.json"]].concat();
+    place.host(&export).exits(151).says(&["cannot be exported: it would have more than 64.0 MiB"]);
+    assert!(!place.path("large.itf.json").exists());
+}
+
+/// A description nested as deep as JSON can be read, which stands inside of other values wherever it is written.
+#[test]
+fn what_is_written_can_be_read_back() {
+    let place = Place::new();
+    for depth in [1, 23, 24, 25, 63, 64, 65, 126, 127, 128, 250] {
+        // Names that are none in ITF, so that each level takes several.
+        let nested = "{\"\":".repeat(depth) + "1" + &"}".repeat(depth);
+        let lists = "[".repeat(depth) + &"]".repeat(depth);
+        let said = if nested.len() <= 512 { nested } else { lists };
+        place.put("guest.wasm", fixtures::speaks(&said, "trap"));
+        let run = ["run", "guest.wasm", "--nodes", "1", "--algo", "bdfs", "--out", "found", "--json"];
+        place.host(&run).exits(14).json();
+        let of = ["found/trace.json", "--plugin", "guest.wasm"];
+        place.host(&[&["replay"], &of[..], &["--json"]].concat()).exits(14).json();
+        for format in ["itf", "json"] {
+            let file = format!("t.{format}.json");
+            place.host(&[&["export"], &of[..], &["--format", format, "--out", &file]].concat()).exits(0);
+            let text = std::fs::read_to_string(place.path(&file)).expect("written");
+            serde_json::from_str::<Value>(&text).unwrap_or_else(|error| panic!("{depth} in {format}: {error}"));
+            place.host(&["replay", &file, "--plugin", "guest.wasm"]).exits(14);
+        }
+    }
+}
+
+#[test]
+fn an_error_of_usage_is_an_object_too() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 6] = [
+        (&["run", "--json"], "required"),
+        (&["run", "x", "--json", "--algo", "magic"], "magic"),
+        (&["run", "--json", "x", "--nodes", "0"], "--nodes"),
+        (&["fly", "--json"], "fly"),
+        (&["draw", "x", "--json"], "--json"),
+        (&["replay", "--json"], "required"),
+    ];
+    for (arguments, words) in cases {
+        let ran = place.host(arguments).exits(2);
+        let json = ran.json();
+        assert_eq!((&json["result"], &json["exit_code"]), (&json!("error"), &json!(2)), "{ran:?}");
+        assert!(json["error"]["message"].as_str().is_some_and(|message| message.contains(words)), "{ran:?}");
+        assert!(ran.err.starts_with("error: "), "{ran:?}");
+    }
+    // Behind `--` it is a word like any other.
+    assert_eq!(place.host(&["run", "x", "--algo", "magic", "--", "--json"]).exits(2).out, "");
+}
