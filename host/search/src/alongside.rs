@@ -205,8 +205,8 @@ struct Meter {
     is_spent: bool,
 }
 
-/// Questions without a new event between them that are no sign that classes are combined: there are some for each size.
-const IDLE: u64 = 2;
+/// Questions without a new event between them that are no sign that classes are combined: there are a few for each size.
+const IDLE: u64 = 16;
 
 /// The work between two questions while classes are combined, see [`Patience`](crate::patience::Patience): many small steps.
 const COMBINING: u64 = 1_024;
@@ -247,5 +247,35 @@ impl Monitor for Metered<'_> {
             work
         };
         (self.ask)(work, progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_counts_events_and_long_combinations() {
+        let go_on = |_: u64, _: &Progress| None;
+        let metered = Metered::new(&go_on, 10_000);
+        let at =
+            |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
+        assert_eq!(metered.check(&at(9_000)), None);
+        for _ in 0..IDLE {
+            assert_eq!(metered.check(&at(9_000)), None, "a few questions belong to each size");
+        }
+        assert_eq!((metered.work(), metered.is_spent()), (9_000, false));
+        assert_eq!(metered.check(&at(9_000)), Some(End::Interrupted), "9,000 and 1,024 are more than 10,000");
+        assert!(metered.is_spent());
+    }
+
+    #[test]
+    fn the_monitor_is_asked_within_the_budget() {
+        let stop = |work: u64, _: &Progress| (work > 5).then_some(End::TimeBound);
+        let metered = Metered::new(&stop, 10);
+        let at =
+            |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
+        assert_eq!(metered.check(&at(5)), None);
+        assert_eq!((metered.check(&at(6)), metered.is_spent()), (Some(End::TimeBound), false));
     }
 }

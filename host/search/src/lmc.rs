@@ -173,11 +173,15 @@ fn explore_from(
         answer = found;
         None
     }))?;
-    let Some(answer) = answer else {
+    let Some(mut answer) = answer else {
         report.end = report.end.max(stopped.unwrap_or(end));
         return Ok(());
     };
     total.events = Some(total.events.unwrap_or(0) + answer.counts.events.unwrap_or(0));
+    // It may have ended before it came to the witnesses that are known.
+    let known =
+        (0..report.witnessed.len() as u32).filter(|property| report.witnessed[*property as usize] == Some(true));
+    known.for_each(|property| answer.witness(property));
     let (end, depth) = (report.end.max(answer.end), report.depth.max(answer.depth));
     *report = Report { end, depth, basis: Some(Basis::Unfolding), ..answer };
     Ok(())
