@@ -2,12 +2,12 @@
 //!
 //! Cranelift takes seconds for a large component and no time at all for one compiled before. An entry is named after
 //! everything that its content depends on; it starts with a hash of the rest, so that a damaged file is noticed and
-//! compiled again.
+//! compiled again. Folder and entry belong to this user, and nobody else can write to them: machine code of others is never loaded.
 #![allow(unsafe_code, reason = "wasmtime cannot check compiled code, so loading it is the caller's responsibility")]
 
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +15,9 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 const MAGIC: &[u8; 8] = b"hostcw01";
+
+/// Bytes of an entry: far more than a component within the largest limit of its size compiles to.
+const ENTRY_BYTES_MAX: u64 = 16 << 30;
 
 /// Feeds a blake3 hasher through the standard trait.
 struct Blake(blake3::Hasher);
@@ -43,46 +46,152 @@ pub(crate) fn compile(engine: &Engine, dir: Option<&Path>, bytes: &[u8]) -> wasm
     let Some(dir) = dir else {
         return Ok((Component::from_binary(engine, bytes)?, false));
     };
+    // A cache that cannot be used only costs time.
+    let Ok(user) = make(dir) else {
+        return Ok((Component::from_binary(engine, bytes)?, false));
+    };
     let path = entry(dir, engine, bytes);
-    if let Some(component) = read(engine, &path) {
+    if let Some(component) = read(engine, &path, user) {
         return Ok((component, true));
     }
     let component = Component::from_binary(engine, bytes)?;
-    // A cache that cannot be written only costs time.
     if let Ok(code) = component.serialize() {
-        let _ = write(dir, &path, &code);
+        let _ = write(&path, &code);
     }
     Ok((component, false))
 }
 
-fn read(engine: &Engine, path: &Path) -> Option<Component> {
-    let file = fs::read(path).ok()?;
+/// Makes the folder if it is not there; an error if others can write to it. Says whose it is: this user's, by a file made for that.
+fn make(dir: &Path) -> io::Result<u32> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    own::only_folder(&mut builder);
+    builder.create(dir)?;
+    let probe = temporary(&dir.join("owner"));
+    let made = new_file(&probe).and_then(|file| file.metadata());
+    let removed = fs::remove_file(&probe);
+    let user = own::user(&made?);
+    removed?;
+    match own::is_private(&fs::metadata(dir)?, user) {
+        true => Ok(user),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+/// Reads an entry, if it is a regular file of this user alone and no larger than compiled code can be. Never waits.
+fn read_private(path: &Path, user: u32) -> Option<Vec<u8>> {
+    // A look before the opening, which has effects on some devices; and one after it, for a path that was exchanged.
+    let is_fine = |metadata: &fs::Metadata| {
+        metadata.is_file() && own::is_private(metadata, user) && metadata.len() <= ENTRY_BYTES_MAX
+    };
+    if !is_fine(&fs::symlink_metadata(path).ok()?) {
+        return None;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    own::do_not_wait(&mut options);
+    let file = options.open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !is_fine(&metadata) {
+        return None;
+    }
+    let mut content = Vec::new();
+    content.try_reserve_exact(metadata.len() as usize).ok()?;
+    file.take(metadata.len()).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// What only some systems know of: owners, modes, and files that make their reader wait.
+#[cfg(unix)]
+mod own {
+    use std::fs::{DirBuilder, Metadata, OpenOptions};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+
+    use rustix::fs::OFlags;
+
+    /// Whether a file or folder belongs to a user, and nobody else can write to it.
+    pub(super) fn is_private(metadata: &Metadata, user: u32) -> bool {
+        metadata.uid() == user && metadata.mode() & 0o022 == 0
+    }
+
+    pub(super) fn user(metadata: &Metadata) -> u32 {
+        metadata.uid()
+    }
+
+    pub(super) fn only_folder(builder: &mut DirBuilder) {
+        builder.mode(0o700);
+    }
+
+    pub(super) fn only_file(options: &mut OpenOptions) {
+        options.mode(0o600);
+    }
+
+    pub(super) fn do_not_wait(options: &mut OpenOptions) {
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    }
+}
+
+#[cfg(not(unix))]
+mod own {
+    use std::fs::{DirBuilder, Metadata, OpenOptions};
+
+    pub(super) fn is_private(_: &Metadata, _: u32) -> bool {
+        true
+    }
+
+    pub(super) fn user(_: &Metadata) -> u32 {
+        0
+    }
+
+    pub(super) fn only_folder(_: &mut DirBuilder) {}
+
+    pub(super) fn only_file(_: &mut OpenOptions) {}
+
+    pub(super) fn do_not_wait(_: &mut OpenOptions) {}
+}
+
+fn read(engine: &Engine, path: &Path, user: u32) -> Option<Component> {
+    let file = read_private(path, user)?;
     let rest = file.strip_prefix(MAGIC)?;
     let (hash, code) = rest.split_at_checked(blake3::OUT_LEN)?;
     if blake3::hash(code) != *<&[u8; blake3::OUT_LEN]>::try_from(hash).ok()? {
         return None;
     }
     // SAFETY: `deserialize` trusts its input to come from `serialize`. The file is named after the component and the
-    // engine's configuration, sits in a directory that only this user's host writes to, and is intact by its hash:
-    // who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
+    // engine's configuration, it and its folder belong to this user and nobody else can write to them, and it is intact by its
+    // hash: who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
     unsafe { Component::deserialize(engine, code) }.ok()
 }
 
-/// Writes beside the entry and renames, so that no reader ever sees half a file.
-fn write(dir: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
-    fs::create_dir_all(dir)?;
+/// A name beside another one that no other writer has.
+fn temporary(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_extension(format!("{}-{nth}.tmp", std::process::id()));
-    let mut file = fs::File::create(&temporary)?;
-    file.write_all(MAGIC)?;
-    file.write_all(blake3::hash(code).as_bytes())?;
-    file.write_all(code)?;
-    file.sync_all()?;
-    drop(file);
-    let renamed = fs::rename(&temporary, path);
-    if renamed.is_err() {
+    path.with_extension(format!("{}-{nth}.tmp", std::process::id()))
+}
+
+/// A file that was not there before, for this user alone.
+fn new_file(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    own::only_file(&mut options);
+    options.open(path)
+}
+
+/// Writes beside the entry and renames, so that no reader ever sees half a file.
+fn write(path: &Path, code: &[u8]) -> io::Result<()> {
+    let temporary = temporary(path);
+    let mut file = new_file(&temporary)?;
+    let mut fill = || {
+        file.write_all(MAGIC)?;
+        file.write_all(blake3::hash(code).as_bytes())?;
+        file.write_all(code)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    let written = fill();
+    if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
-    renamed
+    written
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use wasmparser::Validator;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -43,12 +44,12 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     let limits = &shared.config.limits;
     check::size(bytes, limits)?;
     let (engine, cache_dir, bytes) = (shared.engine.clone(), shared.cache_dir.clone(), bytes.to_vec());
-    let sabotage = shared.config.sabotage;
+    let (sabotage, instances_max) = (shared.config.sabotage, limits.instances);
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
         // Nobody listens any more if it took too long.
-        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, sabotage));
+        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, sabotage, instances_max));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -68,18 +69,38 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     }
 }
 
-fn run(engine: &Engine, cache_dir: Option<&Path>, bytes: &[u8], sabotage: Sabotage) -> Result<Compiled, LoadError> {
+fn run(
+    engine: &Engine,
+    cache_dir: Option<&Path>,
+    bytes: &[u8],
+    sabotage: Sabotage,
+    instances_max: usize,
+) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     check::preamble(bytes)?;
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes)?;
     let rewritten = rewrite(bytes, sabotage)?;
+    if rewritten.instances > instances_max {
+        return Err(LoadError::TooManyInstances { count: rewritten.instances, limit: instances_max });
+    }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let (component, cached) = cache::compile(engine, cache_dir, &rewritten.bytes)
-        .map_err(|error| LoadError::Compile { detail: format!("{error:#}") })?;
+    let (component, cached) =
+        cache::compile(engine, cache_dir, &rewritten.bytes).map_err(|error| refusal(&rewritten, &error))?;
     check::functions(engine, &component)?;
     Ok(Compiled { interfaces, names, rewritten, component, cached, rewrite_time, compile_time: began.elapsed() })
+}
+
+/// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.
+fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
+    match Validator::new_with_features(check::features()).validate_all(&rewritten.bytes) {
+        Ok(_) => LoadError::Compile { detail: format!("{error:#}") },
+        Err(_) => LoadError::uncapturable(
+            "with what the host adds to follow its writes, it exceeds a limit of webassembly",
+            "use fewer or smaller modules, functions, memories and names",
+        ),
+    }
 }
 
 fn exceeded(limits: &Limits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {

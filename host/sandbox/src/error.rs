@@ -88,6 +88,16 @@ pub enum LoadError {
         /// What it did.
         fault: Fault,
     },
+    /// More core instances than the limit.
+    #[error(
+        "the component has {count} core instances, more than the limit of {limit}; `--limit instances=N` allows more"
+    )]
+    TooManyInstances {
+        /// How many it makes.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// This machine cannot run it: nothing is wrong with the file.
     #[error("this machine {detail}; free some memory or address space, and start again")]
     Host {

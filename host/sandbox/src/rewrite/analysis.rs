@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use wasmparser::{
-    ConstExpr, ElementItems, ExternalKind, FuncType, GlobalType, MemoryType, Operator, Parser, Payload, TableInit,
-    TableType, TypeRef, ValType,
+    ConstExpr, ElementItems, ExternalKind, FuncType, FunctionBody, GlobalType, MemoryType, Operator, Parser, Payload,
+    TableInit, TableType, TypeRef, ValType,
 };
 
 use crate::error::LoadError;
@@ -70,6 +70,8 @@ pub(crate) struct ModuleFacts {
     pub hidden_writes: BTreeSet<&'static str>,
     /// Whether an instruction names a data segment.
     pub names_segments: bool,
+    /// Parameters and locals of the function that has most of them.
+    pub locals_max: u32,
 }
 
 /// The instruction's name, if it changes tables or segments.
@@ -187,6 +189,7 @@ impl ModuleFacts {
             Payload::CodeSectionEntry(body) => {
                 let function = self.imported_functions as u32 + self.bodies;
                 self.bodies += 1;
+                self.add_locals(function, &body)?;
                 for op in body.get_operators_reader()? {
                     let op = op?;
                     if let Operator::GlobalSet { global_index } = op {
@@ -197,6 +200,16 @@ impl ModuleFacts {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn add_locals(&mut self, function: u32, body: &FunctionBody<'_>) -> wasmparser::Result<()> {
+        let ty = self.functions[function as usize];
+        let mut locals = self.types[ty as usize].params().len() as u32;
+        for group in body.get_locals_reader()? {
+            locals = locals.saturating_add(group?.0);
+        }
+        self.locals_max = self.locals_max.max(locals);
         Ok(())
     }
 

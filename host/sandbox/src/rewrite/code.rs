@@ -20,6 +20,9 @@ struct Scratch {
     v128: u32,
 }
 
+/// How many locals instrumented code needs.
+pub(super) const SCRATCH_LOCALS: u32 = 7;
+
 impl Scratch {
     const LOCALS: [(u32, ValType); 5] =
         [(3, ValType::I32), (1, ValType::I64), (1, ValType::F32), (1, ValType::F64), (1, ValType::V128)];

@@ -19,6 +19,9 @@ pub(super) struct Value {
 /// The base of constants.
 const ZERO: u32 = 0;
 
+/// Marks that are remembered: few stores have more of them shortly before.
+const MARKS_KNOWN_MAX: usize = 128;
+
 /// What is known at one point of a function body.
 pub(super) struct Known<'a> {
     facts: &'a ModuleFacts,
@@ -65,6 +68,10 @@ impl<'a> Known<'a> {
             memory == memarg.memory && marked.base == address.base && distance <= REACH - size
         });
         if !covered {
+            // To forget a mark is only to set it again. The time for a function must not grow with the square of its stores.
+            if self.marks.len() == MARKS_KNOWN_MAX {
+                self.marks.clear();
+            }
             self.marks.push((memarg.memory, address));
         }
         covered

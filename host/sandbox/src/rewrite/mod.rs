@@ -84,9 +84,12 @@ pub(crate) const VIOLATIONS: [&str; 8] = [
     "global.set of a reference",
 ];
 
+/// How the names of the exports begin that synchronise core instances.
+const SYNC_EXPORT: &str = "host-sync-";
+
 /// What the export of the root component is called that synchronises core instance `index`.
 pub(crate) fn sync_export(index: usize) -> String {
-    format!("host-sync-{index}")
+    format!("{SYNC_EXPORT}{index}")
 }
 
 /// First argument of a synchronising export: copy shared globals into the cells.

@@ -48,6 +48,8 @@ pub(super) struct ModuleRewriter<'a> {
     pub(super) cell_at: Vec<Option<u64>>,
     cells_end: u64,
     helpers: Helpers,
+    /// Bytes of a function that has more than WebAssembly allows now.
+    body_too_long: Option<usize>,
 }
 
 /// The functions that come after the module's own.
@@ -89,6 +91,11 @@ pub(super) fn rewrite_module(
     refuse(facts)?;
     let mut rewriter = ModuleRewriter::new(facts, reallocs)?;
     let bytes = rewriter.encode(bytes).map_err(LoadError::invalid)?;
+    if let Some(length) = rewriter.body_too_long {
+        let what =
+            format!("one of its functions has {length} bytes of code, too many for the host to follow its writes");
+        return Err(LoadError::uncapturable(what, "split the function"));
+    }
     let mut memories = Vec::new();
     let defined = facts.memories.len() - facts.imported_memories();
     for index in 0..defined {
@@ -103,8 +110,31 @@ pub(super) fn rewrite_module(
     Ok(RewrittenModule { bytes, memories, sync, shared_globals })
 }
 
-/// Refuses what neither marks nor cells can hold.
+/// Memories that a module can have: WebAssembly allows a hundred, and each gets a twin.
+const MEMORIES_MAX: usize = 49;
+
+/// Locals that a function can have, and bytes of its code, in WebAssembly.
+const LOCALS_MAX: u32 = 50_000;
+const BODY_BYTES_MAX: usize = 7_654_321;
+
+/// Refuses what neither marks nor cells can hold, or what leaves no room for them.
 fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
+    let (memories, locals) = (facts.memories.len(), facts.locals_max);
+    if memories > MEMORIES_MAX {
+        let what = format!("one of its modules has {memories} memories, and the host can follow {MEMORIES_MAX}");
+        return Err(LoadError::uncapturable(what, "use fewer"));
+    }
+    let room = LOCALS_MAX - code::SCRATCH_LOCALS;
+    if locals > room {
+        let what = format!(
+            "one of its functions has {locals} parameters and locals, and the host, which needs some, can follow {room}"
+        );
+        return Err(LoadError::uncapturable(what, "split the function"));
+    }
+    let reserved = facts.exports.iter().find(|(name, _, _)| name == SYNC_NAME || name.ends_with(MARKS_SUFFIX));
+    if let Some((name, _, _)) = reserved {
+        return Err(reserved_name(name));
+    }
     for memory in &facts.memories {
         if memory.ty.memory64 {
             return Err(LoadError::uncapturable("it has a 64-bit memory", "build it for wasm32"));
@@ -125,22 +155,28 @@ fn refuse(facts: &ModuleFacts) -> Result<(), LoadError> {
 impl<'a> ModuleRewriter<'a> {
     fn new(facts: &'a ModuleFacts, reallocs: &BTreeSet<String>) -> Result<Self, LoadError> {
         let mut cell_at = vec![None; facts.globals.len()];
-        let mut cells_end = CELLS_START;
+        let (mut cells_end, mut count) = (CELLS_START, 0);
         for (global, at) in facts.globals.iter().zip(&mut cell_at) {
             if global.is_state() && !global.is_reference() {
                 let size = if global.ty.content_type == wasmparser::ValType::V128 { 16 } else { 8 };
                 let start = cells_end.next_multiple_of(size);
                 *at = Some(start);
                 cells_end = start + size;
+                count += 1;
             }
         }
         if cells_end > 65536 {
-            return Err(LoadError::uncapturable("one of its modules has more than 8000 mutable globals", "use fewer"));
+            let (bytes, room) = (cells_end - CELLS_START, 65536 - CELLS_START);
+            let what = format!(
+                "one of its modules has {count} mutable globals that take {bytes} bytes, 16 for each vector and 8 for each \
+                 other; the host can capture {room} bytes of them"
+            );
+            return Err(LoadError::uncapturable(what, "keep such state in linear memory"));
         }
         let sets_references = facts.globals.iter().any(|global| global.written && global.is_reference());
         let needs_cells = cells_end > CELLS_START || sets_references || !facts.hidden_writes.is_empty();
         let cells = needs_cells.then_some(2 * facts.memories.len() as u32);
-        let mut rewriter = Self { facts, cells, cell_at, cells_end, helpers: Helpers::default() };
+        let mut rewriter = Self { facts, cells, cell_at, cells_end, helpers: Helpers::default(), body_too_long: None };
         rewriter.plan_helpers(reallocs);
         Ok(rewriter)
     }
@@ -213,7 +249,11 @@ impl<'a> ModuleRewriter<'a> {
                 Payload::ImportSection(section) => self.imports(&mut imports, section)?,
                 Payload::CodeSectionStart { count, .. } => function -= count,
                 Payload::CodeSectionEntry(body) => {
-                    code.function(&code::body(self, function, &body)?);
+                    let rewritten = code::body(self, function, &body)?;
+                    if rewritten.byte_len() > BODY_BYTES_MAX {
+                        self.body_too_long = Some(body.range().len());
+                    }
+                    code.function(&rewritten);
                     function += 1;
                 }
                 Payload::DataSection(section) => match segments::merged(section.clone(), self.facts)? {
@@ -390,6 +430,12 @@ impl<'a> ModuleRewriter<'a> {
             code.function(&self.sync());
         }
     }
+}
+
+/// The error for a name that the rewriting needs.
+pub(super) fn reserved_name(name: &str) -> LoadError {
+    let what = format!("it exports `{}`, a name that the host keeps for itself", name.escape_default());
+    LoadError::uncapturable(what, "give it another name")
 }
 
 pub(super) fn marks_type() -> MemoryType {

@@ -9,7 +9,9 @@ use wasmparser::{
 
 use super::analysis::ModuleFacts;
 use super::component::{Rewritten, rewrite_level};
+use super::module::reserved_name;
 use super::results::SpilledFunctions;
+use super::{MARKS_SUFFIX, SYNC_EXPORT};
 use crate::error::LoadError;
 
 /// What an instantiation makes that holds state, in its order.
@@ -119,7 +121,11 @@ impl Structure {
             }
             Payload::ComponentExportSection(section) => {
                 for export in section {
-                    self.export(export.map_err(LoadError::invalid)?.kind)?;
+                    let export = export.map_err(LoadError::invalid)?;
+                    if export.name.name.starts_with(SYNC_EXPORT) {
+                        return Err(reserved_name(export.name.name));
+                    }
+                    self.export(export.kind)?;
                 }
                 Ok(())
             }
@@ -129,21 +135,28 @@ impl Structure {
                 }
                 Ok(())
             }
-            other => self.count(other).map_err(LoadError::invalid),
+            Payload::InstanceSection(section) => {
+                for instance in section {
+                    self.core_instance(&instance.map_err(LoadError::invalid)?)?;
+                }
+                Ok(())
+            }
+            Payload::ComponentTypeSection(section) => {
+                self.component_types += section.count();
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
-    fn count(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
-        match payload {
-            Payload::InstanceSection(section) => {
-                for instance in section {
-                    self.made.push(Made::Core(self.instances.len()));
-                    self.instances.push(core_instance(instance?));
-                }
-            }
-            Payload::ComponentTypeSection(section) => self.component_types += section.count(),
-            _ => {}
+    fn core_instance(&mut self, instance: &Instance<'_>) -> Result<(), LoadError> {
+        if let Instance::FromExports(exports) = instance
+            && let Some(export) = exports.iter().find(|export| export.name.ends_with(MARKS_SUFFIX))
+        {
+            return Err(reserved_name(export.name));
         }
+        self.made.push(Made::Core(self.instances.len()));
+        self.instances.push(core_instance(instance));
         Ok(())
     }
 
@@ -420,10 +433,10 @@ fn handles() -> LoadError {
     LoadError::uncapturable("it makes handles of resources, which no memory holds", "a plugin needs no resources")
 }
 
-fn core_instance(instance: Instance<'_>) -> CoreInstance {
+fn core_instance(instance: &Instance<'_>) -> CoreInstance {
     match instance {
         Instance::Instantiate { module_index, args } => CoreInstance::Real {
-            module: module_index as usize,
+            module: *module_index as usize,
             args: args.iter().map(|arg| (arg.name.to_owned(), arg.index as usize)).collect(),
         },
         Instance::FromExports(exports) => {

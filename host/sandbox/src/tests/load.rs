@@ -119,9 +119,116 @@ fn compiled_code_is_cached_and_a_damaged_entry_is_rebuilt() {
     assert!(!load());
 }
 
+/// Compiled code is machine code: it is taken from what belongs to this user alone, and from regular files.
+#[test]
+fn code_that_others_could_have_written_is_not_loaded() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = dir.path().join("compiled");
+    let load = || {
+        let sandbox = Sandbox::new(SandboxConfig::default(), Some(cache.clone())).expect("an engine");
+        Plugin::load(&sandbox, &fixtures::ping_pong()).expect("a plugin").load_times().cached
+    };
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let set_mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    assert!(!load() && load());
+    let entry = std::fs::read_dir(&cache).expect("readable").next().expect("one").expect("an entry").path();
+    assert_eq!((mode(&cache), mode(&entry)), (0o700, 0o600));
+
+    // An entry or a folder that others can write to. The entry is written anew, by its own.
+    for others in [0o620, 0o602, 0o666] {
+        set_mode(&entry, others);
+        assert!(!load(), "{others:o}");
+        assert!(load() && mode(&entry) == 0o600);
+    }
+    for others in [0o770, 0o703, 0o777] {
+        set_mode(&cache, others);
+        assert!(!load() && !load(), "{others:o}");
+    }
+    set_mode(&cache, 0o700);
+    assert!(load());
+
+    // What is no regular file of a sensible size.
+    let aside = dir.path().join("aside");
+    std::fs::rename(&entry, &aside).expect("ours");
+    symlink(&aside, &entry).expect("ours");
+    assert!(!load(), "a link");
+    assert!(load());
+    std::fs::OpenOptions::new().write(true).open(&entry).and_then(|file| file.set_len(100 << 30)).expect("sparse");
+    assert!(!load(), "100 GiB without content");
+    assert!(load());
+    std::fs::remove_file(&entry).expect("ours");
+    let made = std::process::Command::new("mkfifo").arg(&entry).status();
+    assert!(made.expect("a command of every system").success());
+    assert!(!load(), "a pipe that nobody writes to");
+    assert!(load());
+    std::fs::remove_file(&entry).expect("ours");
+    symlink("/dev/zero", &entry).expect("ours");
+    assert!(!load(), "a device without end");
+}
+
 #[test]
 fn a_bad_plugin_leaves_the_sandbox_usable() {
     let sandbox = sandbox();
     assert!(matches!(Plugin::load(&sandbox, &fixtures::loops_at_start()), Err(LoadError::Start { .. })));
     assert!(Plugin::load(&sandbox, &fixtures::ping_pong()).is_ok());
+}
+
+/// What the rewriting adds has its own place in the limits of WebAssembly; what is said about it is said in the guest's numbers.
+#[test]
+fn limits_are_told_in_the_numbers_of_the_guest() {
+    let cases: [(Vec<u8>, &str); 6] = [
+        (fixtures::counted_memories(50), "one of its modules has 50 memories, and the host can follow 49; use fewer"),
+        (
+            fixtures::counted_locals(49_994),
+            "one of its functions has 49994 parameters and locals, and the host, which needs some, can follow 49993",
+        ),
+        (
+            fixtures::counted_vectors(4_090),
+            "has 4090 mutable globals that take 65440 bytes, 16 for each vector and 8 for each other; \
+             the host can capture 65280 bytes of them; keep such state in linear memory",
+        ),
+        (fixtures::takes_a_name("module"), "it exports `memory\\u{1}marks`, a name that the host keeps for itself"),
+        (fixtures::takes_a_name("bag"), "it exports `m\\u{1}marks`, a name that the host keeps for itself"),
+        (fixtures::takes_a_name("component"), "it exports `host-sync-0`, a name that the host keeps for itself"),
+    ];
+    for (bytes, expected) in cases {
+        let error = error(&bytes);
+        assert!(error.contains(expected), "{error}");
+        assert!(!error.contains("offset") && !error.contains("0x"), "{error}");
+    }
+    let error = error(&fixtures::counted_code(5_000_000));
+    assert!(error.contains("bytes of code, too many for the host to follow its writes; split the function"), "{error}");
+    for bytes in [fixtures::counted_memories(49), fixtures::counted_locals(49_993), fixtures::counted_vectors(4_080)] {
+        Plugin::load(&sandbox(), &bytes).expect("just within the limits");
+    }
+}
+
+/// The instances that the rewriting adds do not count.
+#[test]
+fn instances_are_counted_as_the_component_has_them() {
+    let load = |bytes: &[u8], limit| {
+        let mut config = SandboxConfig::default();
+        config.limits.instances = limit;
+        Plugin::load(&Sandbox::new(config, None).expect("an engine"), bytes)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    let own = fixtures::counted_instances(0);
+    let count = (1..).find(|limit| load(&own, *limit).is_ok()).expect("few");
+    load(&fixtures::counted_instances(20), count + 20).expect("as many as there are");
+    let expected = format!(
+        "the component has {} core instances, more than the limit of {}; `--limit instances=N` allows more",
+        count + 20,
+        count + 19
+    );
+    assert_eq!(load(&fixtures::counted_instances(20), count + 19), Err(expected));
+    // A library and the guest: the wrappers around ten results are not theirs.
+    let composed = fixtures::returned("tuple", false);
+    let error = load(&composed, 1).expect_err("more than one");
+    let said: usize = error.split_whitespace().nth(3).and_then(|count| count.parse().ok()).expect("a number");
+    load(&composed, said).expect("as many as it says");
+    load(&composed, said - 1).expect_err("no fewer");
 }
