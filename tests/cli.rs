@@ -14,6 +14,7 @@
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
+//! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
@@ -25,6 +26,7 @@
 mod audits;
 mod bad_input;
 mod book;
+mod bounds;
 mod checkpoints;
 mod counterexamples;
 mod debugging;
@@ -46,8 +48,9 @@ mod traces;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use host::Environment;
 use serde_json::Value;
@@ -91,12 +94,15 @@ impl Ran {
 /// A folder to run commands in, empty at first.
 struct Place {
     folder: TempDir,
-    interrupted: bool,
+    /// After how many questions whether to go on, about one for each call of a guest, the user interrupts a command.
+    interrupted: Option<u64>,
+    /// How often the last command asked whether to go on, where somebody counts.
+    asked: Arc<AtomicU64>,
 }
 
 impl Place {
     fn new() -> Self {
-        Self { folder: TempDir::new().expect("a temporary folder"), interrupted: false }
+        Self { folder: TempDir::new().expect("a temporary folder"), interrupted: None, asked: Arc::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -109,6 +115,20 @@ impl Place {
         self
     }
 
+    /// A clock on which each question takes 10 ms, and which interrupts in time.
+    fn clock(&self, interrupted: &Arc<AtomicBool>) -> host::Clock {
+        let Some(after) = self.interrupted else { return host::system_clock() };
+        let (asked, interrupted) = (Arc::clone(&self.asked), Arc::clone(interrupted));
+        asked.store(0, Ordering::Relaxed);
+        Arc::new(move || {
+            let asked = asked.fetch_add(1, Ordering::Relaxed);
+            if asked >= after {
+                interrupted.store(true, Ordering::Relaxed);
+            }
+            Duration::from_millis(10 * asked)
+        })
+    }
+
     /// Runs one command line without the name of the program.
     fn host<S: AsRef<str>>(&self, arguments: &[S]) -> Ran {
         self.host_reading(arguments, "")
@@ -117,6 +137,7 @@ impl Place {
     /// The same with something on standard input.
     fn host_reading<S: AsRef<str>>(&self, arguments: &[S], input: &str) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
+        let interrupted = Arc::new(AtomicBool::new(false));
         let mut environment = Environment {
             stdout: &mut out,
             stderr: &mut err,
@@ -126,7 +147,8 @@ impl Place {
             stderr_is_terminal: false,
             directory: self.folder.path().to_owned(),
             cache: host::default_cache(),
-            interrupted: Arc::new(AtomicBool::new(self.interrupted)),
+            clock: self.clock(&interrupted),
+            interrupted,
         };
         let words = std::iter::once("host").chain(arguments.iter().map(AsRef::as_ref));
         let code = host::run(words.map(OsString::from), &mut environment);
@@ -148,13 +170,13 @@ impl Place {
     #[track_caller]
     fn goes_on_to_the_same(&mut self, run: &[&str], whole: &Value) {
         let mut command = [run, &["--checkpoint", "kept"]].concat();
-        self.interrupted = true;
-        for _ in 0..3 {
+        for after in [40, 80, 160] {
+            self.interrupted = Some(after);
             let stopped = self.host(&command).exits(0).json();
             assert_eq!(stopped["end"], "interrupted", "{run:?}");
             command = vec!["run", "--resume", "kept", "--json", "--workers", "2"];
         }
-        self.interrupted = false;
+        self.interrupted = None;
         let resumed = self.host(&command).exits(0).json();
         for what in ["result", "end", "counts", "depth"] {
             assert_eq!(resumed[what], whole[what], "{run:?}: {what}");

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `growing` | protocols with numbers that grow without end, and a naive search of them |
-//! | `stopping` | a monitor that stops a search and keeps its checkpoint in memory |
+//! | `stopping` | monitors and stops that end a search, and a checkpoint in memory |
 //! | `reference` | a search of toys straight from the definition, without ids and fingerprints |
 //! | `programs` | protocols given by functions over integers: longer, wider and heavier than toys |
 //! | `toys` | runs a strategy on a toy, and names by content what it has reached |

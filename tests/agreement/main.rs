@@ -12,6 +12,7 @@
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
+//! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
@@ -24,6 +25,7 @@ mod properties;
 mod quorums;
 mod starts;
 mod stateless;
+mod stops;
 mod symmetry;
 mod walks;
 mod workers;

@@ -1,8 +1,10 @@
-//! A monitor that stops a search after some checks and keeps its checkpoint in memory.
+//! What stops a search: a monitor that does so after some checks and keeps its checkpoint in memory, and a stop between two calls
+//! of a guest.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use host_model::stop::{Stop, Stopped};
 use host_search::codec::{Reader, Writer};
 use host_search::kernel::{End, Keeper, Monitor, Progress};
 
@@ -12,7 +14,28 @@ pub struct Stopping {
     /// How many checks are still answered with "go on".
     pub checks_left: AtomicU64,
     saved: Mutex<Vec<u8>>,
-    resumes: Mutex<bool>,
+}
+
+/// Says to stop from some question on: so many calls of a guest later.
+pub struct StopAfter {
+    /// How often it was asked.
+    pub asked: AtomicU64,
+    /// How often it says to go on.
+    pub goes_on: AtomicU64,
+}
+
+impl StopAfter {
+    /// Goes on so often, then stops.
+    pub fn new(goes_on: u64) -> Self {
+        Self { asked: AtomicU64::new(0), goes_on: AtomicU64::new(goes_on) }
+    }
+}
+
+impl Stop for StopAfter {
+    fn reason(&self) -> Option<Stopped> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        (asked >= self.goes_on.load(Ordering::Relaxed)).then_some(Stopped::Interrupted)
+    }
 }
 
 impl Monitor for Stopping {
@@ -36,14 +59,13 @@ impl Keeper for Stopping {
         let mut bytes = Vec::new();
         write(&mut Writer(&mut |part| bytes.extend_from_slice(part)));
         *self.saved.lock().expect("one thread") = bytes;
-        *self.resumes.lock().expect("one thread") = true;
     }
 
     fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>)) {
-        if !std::mem::take(&mut *self.resumes.lock().expect("one thread")) {
+        let bytes = self.saved.lock().expect("one thread").clone();
+        if bytes.is_empty() {
             return;
         }
-        let bytes = self.saved.lock().expect("one thread").clone();
         let mut rest = bytes.as_slice();
         read(&mut Reader(&mut |buffer| match rest.split_at_checked(buffer.len()) {
             Some((first, others)) => {

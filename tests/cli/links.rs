@@ -120,12 +120,12 @@ fn twins_share_their_links() {
 /// A search with links that differ is gone on from with the same ones.
 #[test]
 fn a_checkpoint_keeps_its_links() {
-    let mut place = Place { interrupted: true, ..Place::new() };
+    let mut place = Place { interrupted: Some(9), ..Place::new() };
     place.put("guest.wasm", fixtures::ping_pong());
     let search = ["guest.wasm", "--nodes", "2", "--algo", "bdfs", "--link", "0>1=unordered-duplicating", "--json"];
     let stopped = place.host(&[&["run"], &search[..], &["--checkpoint", "kept"]].concat()).exits(0).json();
     assert_eq!(stopped["end"], "interrupted");
-    place.interrupted = false;
+    place.interrupted = None;
     let resumed = place.host(&["run", "--resume", "kept", "--json"]).exits(0).json();
     let whole = place.host(&[&["run"], &search[..]].concat()).exits(0).json();
     for what in ["result", "end", "scenario", "counts"] {

@@ -161,7 +161,7 @@ fn a_bound_makes_a_result_incomplete() {
 
 #[test]
 fn an_interrupted_search_reports_what_it_has() {
-    let place = Place { interrupted: true, ..Place::new() };
+    let place = Place { interrupted: Some(40), ..Place::new() };
     let result = place.run_json("paxos", &["--algo", "bdfs", "--set", "proposers=2"]);
     assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("interrupted")));
     assert!(result["counts"]["global_states"].as_u64().is_some_and(|number| number > 0), "{result}");
@@ -308,11 +308,11 @@ fn a_handler_with_too_many_outcomes_is_a_finding_with_a_remedy() {
 
 #[test]
 fn a_checkpoint_is_gone_on_from() {
-    let mut place = Place { interrupted: true, ..Place::new() };
+    let mut place = Place { interrupted: Some(40), ..Place::new() };
     let event = ["--algo", "bdfs", "--set", "init=event"];
     let stopped = place.run_json("paxos", &[&event[..], &["--checkpoint", "kept"]].concat());
     assert_eq!((&stopped["result"], &stopped["end"]), (&json!("incomplete"), &json!("interrupted")));
-    place.interrupted = false;
+    place.interrupted = None;
     let resumed = place.host(&["run", "--resume", "kept", "--json", "--workers", "2"]).exits(0).json();
     let whole = place.run_json("paxos", &event);
     for what in ["result", "end", "scenario", "counts", "depth", "properties"] {

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use host::exit::{Exit, TABLE};
 use host_sandbox::fixtures;
@@ -33,9 +34,19 @@ fn host(arguments: &[&str], seed: u64) -> Fate {
     host_until(arguments, seed, false)
 }
 
-/// The same, interrupted at the first moment if asked for.
+/// A clock that interrupts once a search has begun.
+fn interrupting(interrupted: &Arc<AtomicBool>) -> host::Clock {
+    let (asked, interrupted) = (AtomicU64::new(0), Arc::clone(interrupted));
+    Arc::new(move || {
+        interrupted.fetch_or(asked.fetch_add(1, Ordering::Relaxed) >= 40, Ordering::Relaxed);
+        Duration::ZERO
+    })
+}
+
+/// The same, interrupted soon after the search has begun if asked for.
 fn host_until(arguments: &[&str], seed: u64, is_interrupted: bool) -> Fate {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let interrupted = Arc::new(AtomicBool::new(false));
     let mut environment = host::Environment {
         stdout: &mut stdout,
         stderr: &mut stderr,
@@ -45,7 +56,8 @@ fn host_until(arguments: &[&str], seed: u64, is_interrupted: bool) -> Fate {
         stderr_is_terminal: false,
         directory: place().path().to_owned(),
         cache: Some(place().path().join("cache")),
-        interrupted: Arc::new(AtomicBool::new(is_interrupted)),
+        clock: if is_interrupted { interrupting(&interrupted) } else { host::system_clock() },
+        interrupted,
     };
     let words = std::iter::once("host").chain(arguments.iter().copied()).map(OsString::from);
     let code = host::run(words, &mut environment);

@@ -125,6 +125,9 @@ pub enum BuildError {
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
     #[error("there is no place for a cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
+    /// It was told to stop; the program that ran was killed.
+    #[error("interrupted")]
+    Stopped,
     /// A program cannot be started.
     #[error("cannot start {program}: {source}; is it installed?")]
     Start {

@@ -34,6 +34,7 @@ mod tool;
 mod update;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use component::{ComponentError, componentize};
 pub use error::BuildError;
@@ -58,11 +59,35 @@ pub struct Options {
     /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
     /// Rust compiler. Default: `host` in `$XDG_CACHE_HOME` or `~/.cache`.
     pub cache: Option<PathBuf>,
+    /// What is asked, many times per second, whether to stop; then the program that runs is killed with all that it has started.
+    /// Default: nothing.
+    pub stop: Option<Stop>,
+}
+
+/// Says whether a build is to stop.
+#[derive(Clone)]
+pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Stop {
+    /// Stops once this says yes.
+    pub fn new(is_stopped: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_stopped))
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stop")
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { install: true, again: false, toolchain: None, cache: None }
+        Self { install: true, again: false, toolchain: None, cache: None, stop: None }
     }
 }
 
@@ -123,7 +148,8 @@ pub fn build(path: &Path, options: &Options, report: &mut dyn FnMut(&str)) -> Re
     };
     let source = Source::open(path)?;
     let toolchain = languages::choose(&source)?;
-    let made = (toolchain.build)(&Job { source: &source, options }, &mut say)?;
+    let job = Job { source: &source, options };
+    let made = tool::stoppable(options.stop.clone(), || (toolchain.build)(&job, &mut say))?;
     if made.rebuilt {
         let bytes = std::fs::metadata(&made.wasm).map_err(BuildError::io("read", &made.wasm))?.len();
         say(&format!("wrote {}, {} KB", made.wasm.display(), bytes.div_ceil(1000)));

@@ -1,11 +1,21 @@
 //! Other programs, without what an outer cargo told us.
 
+use std::cell::RefCell;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use crate::BuildError;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::{BuildError, Stop};
 
 /// What a program that ended said.
 pub(crate) struct Output {
@@ -118,16 +128,104 @@ fn is_in_the_way(name: &str, inside_cargo: bool) -> bool {
 }
 
 /// Runs a program to its end.
-pub(crate) fn finish(mut command: Command) -> Result<Output, BuildError> {
-    let output = command.output().map_err(|source| BuildError::Start {
+pub(crate) fn finish(command: Command) -> Result<Output, BuildError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let start = |source| BuildError::Start { program: program.clone(), source };
+    let (mut child, watch) = spawn(command)?;
+    let mut stdout = child.stdout.take().expect("piped above");
+    let mut stderr = child.stderr.take().expect("piped above");
+    // Both streams are read at once, since a program stops when either is full.
+    let errors = thread::spawn(move || {
+        let mut errors = Vec::new();
+        stderr.read_to_end(&mut errors).map(|_| errors)
+    });
+    let mut output = Vec::new();
+    let read = stdout.read_to_end(&mut output);
+    let errors = errors.join().expect("reading does not panic");
+    watch.end()?;
+    let status = child.wait().map_err(start)?;
+    read.map_err(start)?;
+    Ok(Output {
+        success: status.success(),
+        stdout: String::from_utf8_lossy(&output).into_owned(),
+        stderr: String::from_utf8_lossy(&errors.map_err(start)?).into_owned(),
+    })
+}
+
+/// Starts a program with both streams piped, in a process group of its own, which is killed when the build is to stop.
+pub(crate) fn spawn(mut command: Command) -> Result<(Child, Watch), BuildError> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
+    let child = child.map_err(|source| BuildError::Start {
         program: command.get_program().to_string_lossy().into_owned(),
         source,
     })?;
-    Ok(Output {
-        success: output.status.success(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    let watch = Watch::new(&child);
+    Ok((child, watch))
+}
+
+thread_local! {
+    /// What asks whether the build of this thread is to stop.
+    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+}
+
+/// Runs a build whose programs are killed when it is to stop.
+pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
+    let before = STOP.replace(stop);
+    let result = build();
+    STOP.set(before);
+    result
+}
+
+/// How often it is asked whether to stop.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Ends a program, and all that it started, when the build is to stop.
+pub(crate) struct Watch {
+    is_over: Arc<AtomicBool>,
+    /// Whether it was killed.
+    thread: Option<JoinHandle<bool>>,
+}
+
+impl Watch {
+    fn new(child: &Child) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let thread = STOP.with_borrow(Clone::clone).map(|stop| {
+            let (is_over, group) = (Arc::clone(&is_over), Pid::from_raw(child.id().cast_signed()));
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    if stop.is_stopped() {
+                        // It may have ended by itself.
+                        let _ = killpg(group, Signal::SIGKILL);
+                        return true;
+                    }
+                    thread::park_timeout(INTERVAL);
+                }
+                false
+            })
+        });
+        Self { is_over, thread }
+    }
+
+    /// The program has closed its streams, and is not waited for yet: nobody else has its number.
+    ///
+    /// # Errors
+    ///
+    /// It was killed.
+    pub fn end(mut self) -> Result<(), BuildError> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.thread().unpark();
+        match thread.join() {
+            Ok(false) => Ok(()),
+            _ => Err(BuildError::Stopped),
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The first program of these names on the path.
@@ -138,7 +236,28 @@ pub(crate) fn on_path(names: &[&str]) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_in_the_way;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// A shell that would sleep for an hour, with a child that would, too.
+    #[test]
+    fn what_runs_is_killed_when_the_build_is_to_stop() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 3600 & sleep 3600"]);
+        let (asked, stop_at) = (Arc::new(AtomicUsize::new(0)), 3);
+        let stop = Stop::new(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_at);
+        let result = stoppable(Some(stop), || finish(command));
+        assert!(matches!(result, Err(BuildError::Stopped)), "it ended by itself");
+    }
+
+    #[test]
+    fn what_ends_by_itself_is_not_killed() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; exit 3"]);
+        let output = stoppable(Some(Stop::new(|| false)), || finish(command)).expect("there is a shell");
+        assert_eq!((output.success, &*output.stdout, &*output.stderr), (false, "out\n", "err\n"));
+    }
 
     #[test]
     fn an_outer_cargo_does_not_show() {

@@ -279,10 +279,10 @@ pub struct RunArguments {
     /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
-    /// Time for the search, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
+    /// Time for the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
     #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,
-    /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: three quarters of the machine's]
+    /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
     pub memory: Option<u64>,
     /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0

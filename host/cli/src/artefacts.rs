@@ -62,6 +62,8 @@ impl Artefacts {
             let found = found
                 .and_then(|(found, _)| self.write(("found", "json"), index, &trace_file::text(found), environment));
             let recording = &violation.recording;
+            // What was not run again from the start has no states to show.
+            let is_seen = recording.init.len() == recording.nodes() as usize;
             let text = format!(
                 "{}\n{}\n{}",
                 explain::start(recording),
@@ -69,7 +71,7 @@ impl Artefacts {
                 explain::end(recording)
             );
             self.write(("trace", "txt"), index, &text, environment);
-            let drawing = (violation.trace.steps.len() <= DRAWN_MAX)
+            let drawing = (is_seen && violation.trace.steps.len() <= DRAWN_MAX)
                 .then(|| self.write(("trace", "svg"), index, &draw::draw(recording, Form::Svg, prefix), environment));
             let words = [program, "replay", &trace, "--plugin", &self.plugin].into_iter();
             let words: Vec<String> = words.chain(self.options.iter().map(String::as_str)).map(shell_quoted).collect();

@@ -22,7 +22,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     }
     let loaded = plugin_source::load(&wasm, source, limits::effective(&Given::new()), environment)?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(&loaded.plugin, nodes, STEPS, false)?;
+    let seen = examine(loaded.factory(), nodes, STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
         // Whoever builds it knows which parameters it needs.

@@ -1,12 +1,12 @@
 //! `host debug`.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
 use host_model::lts::Lts;
-use host_model::machine::MachineError;
 use host_model::stepper::Stepper;
 use host_model::trace::{TRACE_VERSION, Trace, TraceStep};
 
@@ -30,10 +30,10 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
         }
         false => begin(arguments, environment)?,
     };
-    let lts = Lts::new(loaded.factory(), trace.scenario.clone()).map_err(host_error)?;
-    let stepper = Stepper::new(&lts).map_err(host_error)?;
+    let lts = Lts::new(loaded.factory(), trace.scenario.clone())?;
+    let stepper = Stepper::new(&lts)?;
     let cursor = Cursor::new(loaded.factory(), stepper, &trace).map_err(|error| match error {
-        CursorError::Machine(error) => host_error(error),
+        CursorError::Machine(error) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be debugged: {error}", given.display())),
     })?;
     environment.print(&format!(
@@ -100,6 +100,8 @@ fn session(
         if is_echoed {
             environment.print(&format!("{prompt}{line}\n"))?;
         }
+        // An interrupt ends the command that runs, not the session.
+        environment.interrupted.store(false, Ordering::Relaxed);
         let reply = match console.execute(&line) {
             Reply::Save(path, steps) => save(Path::new(&path), steps, trace, loaded, environment),
             Reply::Open(path) => match trace_file::read(Path::new(&path), environment) {
@@ -140,8 +142,4 @@ fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, loaded: &Loaded, envi
         Ok(()) => Reply::Text(format!("{} steps in {}\n", saved.steps.len(), path.display())),
         Err(failure) => Reply::Wrong(failure.message),
     }
-}
-
-fn host_error(error: MachineError) -> Failure {
-    error.into()
 }

@@ -25,7 +25,7 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     let limits = limits::effective(&arguments.limits.over(Given::new()));
     let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
     let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
-    let seen = examine(&loaded.plugin, nodes, arguments.steps, true)?;
+    let seen = examine(loaded.factory(), nodes, arguments.steps, true)?;
     let hazards = hazards(&loaded, &seen);
     environment.print(&match arguments.json {
         true => as_json(&loaded, nodes, &seen, &hazards),

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::io::{BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use host_inspect::escape::guarded;
 use host_inspect::explain::Paint;
@@ -32,6 +33,17 @@ pub struct Environment<'a> {
     pub cache: Option<PathBuf>,
     /// Set from outside, by a signal for example, to end a search with what it has.
     pub interrupted: Arc<AtomicBool>,
+    /// What `--time` is measured with.
+    pub clock: Clock,
+}
+
+/// Tells the time since some moment in the past. Asked before every call of a guest.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The clock of this machine.
+pub fn system_clock() -> Clock {
+    let began = Instant::now();
+    Arc::new(move || began.elapsed())
 }
 
 impl Environment<'_> {
@@ -87,9 +99,16 @@ impl Environment<'_> {
             directory: self.directory.clone(),
             cache: self.cache.clone(),
             interrupted: Arc::clone(&self.interrupted),
+            clock: Arc::clone(&self.clock),
         };
         let code = crate::run(words, &mut inner);
         Printed { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
+    }
+
+    /// Stops a build when the user says so.
+    pub fn stops_builds(&self) -> host_build::Stop {
+        let interrupted = Arc::clone(&self.interrupted);
+        host_build::Stop::new(move || interrupted.load(Ordering::Relaxed))
     }
 
     /// Says why a command cannot do what it was asked to do.
@@ -149,6 +168,7 @@ mod tests {
             directory: PathBuf::new(),
             cache: None,
             interrupted: Arc::default(),
+            clock: system_clock(),
         };
         environment.tell("nobody reads this");
         environment.print("nor this")

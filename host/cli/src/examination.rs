@@ -260,6 +260,7 @@ fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> F
         Err(fault) => return Ok(Err(faulty(fault))),
     };
     for event in &node.history {
+        machine.ask_stop()?;
         last = match show(machine, event.input()) {
             Ok(shown) => shown,
             Err(fault) => return Ok(Err(faulty(fault))),

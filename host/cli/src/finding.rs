@@ -6,8 +6,9 @@ use host_model::lts::Lts;
 use host_model::machine::{MachineError, NodeId, PropertyKind};
 use host_model::property::Judgement;
 use host_model::replay::{self, ReplayError};
-use host_model::start;
+use host_model::start::{self, StartError};
 use host_model::stepper::Stepper;
+use host_model::stop::Stopped;
 use host_model::trace::{Finding, TRACE_VERSION, Trace};
 use host_search::kernel::Found;
 
@@ -32,6 +33,17 @@ pub struct Violation {
     pub shortest: bool,
     /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
     pub nondeterminism: Option<String>,
+    /// What was stopped before it was done; none if nothing was.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// What was not done with a finding because it was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// It was not run again from the start: the search says so, and nothing else.
+    Confirming(Stopped),
+    /// It was run again, and not made short.
+    Minimizing(Stopped),
 }
 
 impl Violation {
@@ -56,48 +68,66 @@ pub fn exit(finding: &Finding) -> Exit {
     }
 }
 
-/// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
-/// that.
+/// What a search found as a trace. Its steps were executed in the search, so no guest runs.
 ///
 /// # Errors
 ///
 /// The host cannot provide an instance.
-pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found, shorter: Option<Options>) -> Result<Violation, Failure> {
-    let host_error = |error: MachineError| Failure::from(error);
-    let mut stepper = Stepper::new(lts).map_err(host_error)?;
-    let steps = start::record(&mut stepper, &found.initial, &found.path).map_err(host_error)?;
-    let finding = finding(lts, found);
+pub fn record(lts: &Lts<'_>, loaded: &Loaded, found: &Found) -> Result<Trace, Failure> {
+    let mut stepper = Stepper::new(lts)?;
+    let steps = start::record(&mut stepper, &found.initial, &found.path)?;
     let recorded = found.init_choices.iter().map(|choices| choices.to_vec());
     let init_choices = match found.init_choices.iter().all(|choices| choices.is_empty()) {
         true => Vec::new(),
         false => recorded.collect(),
     };
-    let mut trace = Trace {
+    Ok(Trace {
         trace_version: TRACE_VERSION,
         plugin: loaded.reference.clone(),
         placements: loaded.placements().to_vec(),
         scenario: lts.scenario().clone(),
         limits: limits::changed(&loaded.limits),
         init_choices,
-        finding: Some(finding.clone()),
+        finding: Some(finding(lts, found)),
         steps,
-    };
-    let confirmed = replay::confirm(loaded.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding);
-    let nondeterminism = match confirmed {
-        Ok(steps) => {
-            trace.steps = steps;
-            None
-        }
-        Err(ReplayError::Machine(error)) => return Err(host_error(error)),
-        Err(differs) => Some(differs.to_string()),
-    };
+    })
+}
+
+/// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
+/// that. What is stopped meanwhile is marked, and kept as it was found.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn confirm(
+    lts: &Lts<'_>,
+    loaded: &Loaded,
+    (found, mut trace): (&Found, Trace),
+    shorter: Option<Options>,
+) -> Result<Violation, Failure> {
+    let finding = finding(lts, found);
+    let (mut nondeterminism, mut unfinished) = (None, None);
+    match replay::confirm(loaded.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding) {
+        Ok(steps) => trace.steps = steps,
+        Err(ReplayError::Machine(MachineError::Stopped(why))) => unfinished = Some(Unfinished::Confirming(why)),
+        Err(ReplayError::Machine(error)) => return Err(error.into()),
+        Err(differs) => nondeterminism = Some(differs.to_string()),
+    }
     let short = match shorter {
-        Some(options) if nondeterminism.is_none() => {
-            minimize_command::shorten(lts, loaded, &trace, options).map(Some).or_else(|error| match error {
-                MinimizeError::Machine(error) => Err(host_error(error)),
+        Some(options) if nondeterminism.is_none() && unfinished.is_none() => {
+            match minimize_command::shorten(lts, loaded, &trace, options) {
+                Ok(short) => Some(short),
+                Err(
+                    MinimizeError::Machine(MachineError::Stopped(why))
+                    | MinimizeError::Start(StartError::Machine(MachineError::Stopped(why))),
+                ) => {
+                    unfinished = Some(Unfinished::Minimizing(why));
+                    None
+                }
+                Err(MinimizeError::Machine(error)) => return Err(error.into()),
                 // What cannot be made short is told as it was found.
-                _ => Ok(None),
-            })?
+                Err(_) => None,
+            }
         }
         _ => None,
     };
@@ -112,7 +142,8 @@ pub fn confirm(lts: &Lts<'_>, loaded: &Loaded, found: &Found, shorter: Option<Op
     if result.is_ok() && nondeterminism.is_none() {
         node = recording.finding().and_then(|(node, _)| node);
     }
-    Ok(Violation { trace, found: original, recording, node, alike: 0, shortest: found.shortest, nondeterminism })
+    let shortest = found.shortest;
+    Ok(Violation { trace, found: original, recording, node, alike: 0, shortest, nondeterminism, unfinished })
 }
 
 /// Of violations that end in the same way, the shortest: with the same property, and the same message or local event last.

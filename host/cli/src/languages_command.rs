@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use host_build::{Options, TOOLCHAINS};
+use host_build::{BuildError, Options, TOOLCHAINS};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -62,6 +63,10 @@ pub fn run(arguments: &LanguagesArguments, program: &str, environment: &mut Envi
     let mut rows: Vec<Result<Row, String>> = Vec::new();
     for path in &paths {
         let row = measure(path, arguments, program, environment)?;
+        // A row of a search that was stopped compares with no other.
+        if environment.interrupted.load(Ordering::Relaxed) {
+            return Err(Failure::stopped("interrupted"));
+        }
         rows.push(row.map_err(|why| format!("{}: {why}", path.display())));
     }
     let found: Vec<&Row> = rows.iter().flatten().collect();
@@ -105,7 +110,8 @@ fn measure(
         environment.tell(&format!("building and running {}", path.display()));
     }
     let install = !source.no_install;
-    let options = Options { install, again: true, cache: environment.cache.clone(), ..Options::default() };
+    let stop = Some(environment.stops_builds());
+    let options = Options { install, again: true, cache: environment.cache.clone(), stop, ..Options::default() };
     // A first build may install tools and fill caches; what is measured is the one after a change.
     let folder = environment.path(path);
     let mut tell = |step: &str| {
@@ -113,18 +119,22 @@ fn measure(
             environment.tell(&format!("build: {step}"));
         }
     };
+    let failed = |error: BuildError| match error {
+        BuildError::Stopped => Err(Failure::stopped(error)),
+        error => Ok(Err(error.to_string())),
+    };
     if let Err(error) = host_build::build(&folder, &Options { again: false, ..options.clone() }, &mut tell) {
-        return Ok(Err(error.to_string()));
+        return failed(error);
     }
     let began = Instant::now();
     let built = match host_build::build(&folder, &options, &mut |_| ()) {
         Ok(built) => built,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return failed(error),
     };
     let build_seconds = began.elapsed().as_secs_f64();
     let loaded = plugin_source::load(&built.wasm, source, limits::effective(&Given::new()), environment)?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(&loaded.plugin, nodes, STEPS, true)?;
+    let seen = examine(loaded.factory(), nodes, STEPS, true)?;
     let inspection = loaded.plugin.inspect();
     let language = TOOLCHAINS.iter().find(|row| row.name == built.toolchain).map_or("", |row| row.language);
     let found = explore(&built.wasm, arguments, program, environment)?;

@@ -35,7 +35,8 @@
 //! | `checkpoint` | checkpoints in files, and the command line that resumes one |
 //! | `placement` | the component of each node: options, checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
-//! | `monitor` | progress, and the bounds that need a clock or the process |
+//! | `bounds` | time, memory and the first interrupt, for all phases of a command |
+//! | `monitor` | progress of a search, and its end by such a bound |
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `files` | files from anywhere, read within bounds; files written as a whole or not at all |
 //! | `trace_file` | reading, checking and writing traces |
@@ -48,6 +49,7 @@
 
 mod args;
 mod artefacts;
+mod bounds;
 mod build_command;
 mod checkpoint;
 mod debug_command;
@@ -92,7 +94,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use host_inspect::escape;
 use serde_json::json;
 
-pub use crate::environment::{Environment, default_cache};
+pub use crate::environment::{Clock, Environment, default_cache, system_clock};
 
 use crate::args::{Arguments, Command, RunArguments};
 use crate::exit::Exit;

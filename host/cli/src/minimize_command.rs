@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
 use host_inspect::words;
 use host_model::lts::Lts;
-use host_model::machine::MachineError;
 use host_model::replay::{self, ReplayError};
+use host_model::start::StartError;
 use host_model::stepper::Stepper;
 use host_model::trace::Trace;
 use serde_json::json;
@@ -23,10 +23,10 @@ use crate::{json_text, limits, trace_file, trace_source};
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
-    let lts = Lts::new(loaded.factory(), trace.scenario.clone()).map_err(host_error)?;
+    let lts = Lts::new(loaded.factory(), trace.scenario.clone())?;
     let options = Options { keep: arguments.keep, work_max: arguments.work };
     let (short, minimized) = shorten(&lts, &loaded, &trace, options).map_err(|error| match error {
-        MinimizeError::Machine(error) => host_error(error),
+        MinimizeError::Machine(error) | MinimizeError::Start(StartError::Machine(error)) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be minimised: {error}", given.display())),
     })?;
     let out = arguments.out.clone().unwrap_or_else(|| given.with_file_name("minimized.json"));
@@ -96,8 +96,4 @@ pub fn summary(from: usize, to: usize, minimized: &Minimized) -> String {
         return format!("{}, and each is needed", count(to as u64, "step"));
     }
     format!("{} instead of {}, and {} of node instead of {before}", count(to as u64, "step"), from, switches(after),)
-}
-
-fn host_error(error: MachineError) -> Failure {
-    error.into()
 }

@@ -1,22 +1,17 @@
-//! Progress, and the bounds that need a clock, a process or a user.
+//! Progress of a search, and its end by a bound that needs a clock, a process or a user.
 
 use std::io::Write;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use host_model::stop::Stop;
 use host_search::kernel::{End, Keeper, Monitor, Phase, Progress};
 
+use crate::bounds::Bounds;
 use crate::text::{bytes, count, grouped};
-
-/// How often the memory of the process is read.
-const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often progress is shown.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Of the machine's memory, what a run may use unless told otherwise.
-const MEMORY_SHARE: f64 = 0.75;
 
 /// Nothing that holds the stopwatch can panic.
 const UNPOISONED: &str = "reading a clock does not panic";
@@ -24,9 +19,7 @@ const UNPOISONED: &str = "reading a clock does not panic";
 /// Ends a search on time, before memory runs out, or when the user says so; shows how far it is.
 pub struct Watch<'a> {
     began: Instant,
-    time_max: Option<Duration>,
-    memory_max: Option<u64>,
-    interrupted: &'a AtomicBool,
+    bounds: &'a Bounds,
     keeper: Option<&'a dyn Keeper>,
     goals: Goals,
     state: Mutex<State<'a>>,
@@ -54,26 +47,15 @@ struct State<'a> {
     /// Where progress goes; none if nobody wants it.
     out: Option<&'a mut (dyn Write + Send)>,
     next_progress: Duration,
-    next_memory: Duration,
-    process_bytes: u64,
 }
 
 impl<'a> Watch<'a> {
     /// A watch that begins now. Progress goes to `out` if there is one.
-    pub fn new(
-        time_max: Option<Duration>,
-        memory_max: Option<u64>,
-        interrupted: &'a AtomicBool,
-        out: Option<&'a mut (dyn Write + Send)>,
-    ) -> Self {
-        let (next_progress, next_memory) = (PROGRESS_INTERVAL, Duration::ZERO);
-        let state = State { out, next_progress, next_memory, process_bytes: 0 };
-        let memory_max = memory_max.or_else(default_memory);
+    pub fn new(bounds: &'a Bounds, out: Option<&'a mut (dyn Write + Send)>) -> Self {
+        let state = State { out, next_progress: PROGRESS_INTERVAL };
         Self {
             began: Instant::now(),
-            time_max,
-            memory_max,
-            interrupted,
+            bounds,
             keeper: None,
             goals: Goals::default(),
             state: Mutex::new(state),
@@ -100,7 +82,7 @@ impl<'a> Watch<'a> {
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
         let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
         let by_count = by_count.map(|(all, done)| elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64));
-        by_count.chain(self.time_max.map(|max| max.saturating_sub(elapsed))).min()
+        by_count.chain(self.bounds.left()).min()
     }
 
     /// Seconds since it began.
@@ -128,28 +110,20 @@ impl Monitor for Watch<'_> {
     }
 
     fn check(&self, progress: &Progress) -> Option<End> {
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Some(End::Interrupted);
+        if let Some(stopped) = self.bounds.reason() {
+            return Some(stopped.into());
         }
-        let elapsed = self.began.elapsed();
-        if self.time_max.is_some_and(|max| elapsed >= max) {
-            return Some(End::TimeBound);
-        }
+        let elapsed = self.bounds.elapsed();
         // A worker that finds another one here has nothing to add.
         let Ok(mut state) = self.state.try_lock() else { return None };
-        if elapsed >= state.next_memory {
-            state.next_memory = elapsed + MEMORY_INTERVAL;
-            state.process_bytes = process_bytes("VmRSS:").unwrap_or(0);
-        }
         if elapsed >= state.next_progress {
             state.next_progress = elapsed + PROGRESS_INTERVAL;
-            let line = line(elapsed, self.left(elapsed, progress), progress, state.process_bytes);
+            let line = line(elapsed, self.left(elapsed, progress), progress, self.bounds.process_bytes());
             if let Some(out) = &mut state.out {
                 let _ = writeln!(out, "{line}");
             }
         }
-        let used = progress.bytes.max(state.process_bytes);
-        self.memory_max.is_some_and(|max| used >= max).then_some(End::MemoryBound)
+        self.bounds.is_too_much(progress.bytes).then_some(End::MemoryBound)
     }
 }
 
@@ -180,51 +154,19 @@ fn line(elapsed: Duration, left: Option<Duration>, progress: &Progress, process_
     format!("{:>4} s: {}", elapsed.as_secs(), parts.join(", "))
 }
 
-/// The most memory that this process ever had, in bytes; none where the system does not tell.
-pub fn peak_bytes() -> Option<u64> {
-    process_bytes("VmHWM:")
-}
-
-/// A line of Linux' account of this process, in bytes.
-fn process_bytes(key: &str) -> Option<u64> {
-    kibibytes(&std::fs::read_to_string("/proc/self/status").ok()?, key)
-}
-
-/// Part of the machine's memory, or of what its container may use.
-fn default_memory() -> Option<u64> {
-    let machine = kibibytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let container = container.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
-    Some((machine.min(container) as f64 * MEMORY_SHARE) as u64)
-}
-
-/// The number after a key in a list of `Key:   123 kB` lines, in bytes.
-fn kibibytes(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use host_search::kernel::Counts;
 
     use super::*;
-
-    #[test]
-    fn the_first_reason_to_stop_counts() {
-        let (go_on, stop) = (AtomicBool::new(false), AtomicBool::new(true));
-        let progress = Progress { bytes: 10, ..Progress::default() };
-        let end = |time, memory, interrupted| Watch::new(time, memory, interrupted, None).check(&progress);
-        assert_eq!(end(None, Some(u64::MAX), &go_on), None);
-        assert_eq!(end(None, Some(10), &go_on), Some(End::MemoryBound));
-        assert_eq!(end(Some(Duration::ZERO), Some(10), &go_on), Some(End::TimeBound));
-        assert_eq!(end(Some(Duration::ZERO), Some(10), &stop), Some(End::Interrupted));
-    }
+    use crate::bounds::tests::bounds;
 
     #[test]
     fn only_the_verification_is_timed() {
-        let go_on = AtomicBool::new(false);
-        let watch = Watch::new(None, None, &go_on, None);
+        let (bounds, ..) = bounds();
+        let watch = Watch::new(&bounds, None);
         assert_eq!(watch.verification_seconds(), 0.0, "a search begins with exploring");
         watch.enter(Phase::Verifying);
         std::thread::sleep(Duration::from_millis(1));
@@ -253,9 +195,11 @@ mod tests {
 
     #[test]
     fn the_first_bound_says_how_long_it_takes() {
-        let go_on = AtomicBool::new(false);
         let watch = |time: Option<u64>, walks, states| {
-            let watch = Watch::new(time.map(Duration::from_secs), None, &go_on, None);
+            let (bounds, seconds, _) = bounds();
+            bounds.search(time.map(Duration::from_secs), None);
+            seconds.store(10, Ordering::Relaxed);
+            let watch = Watch::new(&bounds, None);
             let counts = Counts { global_states: Some(1_000), walks: Some(100), ..Counts::default() };
             let left = watch
                 .with_goals(Goals { walks, states })

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use host_model::machine::NodeId;
 use host_model::scenario::Scenario;
+use host_model::stop::Stoppable;
 use host_model::trace::{Placement, Trace};
 use host_sandbox::Limits;
 
@@ -89,7 +90,7 @@ pub struct Arranged {
     pub placements: Vec<Placement>,
     /// What the replay of a trace is told besides.
     pub replay_options: Vec<String>,
-    pub(crate) factory: Mixed,
+    pub(crate) factory: Stoppable<Mixed>,
 }
 
 impl Wanted {
@@ -238,7 +239,7 @@ impl Others {
         Ok(Some(Arranged {
             placements: self.placements(&all, &instances, nodes),
             replay_options: self.replay_options(),
-            factory: Mixed::new(parts, instances, &plugin.properties),
+            factory: Stoppable::new(Mixed::new(parts, instances, &plugin.properties), Arc::clone(&plugin.bounds) as _),
         }))
     }
 

@@ -3,14 +3,17 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use host_build::{BuildError, Options};
 use host_model::machine::{MachineFactory, Property};
+use host_model::stop::{Stop, Stoppable};
 use host_model::trace::{Placement, PluginRef};
 use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::args::SourceArguments;
+use crate::bounds::Bounds;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::files;
@@ -21,8 +24,12 @@ pub const NODES_MAX: u32 = 1024;
 
 /// A plugin that is ready to run.
 pub struct Loaded {
-    /// Makes the machines.
+    /// The component, ready to run.
     pub plugin: Plugin,
+    /// Makes its machines.
+    stoppable: Stoppable<Plugin>,
+    /// What stops them.
+    pub bounds: Arc<Bounds>,
     /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
     pub reference: PluginRef,
     /// What it claims.
@@ -46,7 +53,7 @@ impl Loaded {
     pub fn factory(&self) -> &dyn MachineFactory {
         match &self.arranged {
             Some(arranged) => &arranged.factory,
-            None => &self.plugin,
+            None => &self.stoppable,
         }
     }
 
@@ -89,11 +96,14 @@ pub fn load(
     let bytes = read(&wasm, given, config.limits.component_bytes)?;
     let began = Instant::now();
     let cache = environment.cache.as_ref().map(|cache| cache.join("compiled"));
-    let sandbox = Sandbox::new(config.clone(), cache).map_err(Failure::system)?;
+    let bounds = Arc::new(Bounds::new(environment));
+    let stop: Arc<dyn Stop> = Arc::clone(&bounds) as _;
+    let sandbox = Sandbox::stoppable(config.clone(), cache, Arc::clone(&stop)).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
         LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
+        LoadError::Stopped(why) => Failure::stopped(why),
         error => cannot_load(&error),
     })?;
     let seconds = began.elapsed().as_secs_f64();
@@ -115,6 +125,8 @@ pub fn load(
         digest: Some(plugin.digest().to_owned()),
     };
     Ok(Loaded {
+        stoppable: Stoppable::new(plugin.clone(), stop),
+        bounds,
         plugin,
         reference,
         properties,
@@ -166,7 +178,12 @@ fn is_source(path: &Path) -> bool {
 ///
 /// See [`BuildError`].
 pub fn build(given: &Path, source: SourceArguments, environment: &mut Environment<'_>) -> Result<PathBuf, Failure> {
-    let options = Options { install: !source.no_install, cache: environment.cache.clone(), ..Options::default() };
+    let options = Options {
+        install: !source.no_install,
+        cache: environment.cache.clone(),
+        stop: Some(environment.stops_builds()),
+        ..Options::default()
+    };
     let folder = environment.path(given);
     let mut report = |step: &str| {
         if !source.quiet {
@@ -174,6 +191,7 @@ pub fn build(given: &Path, source: SourceArguments, environment: &mut Environmen
         }
     };
     let built = host_build::build(&folder, &options, &mut report).map_err(|error| match error {
+        BuildError::Stopped => Failure::stopped(error),
         BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder or file {}", given.display())),
         error => Failure::plugin(format_args!("cannot build {}: {error}", given.display())),
     })?;

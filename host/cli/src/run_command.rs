@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_model::audit::Mode;
@@ -10,14 +9,16 @@ use host_model::lts::Lts;
 use host_model::machine::MachineError;
 use host_model::start::{self, Start, StartError};
 use host_model::stepper::Stepper;
+use host_model::stop::Stopped;
 use host_model::trace::Trace;
-use host_search::kernel::{Keeper, Limits, Report, Search, SearchError};
+use host_search::kernel::{Found, Keeper, Limits, Report, Search, SearchError};
 use host_search::table::Bound;
 use host_search::walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
 
 use crate::args::{RunArguments, SourceArguments};
 use crate::artefacts::Artefacts;
+use crate::bounds::Bounds;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -53,19 +54,32 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
         placement::check_trace(trace, path, loaded.arranged.as_ref(), arguments.any_plugin)?;
     }
     let loaded = loaded;
-    let lts = Lts::new(loaded.factory(), scenario).map_err(host_error)?.audited(arguments.audit);
+    let lts = Lts::new(loaded.factory(), scenario)?.audited(arguments.audit);
+    loaded.bounds.search(arguments.time, arguments.memory);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()), arguments.deadlock)?;
-    let identity = Identity::new(arguments.algo.name, limits, &loaded, &lts, &starts);
-    let keeper = checkpoint::Folder::new(arguments, identity, environment)?;
-    let (report, times) = search(arguments, limits, &lts, &starts, keeper.as_ref(), environment)?;
+    let (report, keeper, times) = match starts {
+        Ok(starts) => {
+            let identity = Identity::new(arguments.algo.name, limits, &loaded, &lts, &starts);
+            let keeper = checkpoint::Folder::new(arguments, identity, environment)?;
+            let searched = search(arguments, limits, (&lts, &starts), &loaded.bounds, keeper.as_ref(), environment)?;
+            (searched.0, keeper, searched.1)
+        }
+        Err(stopped) => (nothing_found(&lts, stopped), None, Times { search: 0.0, verification: 0.0 }),
+    };
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));
     }
     let prefix_steps = prefix.as_ref().map_or(0, |trace| trace.steps.len());
     let options = Options { keep: prefix_steps, work_max: WORK_MAX };
     let shorter = (!arguments.no_minimize).then_some(options);
+    // What was found is written down whatever the time. To look at it again takes a guest, and time.
+    loaded.bounds.record();
+    let found = report.violations.iter();
+    let found: Vec<(&Found, Trace)> =
+        found.map(|found| Ok((found, finding::record(&lts, &loaded, found)?))).collect::<Result<_, Failure>>()?;
+    loaded.bounds.close();
     let confirm = |found| finding::confirm(&lts, &loaded, found, shorter);
-    let violations: Vec<Violation> = report.violations.iter().map(confirm).collect::<Result<_, _>>()?;
+    let violations: Vec<Violation> = found.into_iter().map(confirm).collect::<Result<_, _>>()?;
     let violations = finding::grouped(violations);
     let mut artefacts = Artefacts::new(arguments, &loaded, violations.first().map(|violation| &violation.trace));
     let saved = artefacts.save(&violations, prefix_steps, program, environment);
@@ -73,7 +87,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let run = Run { arguments, program, loaded: &loaded, lts: &lts, report: &report, times, prefix_steps, paint };
     let mut result = RunReport::new(&run, &violations, saved);
     if arguments.audit != Mode::Off {
-        result.add_audit(&lts.check_promises().map_err(host_error)?);
+        result.add_audit(&lts.check_promises()?);
     }
     if let Some(expect) = &arguments.expect {
         result.compare(expect);
@@ -94,25 +108,39 @@ fn check_out(arguments: &RunArguments, environment: &Environment<'_>) -> Result<
     }
 }
 
-/// The states to begin from: after `init`, or after the prefix.
+/// The report of a search that was stopped before it found anything.
+fn nothing_found(lts: &Lts<'_>, stopped: Stopped) -> Report {
+    let mut report = Report { end: stopped.into(), ..Report::new(lts) };
+    report.count_local(lts);
+    report
+}
+
+/// The states to begin from: after `init`, or after the prefix. The inner error says why nobody knows them.
 fn starts(
     lts: &Lts<'_>,
     loaded: &Loaded,
     prefix: Option<(&Path, &Trace)>,
     is_end_asked: bool,
-) -> Result<Vec<Start>, Failure> {
-    let mut stepper = Stepper::new(lts).map_err(host_error)?;
+) -> Result<Result<Vec<Start>, Stopped>, Failure> {
+    let stepper = Stepper::new(lts);
+    if let Err(MachineError::Stopped(stopped)) = stepper {
+        return Ok(Err(stopped));
+    }
+    let mut stepper = stepper?;
     let starts = match prefix {
         None => start::initial(&mut stepper),
         Some((_, trace)) => start::follow(&mut stepper, trace).map(|start| vec![start]),
     };
+    if let Err(StartError::Machine(MachineError::Stopped(stopped))) = starts {
+        return Ok(Err(stopped));
+    }
     let nodes = lts.scenario().nodes;
     if is_end_asked && (0..nodes).any(|node| stepper.known().takes_quorums(node)) {
         let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so nobody knows \
                    whether a cluster with quorums has come to its end";
         return Err(Failure::configuration(why).help("leave it out, or have the plugin take messages one by one"));
     }
-    starts.map_err(|error| match error {
+    starts.map(Ok).map_err(|error| match error {
         StartError::Refused(why) => {
             let failure = Failure::configuration(format_args!("{}: {why}", loaded.reference.name));
             failure.help(format_args!("`host inspect {}` lists the parameters", loaded.given.display()))
@@ -132,7 +160,7 @@ fn starts(
                 "give --network unordered, or links without order to node {to}: --link {from}-{to}=unordered and so on"
             ))
         }
-        StartError::Machine(error) => host_error(error),
+        StartError::Machine(error) => error.into(),
     })
 }
 
@@ -140,29 +168,28 @@ fn starts(
 fn search(
     arguments: &RunArguments,
     limits: Limits,
-    lts: &Lts<'_>,
-    starts: &[Start],
+    (lts, starts): (&Lts<'_>, &[Start]),
+    bounds: &Bounds,
     keeper: Option<&checkpoint::Folder>,
     environment: &mut Environment<'_>,
 ) -> Result<(Report, Times), Failure> {
-    let interrupted = Arc::clone(&environment.interrupted);
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let out: Option<&mut (dyn Write + Send)> = if is_shown { Some(&mut *environment.stderr) } else { None };
-    let watch = Watch::new(arguments.time, arguments.memory, &interrupted, out);
+    let watch = Watch::new(bounds, out);
     let walks = arguments.algo.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
     let watch = watch.with_goals(Goals { walks, states: limits.states });
     let watch = watch.with_keeper(keeper.map(|keeper| keeper as &dyn Keeper));
     let pool = ThreadPoolBuilder::new().num_threads(arguments.workers.get()).build();
     let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
     let search = Search { lts, starts, limits, monitor: &watch, collect_system_states: false };
-    let report = pool.install(|| (arguments.algo.run)(&search)).map_err(|error| match error {
-        SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => host_error(error),
-        error @ (SearchError::Start(_) | SearchError::Checkpoint) => Failure::configuration(error),
-    })?;
+    let report = match pool.install(|| (arguments.algo.run)(&search)) {
+        Ok(report) => report,
+        Err(SearchError::Machine(error) | SearchError::Start(StartError::Machine(error))) => match error {
+            MachineError::Stopped(stopped) => nothing_found(lts, stopped),
+            error => return Err(error.into()),
+        },
+        Err(error @ (SearchError::Start(_) | SearchError::Checkpoint)) => return Err(Failure::configuration(error)),
+    };
     let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
     Ok((report, times))
-}
-
-fn host_error(error: MachineError) -> Failure {
-    error.into()
 }

@@ -62,6 +62,10 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
             break;
         }
         let outcome = run_one(test, arguments, program, environment)?;
+        // What was stopped has neither passed nor failed.
+        if environment.interrupted.load(Ordering::Relaxed) {
+            break;
+        }
         environment.print(&line(&outcome))?;
         if arguments.annotations.is_some() {
             environment.print_commands(&annotations(&outcome))?;

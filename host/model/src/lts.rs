@@ -165,6 +165,12 @@ pub struct LocalState {
 }
 
 impl LocalState {
+    /// Bytes that are kept of it, without the snapshot.
+    fn bytes(&self) -> usize {
+        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.faults) + size_of_val(&*self.judgements);
+        size_of::<Self>() + lists
+    }
+
     /// The fault, if the node is stuck in one.
     pub fn fault(&self) -> Option<&Fault> {
         self.judgements.iter().find_map(|judgement| match judgement {
@@ -241,8 +247,9 @@ pub struct LtsCounts {
     pub messages: u64,
     /// Handlers that a machine executed: `init`, and each resolution of the choices of each step.
     pub handler_calls: u64,
-    /// Bytes that the snapshots keep, the pristine image apart.
-    pub snapshot_bytes: u64,
+    /// Bytes that are kept of all this, about: snapshots without the pristine image, contents of messages, local events and
+    /// views, outcomes. Copies of stepper after stepper are counted once.
+    pub bytes: u64,
 }
 
 /// The local transition system of one protocol in one scenario.
@@ -293,8 +300,13 @@ pub(crate) struct Tables {
     pub(crate) steps: FxHashMap<(LocalStateId, Trigger), Arc<[Outcome]>>,
     /// The keys of `steps` in the order in which they were executed, on which all ids depend.
     journal: Vec<(LocalStateId, Trigger)>,
-    snapshot_bytes: u64,
+    /// See [`LtsCounts::bytes`].
+    bytes: u64,
 }
+
+/// Bytes that the tables keep for an entry besides what it holds: its places in a list, in a hash table, and in the copy of a
+/// stepper.
+const ENTRY_BYTES: usize = 96;
 
 impl<'f> Lts<'f> {
     /// An empty local transition system; asks the protocol for its properties.
@@ -357,7 +369,7 @@ impl<'f> Lts<'f> {
             local_states: tables.states.len() as u64,
             messages: tables.messages.len() as u64,
             handler_calls: self.handler_calls.load(Ordering::Relaxed),
-            snapshot_bytes: tables.snapshot_bytes,
+            bytes: tables.bytes,
         }
     }
 
@@ -447,8 +459,21 @@ impl<'f> Lts<'f> {
     }
 }
 
+impl Outcome {
+    /// Bytes that are kept of it, with the copy of a stepper.
+    fn bytes(&self) -> usize {
+        2 * (size_of::<Self>() + size_of_val(&*self.sent)) + size_of_val(&*self.choices)
+    }
+}
+
 impl Tables {
+    /// Counts an entry that keeps so many bytes.
+    pub(crate) fn grow(&mut self, bytes: usize) {
+        self.bytes += (ENTRY_BYTES + bytes) as u64;
+    }
+
     pub(crate) fn add_step(&mut self, pair: (LocalStateId, Trigger), outcomes: Arc<[Outcome]>) {
+        self.grow(outcomes.iter().map(Outcome::bytes).sum());
         self.steps.insert(pair, outcomes);
         self.journal.push(pair);
     }
@@ -460,7 +485,8 @@ impl Tables {
         if id == next {
             // Where there are contents, the snapshot is that of the content.
             let is_own = self.contents.is_empty();
-            self.snapshot_bytes += state.snapshot.as_ref().filter(|_| is_own).map_or(0, |own| own.bytes() as u64);
+            let own = state.snapshot.as_ref().filter(|_| is_own);
+            self.grow(state.bytes() + own.map_or(0, Snapshot::bytes));
             self.states.push(Arc::new(state));
         }
         id
@@ -471,7 +497,7 @@ impl Tables {
         let next = next_id(self.contents.len());
         let id = *self.content_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            self.snapshot_bytes += state.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes() as u64);
+            self.grow(state.bytes() + state.snapshot.as_ref().map_or(0, Snapshot::bytes));
             self.contents.push(Arc::new(state));
         }
         id
@@ -504,6 +530,7 @@ impl Tables {
             let payload = payload.to_vec();
             // A message of a link without order is known by its content alone.
             let lane = if route.is_loose() { 1 + id.0 } else { 0 };
+            self.grow(size_of::<Message>() + payload.len());
             let message = Message { from, to, payload, incarnation, is_notice, fingerprint, lane, content };
             self.messages.push(Arc::new(message));
         }
@@ -517,6 +544,7 @@ impl Tables {
         }
         let id = QuorumId(next_id(self.quorums.len()));
         let messages: Arc<[MessageId]> = messages.into();
+        self.grow(size_of_val(&*messages));
         self.quorums.push(Arc::clone(&messages));
         self.quorum_ids.insert(messages, id);
         id
@@ -542,6 +570,8 @@ impl Tables {
             return *id;
         }
         let id = LocalEventId(next_id(self.local_events.len()));
+        // Twice: the key is a copy.
+        self.grow(2 * (size_of::<LocalEvent>() + event.name.len() + event.payload.len()));
         self.local_events.push(Arc::new(event.clone()));
         self.local_event_ids.insert(event.clone(), id);
         id
@@ -553,6 +583,7 @@ impl Tables {
         }
         let id = ViewId(next_id(self.views.len()));
         let view: Arc<[u8]> = view.into();
+        self.grow(view.len());
         self.views.push(Arc::clone(&view));
         self.view_ids.insert(view, id);
         id
@@ -564,6 +595,7 @@ impl Tables {
             return *id;
         }
         let id = ClassId(next_id(self.classes.len()));
+        self.grow(size_of_val(&*views));
         self.classes.push(Arc::clone(&views));
         self.class_ids.insert(views, id);
         id

@@ -45,6 +45,12 @@ pub struct Stepper<'l> {
 /// How many handlers a worker takes at a time: executing one costs about a microsecond.
 const JOBS_A_GRAB: usize = 8;
 
+/// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
+const UNINTERNED_BYTES: usize = 16 << 20;
+
+/// Handlers that are made ready to be executed at a time.
+const JOBS_MAX: usize = 1024;
+
 /// Steps of a journal that are executed together at most.
 const REPEAT_BATCH: usize = 16_384;
 
@@ -85,6 +91,18 @@ struct Execution {
     effects: Effects,
 }
 
+impl Execution {
+    /// Bytes that it keeps until it is interned, about.
+    fn bytes(&self) -> usize {
+        let sent = self.effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
+        let observed = match &self.next {
+            Ended::New(observed) => observed.bytes(),
+            Ended::Known(_) | Ended::Fault(_) => 0,
+        };
+        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.effects.choices) + observed
+    }
+}
+
 /// How an execution ended: in a state seen before, in a new one, or in a fault.
 enum Ended {
     /// The id of the local state, or of its content where there are standings.
@@ -102,6 +120,14 @@ struct Observed {
     /// One a property, those of node scope left out.
     views: Vec<Option<Vec<u8>>>,
     judgements: Vec<Judgement>,
+}
+
+impl Observed {
+    fn bytes(&self) -> usize {
+        let events = self.local_events.iter().map(|event| size_of_val(event) + event.name.len() + event.payload.len());
+        let views = self.views.iter().flatten().map(Vec::len);
+        size_of::<Self>() + self.snapshot.bytes() + events.sum::<usize>() + views.sum::<usize>()
+    }
 }
 
 impl<'l> Stepper<'l> {
@@ -186,12 +212,12 @@ impl<'l> Stepper<'l> {
     /// Executes all of these that are not known yet, on as many machines as the current thread pool has workers.
     /// Afterwards [`Known::row`] has them all. Repetitions do no harm.
     ///
-    /// Keeps the results of the whole batch until all are there, so a caller with millions of pairs passes them in
-    /// parts.
+    /// What came out is interned as soon as it takes [`UNINTERNED_BYTES`].
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance.
+    /// The host cannot provide an instance, or work is to [stop](crate::stop). What was interned until then stays, whole
+    /// handlers in the order of the pairs, so the rest can be prepared later.
     ///
     /// # Panics
     ///
@@ -216,17 +242,23 @@ impl<'l> Stepper<'l> {
         if self.lts.rules.has_standings() {
             return self.derive(&missing);
         }
-        let jobs: Vec<Job> = missing.iter().map(|(state, trigger)| self.job(*state, *trigger)).collect();
-        let executed = self.execute(&jobs)?;
-        for ((pair, job), Executed { role, executions }) in missing.iter().zip(&jobs).zip(executed) {
-            let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
-            let mut tables = self.lts.write();
-            if let (Some(role), Some(message)) = (tables.intern_role(role), pair.1.message()) {
-                tables.roles.push(((pair.0, message), role));
+        let mut rest = &missing[..];
+        while !rest.is_empty() {
+            let jobs = rest.iter().take(JOBS_MAX).map(|(state, trigger)| self.job(*state, *trigger));
+            let jobs: Vec<Job> = jobs.collect();
+            let executed = self.execute(&jobs)?;
+            let (done, later) = rest.split_at(executed.len());
+            for ((pair, job), Executed { role, executions }) in done.iter().zip(&jobs).zip(executed) {
+                let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
+                let mut tables = self.lts.write();
+                if let (Some(role), Some(message)) = (tables.intern_role(role), pair.1.message()) {
+                    tables.roles.push(((pair.0, message), role));
+                }
+                tables.add_step(*pair, Arc::clone(&outcomes));
+                drop(tables);
+                self.known.add_row(*pair, outcomes);
             }
-            tables.add_step(*pair, Arc::clone(&outcomes));
-            drop(tables);
-            self.known.add_row(*pair, outcomes);
+            rest = later;
         }
         self.known.catch_up(&self.lts.read());
         Ok(())
@@ -250,16 +282,22 @@ impl<'l> Stepper<'l> {
             }
         }
         let (keys, jobs): (Vec<BareKey>, Vec<Job>) = wanted.into_iter().unzip();
-        let executed = self.execute(&jobs)?;
-        {
+        let (mut keys, mut jobs) = (&keys[..], &jobs[..]);
+        while !jobs.is_empty() {
+            let executed = self.execute(jobs)?;
+            let done = executed.len();
             let mut tables = self.lts.write();
-            for ((key, job), Executed { role, executions }) in keys.into_iter().zip(&jobs).zip(executed) {
+            for ((key, job), Executed { role, executions }) in keys.iter().zip(jobs).zip(executed) {
                 let bares = intern_bares(&mut tables, job.node, executions);
                 if let Some(role) = tables.intern_role(role) {
-                    tables.bare_roles.insert(key, role);
+                    tables.bare_roles.insert(*key, role);
                 }
-                tables.bare.insert(key, bares.into());
+                tables.bare.insert(*key, bares.into());
             }
+            (keys, jobs) = (&keys[done..], &jobs[done..]);
+        }
+        {
+            let mut tables = self.lts.write();
             for pair in missing {
                 if let Some(message) = pair.1.message()
                     && let Some(key) = tables.bare_key(&self.lts.rules, pair.0, pair.1)
@@ -351,12 +389,20 @@ impl<'l> Stepper<'l> {
         id
     }
 
-    /// Runs the handlers for every resolution of their choices; the results stand in the order of the jobs.
+    /// Runs the handlers of the first jobs for every resolution of their choices, at least one job and at most as many as
+    /// take [`UNINTERNED_BYTES`]; the results stand in the order of the jobs.
     fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Executed>, MachineError> {
+        let bytes = AtomicUsize::new(0);
+        let is_full = || bytes.load(Ordering::Relaxed) >= UNINTERNED_BYTES;
+        let count = |executed: &Executed| {
+            let all = executed.executions.iter().map(Execution::bytes).sum();
+            bytes.fetch_add(all, Ordering::Relaxed);
+        };
         let workers = rayon::current_num_threads().min(jobs.len().div_ceil(JOBS_A_GRAB));
         if workers <= 1 {
             let machine = &mut *self.machines[0];
-            return jobs.iter().map(|job| run(self.lts, machine, job)).collect();
+            let executed = jobs.iter().map_while(|job| (!is_full()).then(|| run(self.lts, machine, job)));
+            return executed.inspect(|executed| executed.iter().for_each(&count)).collect();
         }
         while self.machines.len() < workers {
             self.machines.push(self.lts.factory.machine()?);
@@ -366,13 +412,19 @@ impl<'l> Stepper<'l> {
         let work = |machine: &mut Box<dyn Machine>| {
             let mut done = Vec::new();
             loop {
+                // What is taken up is done to its end, so the jobs that are done are the first ones.
+                if is_full() {
+                    return Ok(done);
+                }
                 let first = next.fetch_add(JOBS_A_GRAB, Ordering::Relaxed);
                 let Some(grabbed) = jobs.get(first..) else { return Ok(done) };
                 if grabbed.is_empty() {
                     return Ok(done);
                 }
                 for (index, job) in (first..).zip(grabbed.iter().take(JOBS_A_GRAB)) {
-                    done.push((index, run(lts, &mut **machine, job)?));
+                    let executed = run(lts, &mut **machine, job)?;
+                    count(&executed);
+                    done.push((index, executed));
                 }
             }
         };
@@ -383,7 +435,7 @@ impl<'l> Stepper<'l> {
                 ordered[index] = Some(executed);
             }
         }
-        Ok(ordered.into_iter().map(|executed| executed.expect("each job was taken by a worker")).collect())
+        Ok(ordered.into_iter().map_while(|executed| executed).collect())
     }
 
     /// The outcomes of `init` at a node. Interned, but not kept as a step.
@@ -534,6 +586,8 @@ fn intern_bares(tables: &mut Tables, node: NodeId, executions: Vec<Execution>) -
             Ok(id) => id,
             Err(state) => tables.intern_content(*state),
         };
+        let sent = effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
+        tables.grow(size_of::<Bare>() + sent.sum::<usize>() + size_of_val(&*effects.choices));
         bares.push(Bare { content, sent: effects.sent, choices: effects.choices, likelihood: effects.likelihood });
     }
     bares

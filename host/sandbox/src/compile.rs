@@ -24,7 +24,7 @@ use crate::sandbox::SandboxParts;
 /// [`TYPE_BYTES_MAX`](check::TYPE_BYTES_MAX) bytes of them take about 90 MiB. Only what is used becomes memory.
 pub(crate) const STACK_BYTES: usize = 512 << 20;
 
-/// How often the memory of the process is looked at.
+/// How often the memory of the process is looked at, and whether to stop.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// A component that can be instantiated.
@@ -60,7 +60,12 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
                 let _ = thread.join();
                 return result;
             }
-            Err(RecvTimeoutError::Timeout) => exceeded(limits, began.elapsed(), before)?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(stopped) = shared.stop.as_ref().and_then(|stop| stop.reason()) {
+                    return Err(stopped.into());
+                }
+                exceeded(limits, began.elapsed(), before)?;
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 let panic = thread.join().expect_err("a thread that sends nothing has panicked");
                 std::panic::resume_unwind(panic);

@@ -1,10 +1,14 @@
 //! Why a file cannot be loaded as a plugin.
 
 use host_model::machine::Fault;
+use host_model::stop::Stopped;
 
 /// Why a file cannot be loaded: the cause, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
+    /// Compiling was told to stop.
+    #[error("{0}")]
+    Stopped(#[from] Stopped),
     /// No bytes at all.
     #[error("the file is empty; build the plugin again with `host build`")]
     Empty,

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use host_model::stop::Stop;
 use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
@@ -30,6 +31,8 @@ pub(crate) struct SandboxParts {
     pub linker: Linker<Context>,
     pub config: SandboxConfig,
     pub cache_dir: Option<PathBuf>,
+    /// Asked while a component is compiled.
+    pub stop: Option<Arc<dyn Stop>>,
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -48,10 +51,31 @@ impl Sandbox {
     ///
     /// This machine cannot run WebAssembly.
     pub fn new(config: SandboxConfig, cache_dir: Option<PathBuf>) -> Result<Self, SandboxError> {
+        Self::with(config, cache_dir, None)
+    }
+
+    /// The same; compiling ends early if it is to stop.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn stoppable(
+        config: SandboxConfig,
+        cache_dir: Option<PathBuf>,
+        stop: Arc<dyn Stop>,
+    ) -> Result<Self, SandboxError> {
+        Self::with(config, cache_dir, Some(stop))
+    }
+
+    fn with(
+        config: SandboxConfig,
+        cache_dir: Option<PathBuf>,
+        stop: Option<Arc<dyn Stop>>,
+    ) -> Result<Self, SandboxError> {
         let error = |error: wasmtime::Error| SandboxError(format!("{error:#}"));
         let engine = Engine::new(&settings(&config)).map_err(error)?;
         let linker = linker(&engine).map_err(error)?;
-        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache_dir }) })
+        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache_dir, stop }) })
     }
 
     /// What it was made with.

@@ -11,7 +11,7 @@ use host_model::stepper::Stepper;
 
 use crate::cursor::Cursor;
 use crate::execution::{Cut, Event, Execution};
-use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_start};
+use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_start, or_end};
 use crate::runs::Runs;
 
 /// How many events an execution can have, or more precisely how many can happen before an event, unless
@@ -33,9 +33,9 @@ pub fn explore_all(
     let mut account = Account::new(search, &mut stepper);
     let mut end = None;
     for start in search.starts {
-        end = account.begin(start)?;
+        end = or_end(account.begin(start))?;
         if end.is_none() {
-            end = explore(&mut account)?;
+            end = or_end(explore(&mut account))?;
         }
         if end.is_some() {
             break;
@@ -292,7 +292,7 @@ impl<'s, 'l> Account<'s, 'l> {
             system_states: self.locals.is_some().then_some(self.collected.len() as u64),
             ..Counts::default()
         };
-        let bytes = self.search.lts.counts().snapshot_bytes;
+        let bytes = self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 

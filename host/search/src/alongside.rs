@@ -148,7 +148,7 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 
     fn unfold(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Result<Option<End>, SearchError> {
-        let snapshot_bytes = self.search.lts.counts().snapshot_bytes;
+        let snapshot_bytes = self.search.lts.counts().bytes;
         let ask = |_: u64, own: &Progress| {
             // Both count the snapshots.
             let bytes = (progress.bytes + own.bytes).saturating_sub(snapshot_bytes);

@@ -5,7 +5,7 @@ use host_model::stepper::Stepper;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::{Child, Cursor};
-use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks};
+use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks, or_end, stopped_end};
 use crate::ledger::Ledger;
 
 /// Which events of a state are followed.
@@ -36,9 +36,9 @@ pub fn explore(search: &Search<'_>, following: Following) -> Result<Report, Sear
         expanded: 0,
         ticks: Ticks::default(),
     };
-    let end = match run.enter_starts(&mut stepper)? {
+    let end = match or_end(run.enter_starts(&mut stepper))? {
         Some(end) => end,
-        None => run.expand_all(&mut stepper)?,
+        None => run.expand_all(&mut stepper).or_else(stopped_end)?,
     };
     let mut report = run.ledger.finish(end);
     report.count_local(search.lts);

@@ -398,19 +398,26 @@ pub enum SearchError {
     Checkpoint,
 }
 
-/// Turns a search that was [stopped](host_model::stop) inside a step into one that ends: what it has found so far stands.
+/// The end of a search that was [stopped](host_model::stop) inside a step: what it has found so far stands.
+///
+/// # Errors
+///
+/// Any other error.
+pub fn stopped_end(error: impl Into<SearchError>) -> Result<End, SearchError> {
+    match error.into() {
+        SearchError::Machine(MachineError::Stopped(why))
+        | SearchError::Start(StartError::Machine(MachineError::Stopped(why))) => Ok(why.into()),
+        error => Err(error),
+    }
+}
+
+/// The same of a part of a search that may end it.
 ///
 /// # Errors
 ///
 /// Any other error.
 pub fn or_end<E: Into<SearchError>>(result: Result<Option<End>, E>) -> Result<Option<End>, SearchError> {
-    match result.map_err(Into::into) {
-        Err(
-            SearchError::Machine(MachineError::Stopped(stopped))
-            | SearchError::Start(StartError::Machine(MachineError::Stopped(stopped))),
-        ) => Ok(Some(stopped.into())),
-        result => result,
-    }
+    result.or_else(|error| stopped_end(error).map(Some))
 }
 
 /// What a strategy is given.

@@ -111,7 +111,7 @@ impl<'s> Ledger<'s> {
         let bytes = self.visited.bytes()
             + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
             + queue_bytes as u64
-            + self.search.lts.counts().snapshot_bytes;
+            + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: queue as u64, bytes }
     }
 

@@ -412,7 +412,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         let classes = self.has_class.capacity() * size_of::<(usize, ClassId)>() * 2;
         let tuples = (self.evaluated + self.violating.capacity() as u64) * tuple;
         let states = self.combined * size_of::<LocalStateId>() + classes;
-        let bytes = self.space.bytes() + tuples + states as u64 + self.search.lts.counts().snapshot_bytes;
+        let bytes = self.space.bytes() + tuples + states as u64 + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 }

@@ -80,10 +80,20 @@ fn repeat(
     loop {
         facts.begin();
         let mut pass = Pass::new(search, stepper, &mut facts, symmetry.as_deref_mut());
-        let end = pass.explore()?;
+        let end = match pass.explore() {
+            Err(SymmetryError::Machine(MachineError::Stopped(why))) => why.into(),
+            end => end?,
+        };
         let mut report = pass.finish(end);
         // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
-        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound) || !facts.is_stale(stepper)?;
+        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound)
+            || match facts.is_stale(stepper) {
+                Err(MachineError::Stopped(why)) => {
+                    report.end = why.into();
+                    true
+                }
+                is_stale => !is_stale?,
+            };
         if is_final {
             report.count_local(search.lts);
             return Ok(report);
@@ -583,7 +593,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     fn progress(&self) -> Progress {
         let counts =
             Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
-        let bytes = self.bytes() as u64 + self.search.lts.counts().snapshot_bytes;
+        let bytes = self.bytes() as u64 + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
     }
 

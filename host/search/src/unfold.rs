@@ -10,7 +10,9 @@ use host_model::stepper::Stepper;
 
 use crate::cuts;
 use crate::ends;
-use crate::kernel::{Counts, End, Found, Limits, Progress, Report, Search, SearchError, judge_system_state};
+use crate::kernel::{
+    Counts, End, Found, Limits, Progress, Report, Search, SearchError, judge_system_state, or_end, stopped_end,
+};
 use crate::reduce;
 use crate::targets::{Hit, Targets};
 use crate::unfolding::{Everything, Grown, Order, Relevance, Unfolding};
@@ -43,8 +45,12 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
     for start in search.starts {
         let mut run =
             Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
-        run.explore(&mut stepper, &Everything, &mut states)?;
+        let explored = run.explore(&mut stepper, &Everything, &mut states);
         events += run.events;
+        if let Some(end) = or_end(explored.map(|()| None))? {
+            report.end = report.end.max(end);
+            break;
+        }
         if report.is_full() {
             break;
         }
@@ -118,14 +124,20 @@ impl Run<'_, '_> {
         let mut best = Best { hits: Vec::new(), wanted };
         let mut next_search = FIRST_SEARCH;
         let end = loop {
-            let hits = targets.note(&mut unfolding)?;
+            let hits = match targets.note(&mut unfolding) {
+                Ok(hits) => hits,
+                Err(error) => break stopped_end(error)?,
+            };
             best.take(self.report, hits);
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
                 if let Some(end) = self.search_tuples(&unfolding, &mut targets, &mut best, depth_max) {
                     break end;
                 }
-                self.search_ends(&mut unfolding, &mut best, depth_max)?;
+                let found = self.search_ends(&mut unfolding, &mut best, depth_max);
+                if let Err(error) = found {
+                    break stopped_end(error)?;
+                }
             }
             if let Some(end) = self.stop(&unfolding, &best) {
                 break end;
@@ -134,11 +146,15 @@ impl Run<'_, '_> {
             let grown = unfolding.grow(&mut |unfolding| {
                 stopped = self.search.monitor.check(&self.progress(unfolding));
                 stopped.is_none()
-            })?;
+            });
             self.events = unfolding.executed();
             if let Some(end) = stopped {
                 break end;
             }
+            let grown = match grown {
+                Ok(grown) => grown,
+                Err(error) => break stopped_end(error)?,
+            };
             if grown != Grown::More {
                 break match (unfolding.depth_cut(), unfolding.local_events_cut()) {
                     (true, _) => End::DepthBound,
@@ -155,13 +171,14 @@ impl Run<'_, '_> {
             end = end.max(stopped);
         }
         if end != End::Pruned
-            && let Some(stopped) = self.search_ends(&mut unfolding, &mut best, depth_max)?
+            && let Some(stopped) = or_end(self.search_ends(&mut unfolding, &mut best, depth_max))?
         {
             end = end.max(stopped);
         }
         let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
         if end != End::Pruned && (targets.overflown || self.search.collect_system_states || is_counted) {
-            self.walk(&mut unfolding, &mut best, depth_max, states)?;
+            let walked = self.walk(&mut unfolding, &mut best, depth_max, states);
+            end = or_end(walked.map(|()| None))?.map_or(end, |stopped| end.max(stopped));
         }
         self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
         // A bound hit from an earlier start state stays.
@@ -244,7 +261,7 @@ impl Run<'_, '_> {
             counts: Counts { events: Some(events), ..Counts::default() },
             depth: unfolding.size().saturating_sub(1),
             queue: unfolding.queued(),
-            bytes: unfolding.bytes() + self.search.lts.counts().snapshot_bytes,
+            bytes: unfolding.bytes() + self.search.lts.counts().bytes,
         }
     }
 

@@ -12,7 +12,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use rustc_hash::FxHashSet;
 
 use crate::cursor::Cursor;
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_start};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, judge_start, or_end};
 use crate::weights::Weights;
 
 /// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
@@ -61,10 +61,10 @@ pub fn run_numbers(search: &Search<'_>, mut numbers: Range<u64>) -> Result<Repor
         ticks: Ticks::default(),
         enabled: Vec::new(),
     };
-    let mut end = run.judge_starts(&mut stepper)?;
+    let mut end = or_end(run.judge_starts(&mut stepper))?;
     while end.is_none() && !numbers.is_empty() {
         let last = numbers.end.min(numbers.start + BATCH);
-        end = run.walk_together(&mut stepper, numbers.start..last)?;
+        end = or_end(run.walk_together(&mut stepper, numbers.start..last))?;
         numbers.start = last;
     }
     Ok(run.finish(end.unwrap_or(End::WalksDone)))
@@ -234,7 +234,7 @@ impl<'s> Run<'s> {
             outcomes: Some(self.outcomes.len() as u64),
             ..Counts::default()
         };
-        let bytes = self.search.lts.counts().snapshot_bytes;
+        let bytes = self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::lts::LocalStateId;
+use host_model::lts::{LocalStateId, Trigger};
 use host_model::property::Judgement;
 use host_model::stepper::Stepper;
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::codec::Reader;
 use crate::global_state::{Budgets, GlobalState};
 use crate::kernel::{
-    Counts, End, Found, Keeper, Progress, Report, Search, SearchError, judge_start, load_lts, save_lts,
+    Counts, End, Found, Keeper, Progress, Report, Search, SearchError, judge_start, load_lts, or_end, save_lts,
 };
 use crate::lane::{Lane, Wave, WaveShard};
 use crate::pending::Taken;
@@ -50,8 +50,12 @@ pub struct Waves<'s, 'l> {
     lanes: Vec<Lane>,
     shards: Vec<WaveShard>,
     report: Report,
+    /// Handlers that the last wave asked for, until they are executed.
+    missing: Vec<(LocalStateId, Trigger)>,
     is_resumed: bool,
     is_kept: bool,
+    /// Whether all is there that is to be saved: not while states of a wave are being judged.
+    is_whole: bool,
 }
 
 impl<'s, 'l> Waves<'s, 'l> {
@@ -67,8 +71,10 @@ impl<'s, 'l> Waves<'s, 'l> {
             lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
             shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
             report: Report::new(search.lts).collecting(&search.limits),
+            missing: Vec::new(),
             is_resumed: false,
             is_kept: false,
+            is_whole: false,
         }
     }
 
@@ -85,7 +91,7 @@ impl<'s, 'l> Waves<'s, 'l> {
         load_lts(stepper, saved)?;
         let mut waves = Self::new(search, stepper, 0, search.limits.states);
         waves.load_state(saved).ok_or(SearchError::Checkpoint)?;
-        waves.is_resumed = true;
+        (waves.is_resumed, waves.is_whole) = (true, true);
         Ok(waves)
     }
 
@@ -102,6 +108,9 @@ impl<'s, 'l> Waves<'s, 'l> {
         for shard in &mut self.shards {
             *shard = WaveShard::load(LANES, saved)?;
         }
+        let missing = saved.words()?;
+        let pairs = missing.as_chunks::<2>().0.iter();
+        self.missing = pairs.map(|[state, trigger]| (LocalStateId(*state), Trigger::from_raw(*trigger))).collect();
         Some(())
     }
 
@@ -114,6 +123,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             }
             self.lanes.iter().for_each(|lane| lane.save(out));
             self.shards.iter().for_each(|shard| shard.save(out));
+            out.words(&self.missing.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
         });
     }
 
@@ -146,21 +156,24 @@ impl<'s, 'l> Waves<'s, 'l> {
     ///
     /// The host cannot provide an instance.
     pub fn explore(mut self) -> Result<Report, SearchError> {
-        let at_start = if self.is_resumed { None } else { self.enter_starts()? };
+        let begun = match (self.is_resumed, self.missing.is_empty()) {
+            (false, _) => self.enter_starts(),
+            (true, true) => Ok(None),
+            (true, false) => self.execute_saved().map(|()| None),
+        };
+        let mut end = or_end(begun)?;
         let keeper = self.search.monitor.keeper().filter(|_| self.is_kept);
-        let end = match at_start {
-            Some(end) => end,
-            None => loop {
-                let end = self.wave()?;
-                if let Some(keeper) = keeper
-                    && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
-                {
-                    self.save(keeper);
-                }
-                if let Some(end) = end {
-                    break end;
-                }
-            },
+        let end = loop {
+            if let Some(keeper) = keeper
+                && self.is_whole
+                && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
+            {
+                self.save(keeper);
+            }
+            if let Some(end) = end {
+                break end;
+            }
+            end = or_end(self.wave())?;
         };
         // System states are taken in one wave later than global ones.
         self.lanes.iter_mut().for_each(Lane::forget_arrivals);
@@ -197,6 +210,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             }
             lane.pending.push_start(&state, index);
         }
+        self.is_whole = true;
         Ok(None)
     }
 
@@ -225,7 +239,9 @@ impl<'s, 'l> Waves<'s, 'l> {
             }));
         }
         self.run(&quotas, total as u64 >= SHARED_WAVE);
+        self.is_whole = false;
         let end = self.note()?;
+        self.is_whole = true;
         self.lanes.iter_mut().for_each(Lane::close);
         if end.is_some() {
             return Ok(end);
@@ -233,12 +249,28 @@ impl<'s, 'l> Waves<'s, 'l> {
         for messages in self.lanes.iter().flat_map(|lane| &lane.unnamed) {
             self.stepper.quorum(messages);
         }
-        let missing: Vec<_> = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
-        for batch in missing.chunks(BATCH) {
+        self.missing = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
+        self.execute_missing()?;
+        Ok(self.search.monitor.check(&self.progress()))
+    }
+
+    /// The end of a wave: executes the handlers that were missing, and evens the stacks out. If it is stopped, it can be done
+    /// again, also by another process.
+    fn execute_missing(&mut self) -> Result<(), SearchError> {
+        for batch in self.missing.chunks(BATCH) {
             self.stepper.prepare(batch)?;
         }
+        self.missing.clear();
         self.even_out();
-        Ok(self.search.monitor.check(&self.progress()))
+        Ok(())
+    }
+
+    /// The same for handlers that another process has asked for.
+    fn execute_saved(&mut self) -> Result<(), SearchError> {
+        if !self.stepper.repeat(&self.missing)? {
+            return Err(SearchError::Checkpoint);
+        }
+        self.execute_missing()
     }
 
     /// The three steps of a wave, by all workers or by this one.
@@ -330,7 +362,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             counts,
             depth: self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0),
             queue: self.lanes.iter().map(|lane| lane.pending.len() as u64).sum(),
-            bytes: lanes + shards + self.search.lts.counts().snapshot_bytes,
+            bytes: lanes + shards + self.search.lts.counts().bytes,
         }
     }
 }

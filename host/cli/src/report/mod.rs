@@ -23,11 +23,11 @@ use host_search::kernel::{Basis, End, Report, SymmetryUse};
 use serde::Serialize;
 
 use crate::args::RunArguments;
+use crate::bounds::peak_bytes;
 use crate::exit::Exit;
 use crate::expectation::Expectation;
-use crate::finding::Violation;
+use crate::finding::{Unfinished, Violation};
 use crate::json_text;
-use crate::monitor::peak_bytes;
 use crate::plugin_source::Loaded;
 use crate::report::assumed::Assumed;
 use crate::report::counts::CountsReport;
@@ -162,6 +162,8 @@ impl From<&PluginRef> for PluginReport {
 /// What was audited.
 #[derive(Debug, Serialize)]
 struct AuditReport {
+    /// Whether it looked at all that it was to look at.
+    finished: bool,
     states: usize,
     ambiguous_states: usize,
     broken: Vec<BrokenReport>,
@@ -188,7 +190,12 @@ impl From<&Audited> for AuditReport {
             other,
             cause,
         });
-        Self { states: audited.states, ambiguous_states: audited.ambiguous, broken: broken.collect() }
+        Self {
+            finished: audited.stopped.is_none(),
+            states: audited.states,
+            ambiguous_states: audited.ambiguous,
+            broken: broken.collect(),
+        }
     }
 }
 
@@ -229,6 +236,10 @@ struct ViolationReport {
     found_length: usize,
     prefix_length: usize,
     shortest: bool,
+    /// Whether it was run again from the start, in fresh machines.
+    confirmed: bool,
+    /// What was stopped before it was done, a phrase; null if nothing was.
+    unfinished: Option<String>,
     replay: Option<String>,
     #[serde(skip)]
     title: String,
@@ -299,6 +310,9 @@ impl RunReport {
             self.exit = Exit::GuestFault;
             self.exit_code = self.exit.code();
             self.because = format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+        }
+        if let Some(stopped) = audited.stopped {
+            self.because += &format!("; the audit is not finished: {stopped}");
         }
         self.audit = Some(report);
     }
@@ -429,6 +443,9 @@ fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) 
         ));
         message = title.clone();
     }
+    if let Some(Unfinished::Confirming(_)) = violation.unfinished {
+        title = format!("not confirmed: the search found that {title}");
+    }
     ViolationReport {
         property,
         kind,
@@ -442,10 +459,21 @@ fn violation_report(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) 
         found_length: violation.found.as_ref().map_or(trace.steps.len(), |(found, _)| found.steps.len()),
         prefix_length: run.prefix_steps,
         shortest: violation.shortest,
+        confirmed: violation.nondeterminism.is_none()
+            && !matches!(violation.unfinished, Some(Unfinished::Confirming(_))),
+        unfinished: violation.unfinished.map(unfinished),
         replay: saved.map(|saved| saved.replay),
         title,
         steps: explain::steps(&violation.recording, run.prefix_steps, run.paint),
         views: explain::views(&violation.recording),
+    }
+}
+
+/// What was not done with a finding, and why.
+fn unfinished(unfinished: Unfinished) -> String {
+    match unfinished {
+        Unfinished::Confirming(why) => format!("not run again from the start: {why}"),
+        Unfinished::Minimizing(why) => format!("not made short: {why}"),
     }
 }
 

@@ -245,7 +245,8 @@ fn steps(index: usize, violation: &ViolationReport) -> String {
         alike => format!(", and {alike} more that end alike"),
     };
     let views = if violation.views.is_empty() { String::new() } else { format!("\n{}", violation.views) };
-    format!("{also}after {length}{shortest}{found}{alike}\n{}{views}", violation.steps)
+    let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
+    format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{}{views}", violation.steps)
 }
 
 fn replay(violation: &ViolationReport) -> Option<String> {

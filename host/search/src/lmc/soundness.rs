@@ -58,7 +58,7 @@ impl Round<'_, '_, '_> {
         } as u64;
         let (before, progress, alongside) = (self.work(), self.progress(), self.alongside);
         let ask = |work: u64, own: &Progress| {
-            let bytes = (progress.bytes + own.bytes).saturating_sub(self.search.lts.counts().snapshot_bytes);
+            let bytes = (progress.bytes + own.bytes).saturating_sub(self.search.lts.counts().bytes);
             let counts = Counts { events: own.counts.events, ..progress.counts };
             alongside.check(before + work, &Progress { counts, bytes, ..*own })
         };

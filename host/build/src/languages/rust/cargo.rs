@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::package::{Package, Target};
 use super::toolchain::{TARGET, Toolchain};
 use crate::BuildError;
+use crate::tool::spawn;
 
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
@@ -89,9 +90,9 @@ pub(crate) fn is_offline(output: &str) -> bool {
 }
 
 /// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
-fn run(mut cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(bool, String, String), BuildError> {
+fn run(cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(bool, String, String), BuildError> {
     let start = |source| BuildError::Start { program: "cargo".to_owned(), source };
-    let mut child = cargo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(start)?;
+    let (mut child, watch) = spawn(cargo)?;
     let mut stdout = child.stdout.take().expect("piped above");
     let stderr = child.stderr.take().expect("piped above");
     // Both streams are read at once, since cargo stops when either is full.
@@ -119,6 +120,7 @@ fn run(mut cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(boo
         }
     }
     let messages = messages.join().expect("reading does not panic").map_err(start)?;
+    watch.end()?;
     let success = child.wait().map_err(start)?.success();
     if success {
         diagnostics.lines().filter(|line| !line.is_empty()).for_each(say);

@@ -1,0 +1,202 @@
+//! Every strategy stopped between any two calls of a guest.
+//!
+//! A handler of a toy has up to several outcomes, and each is a call. So a stop comes before, between and after the outcomes
+//! of handlers, in `init`, in batches of several workers, and in the verification of `lmc`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use host_agreement::stopping::{StopAfter, Stopping};
+use host_model::audit::Mode;
+use host_model::lts::Lts;
+use host_model::machine::MachineError;
+use host_model::replay;
+use host_model::scenario::{Faults, Scenario};
+use host_model::start::{self, StartError};
+use host_model::stepper::Stepper;
+use host_model::stop::{Stop, Stoppable, Stopped};
+use host_model::toy::Toy;
+use host_search::kernel::{End, Limits, Monitor, Report, Search, SearchError, Unmonitored};
+use host_search::table::{STRATEGIES, Strategy};
+
+use host_agreement::reference::{self, System};
+
+/// Questions after a stop: each worker asks at most once more, and so does what ends the search.
+const LATE_MAX: u64 = 4;
+
+/// States of the systems that are tried, at most: each is searched many times.
+const STATES_MAX: usize = 600;
+
+/// The first random systems with so many global states.
+fn systems(count: usize, states_min: usize) -> impl Iterator<Item = (u64, Toy)> {
+    let random = (0..).map(|seed| (seed, Toy::random(seed, 3)));
+    let fits = move |toy: &Toy| {
+        let reached = reference::search(&System::new(toy.clone()), None, None, STATES_MAX);
+        reached.is_some_and(|reached| reached.global_states as usize >= states_min)
+    };
+    random.filter(move |(_, toy)| fits(toy)).take(count)
+}
+
+type Factory = Stoppable<Arc<Toy>>;
+
+fn stoppable(toy: &Toy, stop: &Arc<StopAfter>) -> Factory {
+    Stoppable::new(Arc::new(toy.clone()), Arc::clone(stop) as Arc<dyn Stop>)
+}
+
+/// Searches from the start states; the inner result is what was stopped before the search had anything to report.
+fn search(
+    lts: &Lts<'_>,
+    strategy: &Strategy,
+    limits: Limits,
+    monitor: &(dyn Monitor + Sync),
+) -> Result<Report, Stopped> {
+    let stopped = |error: MachineError| match error {
+        MachineError::Stopped(why) => why,
+        error @ MachineError::Host(_) => panic!("a toy has no host faults: {error}"),
+    };
+    let starts = start::initial(&mut Stepper::new(lts).map_err(stopped)?).map_err(|error| match error {
+        StartError::Machine(error) => stopped(error),
+        error => panic!("a toy starts: {error}"),
+    })?;
+    let search = Search { lts, starts: &starts, limits, monitor, collect_system_states: false };
+    (strategy.run)(&search).map_err(|error| match error {
+        SearchError::Machine(error) => stopped(error),
+        error => panic!("a toy has no host faults: {error}"),
+    })
+}
+
+fn scenario(toy: &Toy, resets: u32) -> Scenario {
+    Scenario { faults: Faults { resets, ..Faults::default() }, ..Scenario::new(toy.nodes) }
+}
+
+/// A search that is stopped ends with at most a few more questions and says that it was stopped; what it reports is
+/// true; and nothing of what it left half done is there when somebody goes on with the same local transition system.
+fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32, what: &str) {
+    let never = Arc::new(StopAfter::new(u64::MAX));
+    let factory = stoppable(toy, &never);
+    let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
+    let whole = search(&lts, strategy, limits, &Unmonitored).expect("nothing stops it");
+    let all = never.asked.load(Ordering::Relaxed);
+    // The first moments, then some.
+    for at in (0..12).chain((12..all).step_by((all as usize / 8).max(1))) {
+        let stop = Arc::new(StopAfter::new(u64::MAX));
+        let factory = stoppable(toy, &stop);
+        let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
+        let before = stop.asked.load(Ordering::Relaxed);
+        stop.goes_on.store(before + at, Ordering::Relaxed);
+        let stopped = search(&lts, strategy, limits, &Unmonitored);
+        let late = stop.asked.load(Ordering::Relaxed).saturating_sub(before + at);
+        assert!(late <= LATE_MAX, "{what}, at {at} of {all}: {late} questions after the stop");
+        if let Ok(report) = stopped {
+            let has_ended = late == 0 || report.is_full();
+            assert!(has_ended || report.end == End::Interrupted, "{what}, at {at} of {all}: {:?}", report.end);
+            for found in &report.violations {
+                stop.goes_on.store(u64::MAX, Ordering::Relaxed);
+                let mut stepper = Stepper::new(&lts).expect("nothing stops it");
+                let steps = start::record(&mut stepper, &found.initial, &found.path).expect("it was executed");
+                let (mut replay, _) = replay::Replay::new(&factory, lts.scenario(), &[]).expect("a toy starts");
+                for step in &steps {
+                    replay.step(step).unwrap_or_else(|error| panic!("{what}, at {at}: {error}"));
+                }
+                assert!(!replay.findings().expect("it can be judged").is_empty(), "{what}, at {at}");
+            }
+        }
+        stop.goes_on.store(u64::MAX, Ordering::Relaxed);
+        let after = search(&lts, strategy, limits, &Unmonitored).expect("nothing stops it");
+        let facts = |report: &Report| {
+            (report.end, report.counts.global_states, report.counts.events, report.counts.transitions)
+        };
+        assert_eq!(facts(&after), facts(&whole), "{what}, at {at} of {all}");
+        assert_eq!(after.witnessed, whole.witnessed, "{what}, at {at} of {all}");
+    }
+}
+
+#[test]
+fn a_stop_between_two_calls_ends_every_strategy_at_once() {
+    for (seed, toy) in systems(3, 60) {
+        let toy = &toy;
+        let without = Toy { forbidden: Vec::new(), ..toy.clone() };
+        for strategy in STRATEGIES {
+            let limits = Limits { depth: Some(4), walks: Some(20), ..Limits::default() };
+            let honoured = |bound| strategy.honours.contains(&bound);
+            let limits = Limits {
+                depth: limits.depth.filter(|_| honoured(host_search::table::Bound::Depth)),
+                walks: limits.walks.filter(|_| honoured(host_search::table::Bound::Walks)),
+                ..limits
+            };
+            for (toy, resets) in [(toy, 0), (&without, 0), (&without, 1)] {
+                // Without a bound on depth, a fault is too much for tests.
+                if resets > 0 && limits.depth.is_none() {
+                    continue;
+                }
+                stopped_anywhere(
+                    toy,
+                    strategy,
+                    limits,
+                    resets,
+                    &format!("seed {seed}, {}, {resets} resets", strategy.name),
+                );
+            }
+        }
+        let reduced = Limits { reduce: true, ..Limits::default() };
+        let bdfs = host_search::table::find("bdfs").expect("it is in the table");
+        stopped_anywhere(&without, bdfs, reduced, 0, &format!("seed {seed}, --reduce"));
+    }
+}
+
+/// Stopped inside of steps again and again, with another process for each piece, a search ends like one in one piece.
+#[test]
+fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
+    for (seed, toy) in systems(8, 400) {
+        let toy = &Toy { forbidden: Vec::new(), ..toy };
+        for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
+            let run = |stop: &Arc<StopAfter>, monitor: &(dyn Monitor + Sync)| {
+                let factory = stoppable(toy, stop);
+                let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
+                search(&lts, strategy, Limits::default(), monitor)
+            };
+            let never = Arc::new(StopAfter::new(u64::MAX));
+            let whole = run(&never, &Unmonitored).expect("nothing stops it");
+            let keeper = Stopping::default();
+            keeper.checks_left.store(u64::MAX, Ordering::Relaxed);
+            let mut pieces = 0;
+            let last = loop {
+                pieces += 1;
+                // Each process executes again what those before it have executed, and some more.
+                let stop = Arc::new(StopAfter::new(3 * pieces));
+                match run(&stop, &keeper) {
+                    Ok(report) if report.end != End::Interrupted => break report,
+                    _ => {}
+                }
+            };
+            assert!(pieces > 3, "seed {seed}: {pieces} pieces say little");
+            let facts = |report: &Report| (report.end, report.counts, report.depth, report.witnessed.clone());
+            assert_eq!(facts(&whole), facts(&last), "seed {seed}, {} in {pieces} pieces", strategy.name);
+        }
+    }
+}
+
+/// An audit that is stopped says so, wherever it is stopped.
+#[test]
+fn an_audit_that_is_stopped_is_not_finished() {
+    for (seed, toy) in systems(10, 60) {
+        let toy = &toy;
+        let stop = Arc::new(StopAfter::new(u64::MAX));
+        let factory = stoppable(toy, &stop);
+        let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties").audited(Mode::Full);
+        let bdfs = host_search::table::find("bdfs").expect("it is in the table");
+        search(&lts, bdfs, Limits::default(), &Unmonitored).expect("nothing stops it");
+        let before = stop.asked.load(Ordering::Relaxed);
+        let whole = lts.check_promises().expect("a toy has machines");
+        assert_eq!(whole.stopped, None, "seed {seed}");
+        let all = stop.asked.load(Ordering::Relaxed) - before;
+        for at in (0..all).step_by((all as usize / 30).max(1)) {
+            let asked = stop.asked.load(Ordering::Relaxed);
+            stop.goes_on.store(asked + at, Ordering::Relaxed);
+            let part = lts.check_promises().expect("a toy has machines");
+            let late = stop.asked.load(Ordering::Relaxed) - asked - at;
+            assert_eq!((part.stopped, late), (Some(Stopped::Interrupted), 1), "seed {seed}, at {at} of {all}");
+            assert!(part.states <= whole.states, "seed {seed}, at {at} of {all}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Time, memory and interrupts in every phase of every command.
+//!
+//! No test looks at a clock: the clock of these commands goes on by 10 ms with each question whether to go on, so each
+//! call of a guest takes as long. What is counted is how many questions come after the one that said no.
+
+use std::sync::atomic::Ordering;
+
+use host_sandbox::fixtures::{self, Guest};
+use serde_json::{Value, json};
+
+use super::Place;
+
+/// What follows a search that was stopped has a second, which is 100 questions; besides, each phase asks once more.
+const LATE_MAX: u64 = 100 + 10;
+
+/// Calls `choose(2)` 15 times: a handler with 32,768 resolutions.
+const FIFTEEN_CHOICES: &str = "
+    (i32.store (i32.const 1032) (i32.const 15))
+    (loop $again
+      (i32.store (i32.const 1036)
+        (i32.add (i32.mul (i32.load (i32.const 1036)) (i32.const 2)) (call $choose (i32.const 2))))
+      (i32.store (i32.const 1032) (i32.sub (i32.load (i32.const 1032)) (i32.const 1)))
+      (br_if $again (i32.load (i32.const 1032))))";
+
+/// One handler that would be executed for hours.
+fn branching() -> Vec<u8> {
+    let local = format!("{FIFTEEN_CHOICES} (call $list (i32.const 0) (i32.const 0))");
+    Guest { local, ..Guest::default() }.component()
+}
+
+/// The same in `init`.
+fn branching_at_start() -> Vec<u8> {
+    let init = format!("{FIFTEEN_CHOICES} (call $tagged (i32.const 0) (i32.const 0) (i32.const 0))");
+    Guest { init, ..Guest::default() }.component()
+}
+
+/// A place where nothing is interrupted, and questions are counted.
+fn counting() -> Place {
+    Place { interrupted: Some(u64::MAX), ..Place::new() }
+}
+
+fn asked(place: &Place) -> u64 {
+    place.asked.load(Ordering::Relaxed)
+}
+
+const STRATEGIES: [&str; 6] = ["bdfs", "consequence", "walk", "unfold", "lmc-opt", "dpor"];
+
+#[test]
+fn time_ends_the_exploration_of_one_handler() {
+    let place = counting();
+    place.put("step.wasm", branching()).put("init.wasm", branching_at_start());
+    for guest in ["step.wasm", "init.wasm"] {
+        for algo in STRATEGIES {
+            let run = ["run", guest, "--nodes", "1", "--algo", algo, "--time", "2s", "--json"];
+            let result = place.host(&run).exits(0).json();
+            assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("time-bound")), "{run:?}");
+            // 200 until the time is up, and those before the search began.
+            assert!(asked(&place) <= 200 + LATE_MAX, "{run:?}: {} questions", asked(&place));
+            place.host(&[&run[..], &["--require-complete"]].concat()).exits(152);
+        }
+    }
+}
+
+/// In each of its phases a run ends soon after an interrupt, and says no more than it knows.
+fn interrupted_anywhere(guest: Vec<u8>, options: &[&str]) {
+    let run = [&["run", "guest.wasm", "--nodes", "2", "--json", "--workers", "1"], options].concat();
+    let mut place = counting();
+    place.put("guest.wasm", guest);
+    let whole = place.host(&run).json();
+    let all = asked(&place);
+    let mut unfinished = [0; 4];
+    for after in (0..all).step_by((all as usize / 40).max(1)) {
+        place.interrupted = Some(after);
+        let ran = place.host(&run);
+        let what = format!("{run:?}, interrupted after {after} of {all}: {}", ran.err);
+        let late = asked(&place).saturating_sub(after);
+        assert!(late <= LATE_MAX, "{late} questions after the interrupt, {what}");
+        let result = ran.json();
+        match ran.code {
+            130 => {
+                assert_eq!(result["result"], "error", "{what}");
+                unfinished[0] += 1;
+                continue;
+            }
+            code => assert_eq!(result["exit_code"], code, "{what}"),
+        }
+        if result["end"] != whole["end"] {
+            assert_eq!(result["end"], "interrupted", "{what}");
+            assert_ne!(result["result"], "ok", "{what}");
+            unfinished[1] += 1;
+        }
+        // What was found is never lost: a run that has ended its search tells of it, confirmed or not.
+        let found = |result: &Value| result["violations"].as_array().expect("a list").len();
+        if result["end"] == whole["end"] {
+            assert_eq!(found(&result), found(&whole), "{what}");
+        }
+        for violation in result["violations"].as_array().expect("a list") {
+            let is_confirmed = violation["confirmed"] == true;
+            let title = violation["unfinished"].as_str().unwrap_or_default();
+            assert_eq!(!is_confirmed, title.starts_with("not run again"), "{what}: {violation}");
+            unfinished[2] += u32::from(!title.is_empty());
+        }
+        unfinished[3] += u32::from(result["audit"]["finished"] == false);
+    }
+    let needed: &[usize] = if whole["violations"] == json!([]) { &[1, 3] } else { &[1, 2, 3] };
+    for phase in needed {
+        assert!(unfinished[*phase] > 0, "{run:?}: no interrupt in phase {phase}: {unfinished:?} of {all}");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_every_phase_of_a_run() {
+    for algo in ["bdfs", "consequence", "unfold", "lmc-opt", "dpor"] {
+        interrupted_anywhere(fixtures::ping_pong_too_far(), &["--algo", algo]);
+        interrupted_anywhere(fixtures::ping_pong(), &["--algo", algo, "--audit", "full"]);
+    }
+}
+
+#[test]
+fn an_interrupt_ends_what_is_no_search() {
+    let mut place = counting();
+    place.put("guest.wasm", fixtures::ping_pong_too_far());
+    place.host(&["run", "guest.wasm", "--nodes", "2", "--no-minimize", "--out", "found"]).exits(12);
+    let commands: [&[&str]; 3] = [
+        &["replay", "found/trace.json", "--plugin", "guest.wasm"],
+        &["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"],
+        &["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"],
+    ];
+    for command in commands {
+        place.interrupted = Some(u64::MAX);
+        let code = place.host(command).code;
+        let all = asked(&place).min(60);
+        assert!(all >= 6, "{command:?} asks {all} times");
+        let mut stopped = 0;
+        for after in 0..all {
+            place.interrupted = Some(after);
+            let ran = place.host(command);
+            let late = asked(&place) - after;
+            assert!(late <= 10, "{command:?}: {late} questions after the interrupt");
+            // The last questions are for descriptions, which are left out.
+            if ran.code != code {
+                assert_eq!(ran.code, 130, "{command:?}, interrupted after {after} of {all}: {ran:?}");
+                assert!(ran.err.starts_with("error: stopped before there was a result: interrupted"), "{ran:?}");
+                stopped += 1;
+            }
+        }
+        assert!(stopped > all / 2, "{command:?}: {stopped} of {all}");
+    }
+}
+
+/// The bound is looked at between the resolutions of one handler.
+#[test]
+fn memory_ends_the_exploration_of_one_handler() {
+    let place = counting();
+    place.put("step.wasm", branching());
+    for algo in ["bdfs", "unfold", "lmc-opt"] {
+        // The process has more than that already.
+        let run = ["run", "step.wasm", "--nodes", "1", "--algo", algo, "--memory", "1MiB", "--json"];
+        let result = place.host(&run).exits(0).json();
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("memory-bound")), "{run:?}");
+        // Its look at the process is due with each question, as the clock goes.
+        assert!(asked(&place) <= LATE_MAX, "{run:?}: {} questions", asked(&place));
+    }
+}
+
+/// What floods the host is stopped at the bound on memory, too, whether or not it is ever done.
+#[test]
+fn memory_ends_a_flood() {
+    let place = counting();
+    for (name, guest) in [("events.wasm", fixtures::many_events(4096)), ("growing.wasm", fixtures::growing())] {
+        place.put(name, guest);
+        let run = ["run", name, "--nodes", "2", "--algo", "bdfs", "--memory", "1MiB", "--json"];
+        let result = place.host(&run).exits(0).json();
+        assert_eq!(result["end"], "memory-bound", "{run:?}");
+    }
+}
