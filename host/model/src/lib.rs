@@ -10,6 +10,7 @@
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `stepper` | access to the local transition system: executes missing handlers in batches on many machines, explores `choose`, judges tuples of views |
 //! | `stop` | stopping between two calls of a guest |
+//! | `handler` | executes one handler for every resolution of its choices |
 //! | `standing` | fault states: resets, connections and budgets of a node, and the steps of local states that include them |
 //! | `channels` | messages in flight on links with an order: the next delivery of each channel, lost messages |
 //! | `known` | a lock-free copy of the local transition system per stepper |
@@ -28,6 +29,7 @@ pub mod audit;
 pub mod channels;
 pub mod deadlock;
 pub mod fingerprint;
+pub mod handler;
 pub mod known;
 pub mod lts;
 pub mod machine;

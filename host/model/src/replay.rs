@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::channels::{self, Route};
 use crate::deadlock;
+use crate::handler::evaluate;
 use crate::lts::Trigger;
 use crate::machine::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
@@ -15,7 +16,6 @@ use crate::machine::{
 use crate::property::Judgement;
 use crate::scenario::Scenario;
 use crate::standing::{Rules, Standing};
-use crate::stepper::evaluate;
 use crate::trace::{Finding, Hex, Sent, TraceEvent, TraceStep};
 
 /// Why a trace does not replay.

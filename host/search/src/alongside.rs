@@ -148,10 +148,10 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 
     fn unfold(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Result<Option<End>, SearchError> {
-        let snapshot_bytes = self.search.lts.counts().bytes;
+        let shared = self.search.lts.counts().bytes;
         let ask = |_: u64, own: &Progress| {
             // Both count the snapshots.
-            let bytes = (progress.bytes + own.bytes).saturating_sub(snapshot_bytes);
+            let bytes = (progress.bytes + own.bytes).saturating_sub(shared);
             let counts = Counts { events: own.counts.events, ..progress.counts };
             self.search.monitor.check(&Progress { counts, bytes, ..*own })
         };

@@ -1,0 +1,303 @@
+//! Executes one handler for every resolution of its choices, and looks at the states that it leads to.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::fingerprint::{self, Fingerprint};
+use crate::lts::{Lts, Message};
+use crate::machine::{
+    Choice, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, PropertyKind, PropertyScope,
+    Quorum, Role, Snapshot,
+};
+use crate::property::Judgement;
+
+/// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
+pub const OUTCOMES_MAX: usize = 65_536;
+
+/// Verdicts on views of single nodes that are kept; protocols that need more have long views, and few equal ones.
+const NODE_VERDICTS_MAX: usize = 1 << 16;
+
+/// A handler to be executed.
+pub(crate) struct Job {
+    pub(crate) node: NodeId,
+    pub(crate) from: Snapshot,
+    pub(crate) cause: Cause,
+    /// The fingerprints of what the event takes away: the local state and the message.
+    pub(crate) before: Fingerprint,
+}
+
+/// What makes its handler run.
+pub(crate) enum Cause {
+    /// A message; whether the node has to be asked how it takes it.
+    Message(Arc<Message>, bool),
+    /// A quorum by its name, with sender and content of each message in the order of the senders.
+    Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
+    Local(Arc<LocalEvent>),
+    Reset,
+    /// A transport error.
+    Error(NodeId),
+}
+
+/// All executions of the handler of a job.
+pub(crate) struct Executed {
+    /// How the message is taken; nothing is executed unless it is by itself.
+    pub(crate) role: Role<Quorum>,
+    pub(crate) executions: Vec<Execution>,
+}
+
+/// One execution of a handler, before it is interned.
+pub(crate) struct Execution {
+    pub(crate) next: Ended,
+    pub(crate) effects: Effects,
+}
+
+impl Execution {
+    /// Bytes that it keeps until it is interned, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let sent = self.effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
+        let observed = match &self.next {
+            Ended::New(observed) => observed.bytes(),
+            Ended::Known(_) | Ended::Fault(_) => 0,
+        };
+        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.effects.choices) + observed
+    }
+}
+
+/// How an execution ended: in a state seen before, in a new one, or in a fault.
+pub(crate) enum Ended {
+    /// The id of the local state, or of its content where there are standings.
+    Known(u32),
+    New(Box<Observed>),
+    Fault(Fault),
+}
+
+/// A new local state as the machine shows it.
+pub(crate) struct Observed {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) encoding_bytes: usize,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) local_events: Vec<LocalEvent>,
+    /// One a property, those of node scope left out.
+    pub(crate) views: Vec<Option<Vec<u8>>>,
+    pub(crate) judgements: Vec<Judgement>,
+}
+
+impl Observed {
+    pub(crate) fn bytes(&self) -> usize {
+        let events = self.local_events.iter().map(|event| size_of_val(event) + event.name.len() + event.payload.len());
+        let views = self.views.iter().flatten().map(Vec::len);
+        size_of::<Self>() + self.snapshot.bytes() + events.sum::<usize>() + views.sum::<usize>()
+    }
+}
+
+/// An answer, of which a fault is the guest's.
+pub(crate) fn confirmed<R>(machine: &dyn Machine, answer: Result<R, Fault>) -> Result<Result<R, Fault>, MachineError> {
+    if answer.is_err() {
+        machine.confirm_fault()?;
+    }
+    Ok(answer)
+}
+
+/// All executions of the handler of a job, if the node takes the message by itself.
+pub(crate) fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Executed, MachineError> {
+    if let Cause::Message(message, true) = &job.cause {
+        machine.restore(Some(&job.from))?;
+        match machine.role(message.from, &message.payload) {
+            Ok(Role::Alone) => {}
+            Ok(role) => return Ok(Executed { role, executions: Vec::new() }),
+            // It fails on this message, as if it was delivered.
+            Err(fault) => {
+                machine.confirm_fault()?;
+                let execution = Execution { next: Ended::Fault(fault), effects: Effects::default() };
+                return Ok(Executed { role: Role::Alone, executions: vec![execution] });
+            }
+        }
+    }
+    Ok(Executed { role: Role::Alone, executions: executions(lts, machine, job)? })
+}
+
+/// All executions of the handler of a job.
+fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec<Execution>, MachineError> {
+    let from = Some(&job.from);
+    match &job.cause {
+        Cause::Quorum(quorum, messages) => {
+            explore(lts, machine, job.node, from, Input::Quorum { name: &quorum.name, messages })
+        }
+        Cause::Message(message, _) => {
+            let input = Input::Message { src: message.from, payload: &message.payload };
+            explore(lts, machine, job.node, from, input)
+        }
+        Cause::Local(event) => explore(lts, machine, job.node, from, Input::Local(event)),
+        Cause::Error(peer) => explore(lts, machine, job.node, from, Input::TransportError { peer: *peer }),
+        Cause::Reset => {
+            machine.restore(from)?;
+            let durable = match machine.persist() {
+                Ok(durable) => durable,
+                Err(fault) => {
+                    machine.confirm_fault()?;
+                    let effects = Effects::default();
+                    return Ok(vec![Execution { next: Ended::Fault(fault), effects }]);
+                }
+            };
+            let nodes = lts.scenario.nodes;
+            let input = Input::Init { node: job.node, nodes, config: &lts.config, durable: durable.as_deref() };
+            explore(lts, machine, job.node, None, input)
+        }
+    }
+}
+
+/// All executions of one handler, in the lexicographic order of their choices; those left out in which the node does not
+/// take the quorum.
+pub(crate) fn explore(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    node: NodeId,
+    from: Option<&Snapshot>,
+    input: Input<'_>,
+) -> Result<Vec<Execution>, MachineError> {
+    let mut executions = Vec::new();
+    let mut script = Vec::new();
+    for tried in 1.. {
+        machine.restore(from)?;
+        let mut effects = Effects::default();
+        let result = machine.handle(input, &script, &mut effects);
+        lts.handler_calls.fetch_add(1, Ordering::Relaxed);
+        let is_declined = effects.is_declined && result.is_ok();
+        let next = match result.and_then(|()| match is_declined {
+            true => Ok(None),
+            false => observe(lts, machine, node, from, (input, &script)).map(Some),
+        }) {
+            Ok(Some(Ended::New(mut observed))) => {
+                observed.judgements = judge_node(lts, machine, &mut observed)?;
+                Some(Ended::New(observed))
+            }
+            Ok(ended) => ended,
+            Err(fault) => {
+                machine.confirm_fault()?;
+                Some(Ended::Fault(fault))
+            }
+        };
+        let more = next_script(&effects.choices, lts.rules.refusals_max, &mut script);
+        executions.extend(next.map(|next| Execution { next, effects }));
+        if !more {
+            break;
+        }
+        if tried == OUTCOMES_MAX {
+            let message = format!(
+                "the choices of one handler have more than {OUTCOMES_MAX} resolutions; offer fewer alternatives, or make \
+                 them one after the other in local events"
+            );
+            let fault = Fault { kind: FaultKind::Choose, message };
+            executions.clear();
+            executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
+            break;
+        }
+    }
+    Ok(executions)
+}
+
+/// Looks at the state that a machine is in after a handler.
+fn observe(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    node: NodeId,
+    from: Option<&Snapshot>,
+    cause: (Input<'_>, &[u32]),
+) -> Result<Ended, Fault> {
+    let encoding = machine.serialize()?;
+    let fingerprint = fingerprint::of_local_state(node, &encoding);
+    if let Input::Init { durable: None, .. } = cause.0
+        && machine.takes_quorums()?
+    {
+        lts.write().takes_quorums[node as usize] = true;
+    }
+    if lts.audit.wants(fingerprint) {
+        lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
+    }
+    let known = match lts.rules.has_standings() {
+        true => lts.read().content_ids.get(&fingerprint).copied(),
+        false => lts.read().state_ids.get(&fingerprint).map(|id| id.0),
+    };
+    if let Some(id) = known {
+        return Ok(Ended::Known(id));
+    }
+    let snapshot = machine.capture();
+    let local_events = machine.local_events()?;
+    let views = (0u32..).zip(&lts.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
+    Ok(Ended::New(Box::new(Observed {
+        fingerprint,
+        encoding_bytes: encoding.len(),
+        snapshot,
+        local_events,
+        views,
+        judgements: Vec::new(),
+    })))
+}
+
+/// Evaluates the properties of node scope, and takes their views out: they are never combined with others.
+fn judge_node(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    observed: &mut Observed,
+) -> Result<Vec<Judgement>, MachineError> {
+    let mut judgements = Vec::new();
+    for (index, property) in (0u32..).zip(&lts.properties) {
+        if property.scope != PropertyScope::Node {
+            continue;
+        }
+        let Some(view) = observed.views[index as usize].take() else { continue };
+        // A property is a function of the view. To ask again costs more than the handler: it is asked in the state before
+        // `init`, and a memory that has grown since cannot be had back without another instance.
+        let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
+        let verdict = match known {
+            Some(verdict) => verdict,
+            None => {
+                lts.audit.ask(index, &[Some(&view)]);
+                let verdict = evaluate(machine, index, property.kind, &[Some(&view)])?;
+                let mut verdicts = lts.node_verdicts();
+                if verdicts.len() < NODE_VERDICTS_MAX {
+                    verdicts.insert((index, view), verdict.clone());
+                }
+                verdict
+            }
+        };
+        judgements.extend(verdict);
+    }
+    Ok(judgements)
+}
+
+/// Evaluates one property on a machine, whatever state that is in.
+pub(crate) fn evaluate(
+    machine: &mut dyn Machine,
+    property: u32,
+    kind: PropertyKind,
+    views: &[Option<&[u8]>],
+) -> Result<Option<Judgement>, MachineError> {
+    machine.restore(None)?;
+    Ok(match (kind, machine.invariant(property, views)) {
+        (_, Err(fault)) => {
+            machine.confirm_fault()?;
+            Some(Judgement::Broken { property, fault })
+        }
+        (PropertyKind::Always, Ok(Err(message))) => Some(Judgement::Violated { property, message }),
+        (PropertyKind::Sometimes, Ok(Ok(()))) => Some(Judgement::Witnessed { property }),
+        _ => None,
+    })
+}
+
+/// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses
+/// so many messages at most.
+fn next_script(choices: &[Choice], refusals_max: u32, script: &mut Vec<u32>) -> bool {
+    let may_rise = |at: usize| {
+        let choice = choices[at];
+        let refused = || choices[..at].iter().filter(|choice| choice.is_refusal()).count() as u32;
+        choice.picked + 1 < choice.alternatives && (choice.to.is_none() || refused() < refusals_max)
+    };
+    let Some(last) = (0..choices.len()).rev().find(|at| may_rise(*at)) else {
+        return false;
+    };
+    script.clear();
+    script.extend(choices[..=last].iter().map(|choice| choice.picked));
+    script[last] += 1;
+    true
+}
