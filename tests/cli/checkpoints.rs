@@ -15,10 +15,10 @@ const HASH_BYTES: usize = 32;
 fn stopped(options: &[&str]) -> (Place, Value) {
     let mut place = Place::new();
     let whole = place.run_json("paxos", options);
-    place.interrupted = true;
+    place.interrupted = Some(20);
     let run = [options, &["--checkpoint", "kept"]].concat();
     assert_eq!(place.run_json("paxos", &run)["end"], "interrupted");
-    place.interrupted = false;
+    place.interrupted = None;
     (place, whole)
 }
 
@@ -95,9 +95,9 @@ fn another_plugin_is_refused() {
     let (place, _) = stopped(&SEARCH);
     place.host(&["run", "--resume", "kept", bundled("query")]).exits(151);
     place.put("guest.wasm", fixtures::ping_pong()).put("other.wasm", fixtures::ping_pong_too_far());
-    let mut place = Place { interrupted: true, ..place };
+    let mut place = Place { interrupted: Some(11), ..place };
     place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "ping"]).exits(0);
-    place.interrupted = false;
+    place.interrupted = None;
     let words = "was made with the plugin blake3:";
     place.host(&["run", "--resume", "ping", "other.wasm"]).exits(151).says(&[words, ", now blake3:"]);
     place.put("guest.wasm", fixtures::ping_pong_too_far());
@@ -118,9 +118,9 @@ fn an_edited_scenario_is_refused() {
     };
     let faults = |resets: u32| scenario(&format!("[bounds]\ndepth = 6\n[faults]\nresets = {resets}\n"));
     place.put("s.toml", faults(0));
-    place.interrupted = true;
+    place.interrupted = Some(20);
     place.host(&["run", "s.toml", "--checkpoint", "kept"]).exits(0);
-    place.interrupted = false;
+    place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     let resume = || place.host(&["run", "--resume", "kept", "--json"]);
     place.put("s.toml", faults(1));
@@ -152,10 +152,10 @@ fn an_edited_prefix_is_refused() {
         json!({ "trace_version": 1, "plugin": { "name": "guest" }, "scenario": scenario, "steps": steps }).to_string()
     };
     place.put("guest.wasm", fixtures::ping_pong()).put("t.json", trace(json!([])));
-    place.interrupted = true;
+    place.interrupted = Some(11);
     let run = ["run", "guest.wasm", "--algo", "bdfs", "--prefix", "t.json", "--any-plugin", "--checkpoint", "kept"];
     place.host(&run).exits(0);
-    place.interrupted = false;
+    place.interrupted = None;
     place.put("t.json", trace(json!([go])));
     place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept was made with start states "]);
     place.put("t.json", trace(json!([])));
@@ -200,11 +200,11 @@ fn put_trap(place: &Place, name: &str) {
 
 #[test]
 fn a_forged_checkpoint_builds_nothing() {
-    let mut place = Place { interrupted: true, ..Place::new() };
+    let mut place = Place { interrupted: Some(11), ..Place::new() };
     place.put("guest.wasm", fixtures::ping_pong());
     put_trap(&place, "evil");
     place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept"]).exits(0);
-    place.interrupted = false;
+    place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     place.put("s.toml", "plugin = \"evil\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n");
     let resume = |change: &dyn Fn(&mut Value)| {
@@ -233,12 +233,12 @@ fn a_forged_checkpoint_builds_nothing() {
 
 #[test]
 fn a_plugin_folder_is_taken_as_it_was_built() {
-    let mut place = Place { interrupted: true, ..Place::new() };
+    let mut place = Place { interrupted: Some(11), ..Place::new() };
     std::fs::create_dir(place.path("plug")).expect("writable");
     place.put("plug/guest.wasm", fixtures::ping_pong());
     let run = ["run", "plug", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept", "--quiet"];
     place.host(&run).exits(0);
-    place.interrupted = false;
+    place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     // Edited since then; but what was built is there.
     place.put("plug/guest.wasm", fixtures::ping_pong_too_far());
@@ -306,12 +306,12 @@ const TINY: &str = "HOST_TEST_OF_A_FULL_DISK";
 #[test]
 fn on_a_full_disk() {
     let Some(folder) = std::env::var_os(TINY) else { return };
-    let mut place = Place { interrupted: true, ..Place::new() };
+    let mut place = Place { interrupted: Some(11), ..Place::new() };
     let plugin = |name: &str| std::path::Path::new(&folder).join(name).to_string_lossy().into_owned();
     let run = ["run", &plugin("guest.wasm"), "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept"];
     let ran = place.host(&run).exits(0);
     assert!(ran.err.contains("warning: the last checkpoint could not be written"), "{ran:?}");
-    place.interrupted = false;
+    place.interrupted = None;
     let run = ["run", &plugin("traps.wasm"), "--nodes", "2", "--algo", "bdfs", "--out", "found"];
     let ran = place.host(&run).exits(14);
     ran.says(&["cannot write found/trace.json"]);
