@@ -11,7 +11,7 @@ use crate::fingerprint::{self, Fingerprint};
 use crate::handler::{Cause, Ended, Executed, Execution, Job, confirmed, evaluate, explore, run};
 use crate::known::Known;
 use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, QuorumId, Tables, Trigger};
-use crate::machine::{Fault, Input, LocalEvent, Machine, MachineError, NodeId, Quorum, Role};
+use crate::machine::{Fault, Input, LocalEvent, Machine, MachineError, NodeId, Role};
 use crate::property::{ClassId, Judgement};
 use crate::standing::{Bare, BareCause, BareKey, Standing};
 
