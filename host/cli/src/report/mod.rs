@@ -9,6 +9,7 @@
 
 mod assumed;
 mod counts;
+mod decided;
 mod never;
 mod text;
 
@@ -108,6 +109,9 @@ pub struct RunReport {
     /// What a scenario expects and did not come out; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     unmet: Option<Vec<String>>,
+    /// Why it is open whether there is more than was found; none if there is nothing more.
+    #[serde(skip)]
+    undecided: Option<&'static str>,
     #[serde(skip)]
     exit: Exit,
     /// One phrase that says more than the verdict.
@@ -254,7 +258,8 @@ struct ViolationReport {
 impl RunReport {
     /// Puts together what is to be told.
     pub fn new(run: &Run<'_>, violations: &[Violation], saved: Vec<Option<Saved>>) -> Self {
-        let result = verdict(run.report.end, violations);
+        let undecided = decided::undecided(run.report.end, violations);
+        let result = verdict(undecided, violations);
         let exit = match violations.first() {
             Some(violation) => violation.exit(),
             None if result == Verdict::Incomplete && run.arguments.require_complete => Exit::TooLarge,
@@ -262,7 +267,7 @@ impl RunReport {
         };
         let reports: Vec<ViolationReport> =
             violations.iter().zip(saved).map(|(violation, saved)| violation_report(run, violation, saved)).collect();
-        let properties = properties(run, result, violations);
+        let properties = properties(run, undecided, violations);
         let because = match reports.first() {
             Some(violation) => violation.title.clone(),
             None => because(run.report.end).to_owned() + &unreached(&properties),
@@ -290,10 +295,11 @@ impl RunReport {
             memory_peak_bytes: peak_bytes(),
             properties,
             never: Never::new(run),
-            deadlock: run.arguments.deadlock.then(|| deadlock(result, violations)),
+            deadlock: run.arguments.deadlock.then(|| deadlock(undecided, violations)),
             violations: reports,
             audit: None,
             unmet: None,
+            undecided,
             exit,
             because,
             guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
@@ -303,6 +309,9 @@ impl RunReport {
     /// Adds what an audit found. A plugin that breaks a promise cannot be `ok`, whatever the search says.
     pub fn add_audit(&mut self, audited: &Audited) {
         let report = AuditReport::from(audited);
+        if !report.broken.is_empty() {
+            self.leave_open("the plugin breaks a promise");
+        }
         if let Some(broken) = report.broken.first()
             && self.violations.is_empty()
         {
@@ -315,6 +324,17 @@ impl RunReport {
             self.because += &format!("; the audit is not finished: {stopped}");
         }
         self.audit = Some(report);
+    }
+
+    /// Takes back that what was not found is not there.
+    fn leave_open(&mut self, why: &'static str) {
+        self.undecided = Some(why);
+        for property in &mut self.properties {
+            if matches!(property.status, "holds" | "never-reached") {
+                property.status = "unknown";
+            }
+        }
+        self.deadlock = self.deadlock.map(|found| if found == "none" { "unknown" } else { found });
     }
 
     /// Compares the result with what a scenario expects. A difference is never a success.
@@ -339,13 +359,13 @@ impl RunReport {
     }
 }
 
-fn verdict(end: End, violations: &[Violation]) -> Verdict {
-    match (violations.first(), end) {
+fn verdict(undecided: Option<&str>, violations: &[Violation]) -> Verdict {
+    match (violations.first(), undecided) {
         (Some(violation), _) if violation.nondeterminism.is_some() => Verdict::Error,
         (Some(violation), _) if violation.exit() == Exit::Evaluation => Verdict::Error,
         (Some(_), _) => Verdict::Violation,
-        (None, End::SpaceExhausted) => Verdict::Ok,
-        (None, _) => Verdict::Incomplete,
+        (None, None) => Verdict::Ok,
+        (None, Some(_)) => Verdict::Incomplete,
     }
 }
 
@@ -379,7 +399,7 @@ fn because(end: End) -> &'static str {
     }
 }
 
-fn properties(run: &Run<'_>, result: Verdict, violations: &[Violation]) -> Vec<PropertyReport> {
+fn properties(run: &Run<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
     let status = |property: &Property, witnessed: Option<bool>| {
         let found = violations.iter().find_map(|violation| match &violation.trace.finding {
             Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
@@ -390,8 +410,8 @@ fn properties(run: &Run<'_>, result: Verdict, violations: &[Violation]) -> Vec<P
             (PropertyKind::Eventually, ..) => "not-checked",
             (_, Some(found), _) => found,
             (PropertyKind::Sometimes, _, Some(true)) => "reached",
-            (PropertyKind::Sometimes, ..) if result == Verdict::Ok => "never-reached",
-            (PropertyKind::Always, ..) if result == Verdict::Ok => "holds",
+            (PropertyKind::Sometimes, ..) if undecided.is_none() => "never-reached",
+            (PropertyKind::Always, ..) if undecided.is_none() => "holds",
             _ => "unknown",
         }
     };
@@ -416,12 +436,12 @@ fn unreached(properties: &[PropertyReport]) -> String {
     }
 }
 
-fn deadlock(result: Verdict, violations: &[Violation]) -> &'static str {
+fn deadlock(undecided: Option<&str>, violations: &[Violation]) -> &'static str {
     let is_deadlock = |violation: &Violation| matches!(&violation.trace.finding, Some(Finding::Deadlock { .. }));
-    match result {
+    match undecided {
         _ if violations.iter().any(is_deadlock) => "found",
-        Verdict::Ok => "none",
-        _ => "unknown",
+        None => "none",
+        Some(_) => "unknown",
     }
 }
 

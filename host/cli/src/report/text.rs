@@ -10,11 +10,14 @@ use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, V
 use crate::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use crate::trace_file::short_digest;
 
+/// The name of the depth: not the distance of the farthest state, which can be less.
+const LONGEST_PATH: &str = "longest path";
+
 impl RunReport {
     /// The verdict first, the command that replays a violation last.
     pub fn text(&self) -> String {
         let mut sections = vec![format!("{}: {}\n", self.verdict(), self.because)];
-        sections.extend(self.violations.iter().enumerate().map(|(index, violation)| steps(index, violation)));
+        sections.extend(self.violations.iter().enumerate().map(|(index, violation)| self.steps(index, violation)));
         // Beside a trace there is less room, and less interest.
         if self.violations.is_empty() {
             sections.push(table("explored", &self.explored()));
@@ -27,13 +30,14 @@ impl RunReport {
             sections.extend((!never.is_empty()).then(|| table("never reached", &never)));
         } else {
             let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
+                number if name == LONGEST_PATH => format!("{name} {number}"),
                 "1" => format!("1 {}", name.trim_end_matches('s')),
                 number => format!("{number} {name}"),
             });
             let assumed = self.assumed_rows().into_iter().map(|(name, value)| format!("{name} {value}"));
             let statuses = self.properties.iter();
-            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), status(it.status)));
-            let statuses = statuses.chain(self.deadlock.map(|found| format!("deadlock {}", status(found))));
+            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), self.status(it.status)));
+            let statuses = statuses.chain(self.deadlock.map(|found| format!("deadlock {}", self.status(found))));
             sections.push(
                 paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
                     + &paragraph("assumed", &assumed.collect::<Vec<_>>().join("; "))
@@ -71,7 +75,7 @@ impl RunReport {
         let mut rows: Vec<(String, String)> = (self.counts.rows().iter())
             .filter_map(|(name, number)| Some((name.replace('_', " "), grouped((*number)?))))
             .collect();
-        rows.push(("depth".to_owned(), grouped(self.depth.into())));
+        rows.push((LONGEST_PATH.to_owned(), grouped(self.depth.into())));
         let width = rows.iter().map(|(_, number)| number.len()).max().unwrap_or(0);
         for (_, number) in &mut rows {
             *number = format!("{number:>width$}");
@@ -144,17 +148,55 @@ impl RunReport {
         list(&parts.into_iter().flatten().collect::<Vec<_>>())
     }
 
+    /// A violation with the steps that lead to it.
+    fn steps(&self, index: usize, violation: &ViolationReport) -> String {
+        let after = violation.length - violation.prefix_length;
+        let mut length = count(violation.length as u64, "step");
+        if violation.prefix_length > 0 {
+            length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
+        }
+        let from = if violation.prefix_length == 0 { "" } else { " from there" };
+        // With more local events there may be one.
+        let within = if self.assumed.bounds.local_events.is_some() { " within --local-events" } else { "" };
+        let shortest = match violation.shortest {
+            true => format!(", no shorter way{from} exists{within}"),
+            false => String::new(),
+        };
+        let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
+        let found = match violation.found_length - violation.length {
+            0 => String::new(),
+            _ => format!(", minimised from {}", grouped(violation.found_length as u64)),
+        };
+        let alike = match violation.alike {
+            0 => String::new(),
+            alike => format!(", and {alike} more that end alike"),
+        };
+        let views = if violation.views.is_empty() { String::new() } else { format!("\n{}", violation.views) };
+        let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
+        format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{}{views}", violation.steps)
+    }
+
+    /// The status of a property, or of the search for deadlocks.
+    fn status(&self, status: &str) -> String {
+        match (status, self.undecided) {
+            ("never-reached", _) => "never reached".to_owned(),
+            ("not-checked", _) => "not checked by this strategy".to_owned(),
+            ("unknown", Some(why)) => format!("not decided: {why}"),
+            _ => status.to_owned(),
+        }
+    }
+
     fn properties_text(&self) -> String {
         if self.properties.is_empty() && self.deadlock.is_none() {
             return "properties\n  none; only faults are looked for\n".to_owned();
         }
         let properties = (self.properties.iter())
-            .map(|property| (on_one_line(&property.name), words::name(property.kind), status(property.status)));
-        let deadlock = self.deadlock.map(|found| ("deadlock".into(), String::new(), status(found)));
+            .map(|property| (on_one_line(&property.name), words::name(property.kind), self.status(property.status)));
+        let deadlock = self.deadlock.map(|found| ("deadlock".into(), String::new(), self.status(found)));
         let properties: Vec<_> = properties.chain(deadlock).collect();
         let width = properties.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
         let rows: Vec<(String, String)> = (properties.into_iter())
-            .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status.to_owned()))
+            .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status))
             .collect();
         table("properties", &rows)
     }
@@ -213,40 +255,6 @@ fn expected(unmet: &[String]) -> String {
     }
     let lines: String = unmet.iter().map(|unmet| format!("  {}\n", on_one_line(unmet))).collect();
     format!("not as the scenario expects\n{lines}")
-}
-
-fn status(status: &str) -> &str {
-    match status {
-        "never-reached" => "never reached",
-        "not-checked" => "not checked by this strategy",
-        "unknown" => "not decided: the search did not explore everything",
-        other => other,
-    }
-}
-
-fn steps(index: usize, violation: &ViolationReport) -> String {
-    let after = violation.length - violation.prefix_length;
-    let mut length = count(violation.length as u64, "step");
-    if violation.prefix_length > 0 {
-        length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
-    }
-    let shortest = match (violation.shortest, violation.prefix_length) {
-        (true, 0) => ", no shorter way exists",
-        (true, _) => ", no shorter way from there exists",
-        (false, _) => "",
-    };
-    let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
-    let found = match violation.found_length - violation.length {
-        0 => String::new(),
-        _ => format!(", minimised from {}", grouped(violation.found_length as u64)),
-    };
-    let alike = match violation.alike {
-        0 => String::new(),
-        alike => format!(", and {alike} more that end alike"),
-    };
-    let views = if violation.views.is_empty() { String::new() } else { format!("\n{}", violation.views) };
-    let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
-    format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{}{views}", violation.steps)
 }
 
 fn replay(violation: &ViolationReport) -> Option<String> {
