@@ -5,6 +5,7 @@
 //! | `text` | the result for people |
 //! | `assumed` | the assumptions of a verdict |
 //! | `counts` | the counts |
+//! | `decided` | whether a search has decided what it did not find |
 //! | `never` | parts of a protocol that a run never reached |
 
 mod assumed;
