@@ -6,6 +6,7 @@
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
+//! | `depths` | bounds on depth around what is needed, and several start states: what is found and claimed |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
@@ -13,10 +14,12 @@
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
+//! | `traps` | handlers that trap, by every strategy, likewise |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
 mod deadlocks;
+mod depths;
 mod faults;
 mod global;
 mod links;
@@ -27,5 +30,6 @@ mod starts;
 mod stateless;
 mod stops;
 mod symmetry;
+mod traps;
 mod walks;
 mod workers;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use host_model::lts::{LocalStateId, Lts};
+use host_model::machine::Property;
 use host_model::property::Judgement;
-use host_model::replay::Replay;
+use host_model::replay::{self, Replay};
 use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
@@ -13,7 +14,7 @@ use host_model::toy::{self, Toy};
 use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep};
 use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
 
-use crate::reference::{Local, System};
+use crate::reference::{Local, System, Words};
 
 /// A strategy.
 pub type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
@@ -77,8 +78,10 @@ pub fn run_after(
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let replayed = report.violations.first().map(|found| replay(&mut stepper, &factory, found));
-    let (steps, confirmed) = replayed.unzip();
+    let mut replayed = report.violations.iter().map(|found| replay(&mut stepper, &factory, found));
+    let (steps, confirmed) = replayed.next().unzip();
+    // What was found later is confirmed as well.
+    replayed.for_each(drop);
     let states = report.system_states.iter().flatten();
     let system_states = states.map(|locals| locals.iter().map(|id| local(&lts, *id)).collect()).collect();
     Ran { report, system_states, confirmed, steps: steps.unwrap_or_default() }
@@ -101,7 +104,26 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     Local { state: known, is_stuck, resets, breaks, refusals, ends }
 }
 
-/// Executes a path from the start.
+/// What a search has found, with the length of the path to it and whether no shorter one exists.
+///
+/// # Panics
+///
+/// Something is there twice.
+pub fn findings(report: &Report) -> BTreeMap<Words, (u32, bool)> {
+    let mut findings = BTreeMap::new();
+    for found in &report.violations {
+        let words = match &found.judgement {
+            Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
+            Judgement::Fault(fault) => &fault.message,
+            other => panic!("{other:?} is not found in a toy"),
+        };
+        let (length, words) = (found.path.len() as u32, (found.node, words.clone()));
+        assert!(findings.insert(words.clone(), (length, found.shortest)).is_none(), "twice {words:?}");
+    }
+    findings
+}
+
+/// Executes a path from the start, at whose end is what was found.
 fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let choices: Vec<_> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
@@ -109,6 +131,16 @@ fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
+    let finding = match &found.judgement {
+        Judgement::Violated { property, message } => {
+            let Property { name, kind, .. } = stepper.lts().properties()[*property as usize].clone();
+            Finding::Property { name, kind, message: message.clone() }
+        }
+        Judgement::Fault(fault) => Finding::Fault { node: found.node.expect("a node traps"), fault: fault.clone() },
+        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
+        other => panic!("{other:?} is not found in a toy"),
+    };
+    replay::confirm(factory, stepper.lts().scenario(), &choices, &steps, &finding).expect("it is there at the end");
     let mut findings = replay.findings().expect("a toy's property can be evaluated");
     if matches!(found.judgement, Judgement::Deadlock { .. }) {
         findings = replay.deadlock().into_iter().collect();

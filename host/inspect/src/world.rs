@@ -6,7 +6,7 @@
 use host_model::channels::{self, Route};
 use host_model::deadlock;
 use host_model::lts::{FaultEvent, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
-use host_model::machine::{Choice, LocalEvent, MachineError, NodeId, Role};
+use host_model::machine::{Choice, Fault, LocalEvent, MachineError, NodeId, Role};
 use host_model::property::{ClassId, Judgement};
 use host_model::quorum::{Member, for_each_set};
 use host_model::scenario::Network;
@@ -136,6 +136,11 @@ impl World {
         &self.in_flight
     }
 
+    /// The node that is stuck in a fault, if there is one: the execution ended there.
+    pub fn stuck<'s>(&self, stepper: &'s Stepper<'_>) -> Option<(NodeId, &'s Fault)> {
+        (0..).zip(&self.locals).find_map(|(node, local)| Some((node, stepper.state(*local).fault()?)))
+    }
+
     /// The messages and notices in flight that can be taken next.
     fn next(&self, stepper: &Stepper<'_>) -> Vec<Flying> {
         if !stepper.known().is_ordered() {
@@ -147,20 +152,21 @@ impl World {
     }
 
     /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then quorums, then the
-    /// local events node by node. A node can decline a quorum, and a fault can change nothing: these have no outcome.
+    /// local events node by node. A node can decline a quorum, and a fault can change nothing: these have no outcome. Nothing can
+    /// happen where a node is stuck in a fault.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     pub fn enabled(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Action>, MachineError> {
+        if stepper.known().is_over(&self.locals) {
+            return Ok(Vec::new());
+        }
         let action = |node, cause| Action { node, cause, choices: Box::default(), is_lost: false };
         let mut enabled = Vec::new();
         let mut members: Vec<Vec<Member<Flying>>> = vec![Vec::new(); self.locals.len()];
         for flying in self.next(stepper) {
             let node = stepper.message(flying.message).to;
-            if !self.is_alive(stepper, node) {
-                continue;
-            }
             match self.role(stepper, flying.message)? {
                 Role::Alone => enabled.push(action(node, Cause::Deliver(flying))),
                 Role::Held => {}
@@ -230,7 +236,7 @@ impl World {
         if node as usize >= self.locals.len() {
             return Err(format!("there is no node {node}"));
         }
-        if let Some(fault) = stepper.state(self.locals[node as usize]).fault() {
+        if let Some((node, fault)) = self.stuck(stepper) {
             return Err(format!("node {node} is stuck in a fault: {fault}"));
         }
         let cause = match &step.event {
@@ -346,7 +352,7 @@ impl World {
 
     /// What is most like an action, if its messages are taken in this way.
     fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, likeness: Likeness) -> Option<Action> {
-        if !self.is_alive(stepper, action.node) {
+        if stepper.known().is_over(&self.locals) {
             return None;
         }
         let cause = match &action.cause {
@@ -424,13 +430,17 @@ impl World {
         Ok(Some(Step { node, trigger, outcome }))
     }
 
-    /// What there is to say about this state: of the nodes one by one, then of all together.
+    /// What there is to say about this state: of the nodes one by one, then of all together; where a node is stuck in a fault,
+    /// only that.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
     pub fn judge(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Judgement>, MachineError> {
-        let own = self.locals.iter().flat_map(|local| stepper.state(*local).judgements.iter());
+        let is_over = stepper.known().is_over(&self.locals);
+        let states = self.locals.iter().map(|local| stepper.state(*local));
+        let said = states.filter(|state| !is_over || state.fault().is_some());
+        let own = said.flat_map(|state| state.judgements.iter());
         let mut judgements: Vec<Judgement> = own.cloned().collect();
         let classes: Vec<ClassId> = self.locals.iter().map(|local| stepper.state(*local).class).collect();
         judgements.extend(stepper.judge(&classes)?.iter().cloned());
@@ -449,10 +459,6 @@ impl World {
             Some(crashed) => stepper.judge_end(&self.locals, &crashed),
             None => Ok(None),
         }
-    }
-
-    fn is_alive(&self, stepper: &Stepper<'_>, node: NodeId) -> bool {
-        stepper.state(self.locals[node as usize]).snapshot.is_some()
     }
 }
 

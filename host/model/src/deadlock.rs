@@ -36,11 +36,11 @@ pub fn crashed_in(
     addressees: impl IntoIterator<Item = NodeId>,
     crashes_max: u32,
 ) -> Option<Vec<NodeId>> {
-    let states = || locals.iter().map(|local| known.state(*local));
-    if states().any(|state| state.snapshot.is_none()) {
+    if known.is_over(locals) {
         return None;
     }
-    crashed(states().map(|state| !state.local_events.is_empty()), addressees, crashes_max)
+    let states = locals.iter().map(|local| known.state(*local));
+    crashed(states.map(|state| !state.local_events.is_empty()), addressees, crashes_max)
 }
 
 /// What is wrong at an end where some nodes have crashed and the nodes gave these answers, in the order of the nodes; none if all are

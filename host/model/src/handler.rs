@@ -174,6 +174,8 @@ pub(crate) fn explore(
             Ok(ended) => ended,
             Err(fault) => {
                 machine.confirm_fault()?;
+                // The execution ends here: what was sent before is never delivered.
+                effects.sent.clear();
                 Some(Ended::Fault(fault))
             }
         };

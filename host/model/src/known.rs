@@ -59,6 +59,7 @@ pub struct Known {
     roles_len: usize,
     destinations: Vec<NodeId>,
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
+    has_traps: bool,
 }
 
 impl Known {
@@ -116,6 +117,18 @@ impl Known {
     #[inline]
     pub fn brief(&self, id: LocalStateId) -> &Brief {
         &self.briefs[id.0 as usize]
+    }
+
+    /// Whether some handler is known to end in a fault.
+    #[inline]
+    pub fn has_traps(&self) -> bool {
+        self.has_traps
+    }
+
+    /// Whether the execution ended in a global state with these local states: a node is stuck in a fault.
+    #[inline]
+    pub fn is_over(&self, locals: &[LocalStateId]) -> bool {
+        locals.iter().any(|local| self.brief(*local).is_stuck)
     }
 
     /// The destination of a message.
@@ -184,6 +197,7 @@ impl Known {
         self.kinds.extend_from_slice(&tables.kinds[self.kinds.len()..]);
         self.roles.extend(tables.roles[self.roles_len..].iter().copied());
         self.roles_len = tables.roles.len();
+        let briefs_before = self.briefs.len();
         self.briefs.extend(self.states[self.briefs.len()..].iter().map(|state| Brief {
             fingerprint: state.fingerprint,
             class: state.class,
@@ -191,6 +205,7 @@ impl Known {
             is_judged: !state.judgements.is_empty(),
             has_own_events: !state.local_events.is_empty() || !state.faults.is_empty(),
         }));
+        self.has_traps |= self.briefs[briefs_before..].iter().any(|brief| brief.is_stuck);
         self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));
     }
 

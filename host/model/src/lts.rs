@@ -332,6 +332,8 @@ impl<'f> Lts<'f> {
         };
         // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
         lts.write().intern_class(vec![None; lts.properties.len()]);
+        // Class 1 is that of nodes that are stuck, which have no views.
+        lts.write().classes.push(vec![None; lts.properties.len()].into());
         lts.write().takes_quorums = vec![false; lts.scenario.nodes as usize];
         Ok(lts)
     }

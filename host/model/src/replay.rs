@@ -393,6 +393,8 @@ impl Replay {
                 self.stick(node, &fault)?;
                 report.fault = Some(fault);
                 report.state = None;
+                // The execution ends here: what was sent before is never delivered.
+                report.effects.sent.clear();
             }
         }
         // A trace without choices means the first alternative of each.
@@ -422,7 +424,7 @@ impl Replay {
 
     fn compare(&self, step: &TraceStep, report: &StepReport) -> Result<(), ReplayError> {
         let differs = |what: String| Err(ReplayError::Differs { step: self.steps, what });
-        if let Some(expected) = &step.sent {
+        if let Some(expected) = step.sent.as_ref().filter(|_| report.fault.is_none()) {
             let sent: Vec<Sent> = report.effects.sent.iter().map(Sent::from).collect();
             if sent != *expected {
                 return differs(format!("it sent {} messages, not the recorded {}", sent.len(), expected.len()));
@@ -442,7 +444,8 @@ impl Replay {
         self.judge.describe_message(payload).ok().flatten()
     }
 
-    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated, and a fault.
+    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
+    /// only that.
     ///
     /// # Errors
     ///
@@ -460,6 +463,9 @@ impl Replay {
         let fault =
             |(node, fault): &(NodeId, Fault)| (Some(*node), Finding::Fault { node: *node, fault: fault.clone() });
         let mut findings: Vec<(Option<NodeId>, Finding)> = self.faults.iter().map(fault).collect();
+        if !findings.is_empty() {
+            return Ok(findings);
+        }
         for (index, property) in (0u32..).zip(&self.properties) {
             let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
             let tuples: Vec<&[Option<&[u8]>]> = match property.scope {

@@ -378,8 +378,12 @@ impl Tables {
             is_notice: true,
             lane: 0,
         });
-        let mut sent: Vec<MessageId> = notices.map(|route| self.intern_message(route, &[])).collect();
-        sent.extend(self.send(rules, node, &mut standing, &bare.sent));
+        let mut sent = Vec::new();
+        // Nothing follows a fault of the guest, so nobody has to be told of a break.
+        if self.contents[bare.content as usize].snapshot.is_some() {
+            sent.extend(notices.map(|route| self.intern_message(route, &[])));
+            sent.extend(self.send(rules, node, &mut standing, &bare.sent));
+        }
         let next = self.intern_standing(rules, bare.content, standing);
         let before = draft.before.fingerprint.wrapping_add(draft.consumed);
         Some(Outcome { is_lost, ..self.outcome(before, next, sent.into(), bare.answers()) })

@@ -471,7 +471,8 @@ impl<'l> Stepper<'l> {
         Ok(Ok(self.lts.write().intern_local_event(&renamed)))
     }
 
-    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral.
+    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral, or if a node is
+    /// stuck.
     ///
     /// # Errors
     ///
@@ -481,7 +482,8 @@ impl<'l> Stepper<'l> {
             return Ok(Arc::clone(known));
         }
         let mut judgements = Vec::new();
-        for (index, property) in (0u32..).zip(&self.lts.properties) {
+        let is_over = classes.contains(&ClassId::STUCK);
+        for (index, property) in (0u32..).zip(&self.lts.properties).filter(|_| !is_over) {
             let views = self.lts.views_of(classes, index);
             // No node can matter: an `always` holds and a `sometimes` is not reached, without asking.
             if views.iter().all(Option::is_none) {
@@ -524,7 +526,7 @@ fn local_state(tables: &mut Tables, node: NodeId, ended: Ended) -> Result<u32, B
                 encoding_bytes: 0,
                 local_events: Box::default(),
                 faults: Box::default(),
-                class: ClassId::NEUTRAL,
+                class: ClassId::STUCK,
                 judgements: Box::new([Judgement::Fault(fault)]),
                 snapshot: None,
                 content: 0,

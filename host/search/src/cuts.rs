@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use host_model::lts::LocalStateId;
+use host_model::property::ClassId;
 use rustc_hash::FxHashSet;
 
 use crate::unfolding::{EventId, Unfolding};
@@ -11,12 +12,17 @@ use crate::unfolding::{EventId, Unfolding};
 /// For each tuple of local states at the end of some configuration, a smallest such configuration.
 pub type SystemStates = BTreeMap<Box<[LocalStateId]>, Box<[EventId]>>;
 
-/// The system states at the ends of all configurations of at most `size_max` events. `go_on` is asked every few
-/// thousand configurations; the result is partial once it has returned false.
+/// The system states at the ends of all configurations of at most `size_max` events, and whether some are larger. `go_on` is
+/// asked every few thousand configurations; the result is partial once it has returned false.
 ///
 /// Walks every configuration, so its cost is that of a global search; for questions about few tuples of classes
 /// [`Targets`](crate::targets::Targets) is the way.
-pub fn system_states(unfolding: &Unfolding<'_, '_>, size_max: u32, mut go_on: impl FnMut() -> bool) -> SystemStates {
+pub fn system_states(
+    unfolding: &Unfolding<'_, '_>,
+    size_max: u32,
+    mut go_on: impl FnMut() -> bool,
+) -> (SystemStates, bool) {
+    let mut is_cut = false;
     let roots: Box<[EventId]> = unfolding.past(EventId(0)).into();
     let mut states = SystemStates::new();
     let mut walked: FxHashSet<Box<[EventId]>> = FxHashSet::default();
@@ -39,12 +45,19 @@ pub fn system_states(unfolding: &Unfolding<'_, '_>, size_max: u32, mut go_on: im
             }
             Entry::Occupied(_) => {}
         }
-        if size < size_max {
+        // A trap can come last in each configuration that it is in.
+        let is_over = config.iter().any(|last| unfolding.event(*last).class == ClassId::STUCK);
+        if !is_over {
+            let known = stack.len();
             push_successors(unfolding, &config, &mut stack);
+            if size >= size_max {
+                is_cut |= stack.len() > known;
+                stack.truncate(known);
+            }
         }
         walked.insert(config);
     }
-    states
+    (states, is_cut)
 }
 
 /// The configurations with one event more.

@@ -130,7 +130,7 @@ impl GlobalState {
 
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
     /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
-    /// on local events left something out.
+    /// on local events left something out. Nothing can happen where a node is stuck in a fault.
     ///
     /// # Errors
     ///
@@ -143,17 +143,17 @@ impl GlobalState {
     ) -> Result<bool, MachineError> {
         enabled.clear();
         let known = stepper.known();
+        if known.is_over(&self.locals) {
+            return Ok(false);
+        }
         let mut last = None;
         let mut has_roles = false;
         let mut add = |message: &MessageId| {
             let node = known.destination(*message);
-            // Nothing happens any more at a node that is stuck in a fault.
-            if !known.brief(self.locals[node as usize]).is_stuck {
-                if known.takes_quorums(node) {
-                    has_roles = true;
-                } else {
-                    enabled.push((node, Trigger::deliver(*message)));
-                }
+            if known.takes_quorums(node) {
+                has_roles = true;
+            } else {
+                enabled.push((node, Trigger::deliver(*message)));
             }
         };
         if known.is_ordered() {
@@ -196,7 +196,7 @@ impl GlobalState {
         for messages in self.in_flight.chunk_by(|one, other| one == other) {
             let node = stepper.known().destination(messages[0]);
             let local = self.locals[node as usize];
-            if stepper.known().takes_quorums(node) && !stepper.known().brief(local).is_stuck {
+            if stepper.known().takes_quorums(node) {
                 inbox.add(stepper, (node, local), messages[0], enabled)?;
             }
         }

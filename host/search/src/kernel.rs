@@ -434,7 +434,8 @@ pub struct Search<'a> {
     pub collect_system_states: bool,
 }
 
-/// The judgements on the system state with these local states: of the nodes one by one, then of all together.
+/// The judgements on the system state with these local states: of the nodes one by one, then of all together. Where a node is
+/// stuck in a fault the fault is the only one.
 ///
 /// # Errors
 ///
@@ -445,10 +446,13 @@ pub fn judge_system_state(
 ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
     let mut judgements = Vec::new();
     let mut classes: Vec<ClassId> = Vec::with_capacity(locals.len());
+    let is_over = stepper.known().is_over(locals);
     for (node, local) in (0u32..).zip(locals) {
         let state = stepper.state(*local);
         classes.push(state.class);
-        judgements.extend(state.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
+        if !is_over || state.fault().is_some() {
+            judgements.extend(state.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
+        }
     }
     judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
     Ok(judgements)

@@ -16,6 +16,7 @@ use crate::codec::{Reader, Writer};
 use crate::global_state::{Budgets, Child, says_more};
 use crate::paths::PathId;
 use crate::pending::{Pending, Reached, Record, Successor, Taken};
+use crate::traps;
 use crate::visited::{SHARDS, Seen, Shard, shard_of};
 
 /// What no count comes close to, so that sums of those that were saved do not overflow.
@@ -86,6 +87,8 @@ pub struct Lane {
     recent: Box<[Fingerprint]>,
     /// What is awake in the state at hand, with its outcomes.
     awake: Vec<(NodeId, Trigger, OutcomesRef)>,
+    /// What is asleep there and traps in some outcome.
+    traps: Vec<(NodeId, Trigger, OutcomesRef)>,
     classes: Vec<ClassId>,
     /// Handlers that have to be executed before the stalled states can be expanded.
     pub missing: Vec<(LocalStateId, Trigger)>,
@@ -138,6 +141,7 @@ impl Lane {
             system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
             recent: vec![0; RECENT].into(),
             awake: Vec::new(),
+            traps: Vec::new(),
             classes: Vec::new(),
             missing: Vec::new(),
             unnamed: Vec::new(),
@@ -198,6 +202,11 @@ impl Lane {
             let first = self.edges.len();
             self.edges.extend_from_slice(record.edges());
             self.edges[first + reached.step.node as usize..].fill(0);
+            let is_over = (0..record.nodes()).any(|node| wave.known.brief(record.local(node)).is_stuck);
+            if is_over {
+                self.expanded.push(Expanded { reached, path: None, is_stalled: false });
+                continue;
+            }
             let missing = self.missing.len() + self.unnamed.len();
             let is_cut = wake(wave, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
             let is_stalled = self.missing.len() + self.unnamed.len() > missing;
@@ -219,9 +228,14 @@ impl Lane {
             self.transitions += if reached.first { u64::from(total) } else { 0 };
             self.depth = self.depth.max(reached.depth + u32::from(total > 0));
             let fingerprint = record.fingerprint();
-            for (node, trigger, row) in self.awake.iter().copied() {
+            traps::list_asleep(wave, record, &mut self.traps);
+            let all = self.awake.iter().map(|event| (event, false)).chain(self.traps.iter().map(|event| (event, true)));
+            for (&(node, trigger, row), is_asleep) in all {
                 let base = fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
                 for (outcome, edge) in (0..).zip(wave.known.edges(row)) {
+                    if is_asleep && !wave.known.brief(edge.next).is_stuck {
+                        continue;
+                    }
                     let step = Step { node, trigger, outcome };
                     let fingerprint = base.wrapping_add(edge.delta);
                     let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
@@ -279,6 +293,9 @@ impl Lane {
 
     /// Whether something can happen in a child.
     fn has_successors(&self, wave: Wave<'_>, parent: u32, child: &Child) -> bool {
+        if wave.known.brief(child.next).is_stuck {
+            return false;
+        }
         let record = self.taken.record(parent as usize);
         let node = child.step.node as usize;
         let local = |other: usize| if other == node { child.next } else { record.local(other) };
@@ -410,8 +427,7 @@ fn wake(
     };
     for message in record.awake() {
         let node = known.destination(message);
-        // Nothing happens any more at a node that is stuck in a fault.
-        if !known.brief(record.local(node as usize)).is_stuck && !known.takes_quorums(node) {
+        if !known.takes_quorums(node) {
             wake(node, Trigger::deliver(message));
         }
     }
@@ -442,7 +458,7 @@ fn wake_by_role(
 ) {
     let local = record.local(node as usize);
     let to_node = || record.messages().filter(|(message, _)| known.destination(*message) == node);
-    if known.brief(local).is_stuck || to_node().all(|(_, is_asleep)| is_asleep) {
+    if to_node().all(|(_, is_asleep)| is_asleep) {
         return;
     }
     let mut members = Vec::new();

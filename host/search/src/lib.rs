@@ -11,6 +11,7 @@
 //! | `bdfs` | bounded depth-first search |
 //! | `waves` | the parallel search of global states in rounds, with the same result for any number of workers |
 //! | `lane` | one partition of that search: its stack of states; and one shard of the visited set |
+//! | `traps` | events that trap although that search has them asleep |
 //! | `pending` | a compact stack of global states with their paths |
 //! | `paths` | paths as a forest, with common beginnings shared |
 //! | `reduce` | the search of `--reduce` |
@@ -33,7 +34,9 @@
 //! | `walk` | seeded random walks |
 //! | `weights` | weights of random walks by kind of event |
 //! | `account` | executions, judgements and counts of a stateless search |
+//! | `left_out` | the cuts of an execution that can be ends |
 //! | `unfold` | the strategy `unfold`: grows an unfolding until it is complete or has the shortest violation |
+//! | `smallest` | the smallest violations of unfoldings, over all start states |
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |
 //! | `trees` | the unfolding as workers read it: extensions of an event, and their results |
 //! | `order` | the adequate order: which of several events with one global state survives |
@@ -67,6 +70,7 @@ pub mod global_state;
 pub mod kernel;
 pub mod lane;
 pub mod ledger;
+pub(crate) mod left_out;
 pub mod lmc;
 pub mod local_space;
 pub mod order;
@@ -77,9 +81,11 @@ pub mod pending;
 pub mod quorums;
 pub mod reduce;
 pub mod runs;
+pub(crate) mod smallest;
 pub mod symmetry;
 pub mod table;
 pub mod targets;
+pub(crate) mod traps;
 pub(crate) mod trees;
 pub mod tuples;
 pub mod unfold;

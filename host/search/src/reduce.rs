@@ -11,7 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, is_subset};
 use crate::global_state::{Budgets, Child, GlobalState};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, table_bytes};
+use crate::kernel::{
+    Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, judge_system_state, table_bytes,
+};
 use crate::outlook::Outlooks;
 use crate::symmetry::{Symmetry, SymmetryError};
 use crate::tuples;
@@ -410,19 +412,32 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     /// Judges a state and all that it leads to by sinks; returns whether one is bad.
     fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SymmetryError> {
         let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
-        for message in &state.in_flight {
+        let is_over = self.stepper.known().is_over(&state.locals);
+        if is_over {
+            // The other nodes are as they were before the trap.
+            let judgements = judge_system_state(self.stepper, &state.locals)?;
+            if self.note(found, &[], judgements)? {
+                return Ok(true);
+            }
+        }
+        // But a start state, where nothing happens before it, a trap comes last.
+        let is_start = self.found[found as usize].parent.is_none();
+        for message in state.in_flight.iter().filter(|_| !(is_over && is_start)) {
             let to = self.stepper.message(*message).to as usize;
             if self.stepper.state(state.locals[to]).snapshot.is_some() && self.is_sink(state.locals[to], *message)? {
                 sinks[to].push(*message);
             }
         }
+        if self.search.collect_system_states || self.search.limits.count_system_states {
+            self.collect(state, &sinks)?;
+        }
+        if is_over {
+            return Ok(false);
+        }
         let mut tuple = Vec::with_capacity(sinks.len());
         for (node, (local, sinks)) in (0..).zip(state.locals.iter().zip(&sinks)) {
             let Some(reach) = self.reach(node, *local, sinks, found)? else { return Ok(true) };
             tuple.push(reach);
-        }
-        if self.search.collect_system_states || self.search.limits.count_system_states {
-            self.collect(state, &sinks)?;
         }
         let is_new = self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect());
         self.heap += if is_new { tuple.len() * size_of::<u32>() } else { 0 };

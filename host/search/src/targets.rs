@@ -35,6 +35,13 @@ pub struct Hit {
     pub size: u32,
 }
 
+impl Hit {
+    /// What there is to say where the search begins.
+    pub fn at_start(node: Option<NodeId>, judgement: Judgement) -> Self {
+        Self { judgement, node, config: Box::default(), size: 0 }
+    }
+}
+
 /// A tuple of classes with what there is to say about it.
 type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
 
@@ -93,7 +100,7 @@ impl Targets {
             let local: Vec<Judgement> = unfolding.stepper().state(state).judgements.to_vec();
             let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
-            if begins {
+            if begins && class != ClassId::STUCK {
                 self.note_class(unfolding, node as usize, class, id)?;
             }
             // A root's past is the start state, which is judged with the last root.

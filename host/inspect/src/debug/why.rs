@@ -11,11 +11,11 @@ use crate::words;
 /// What is known of the messages to a node whose description fits, and of its local events; a sentence each.
 pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
     let here = cursor.here();
-    let local = cursor.world(here).locals()[node as usize];
-    let state = cursor.stepper().state(local).clone();
-    if let Some(fault) = state.fault() {
+    let world = cursor.world(here).clone();
+    if let Some((node, fault)) = world.stuck(cursor.stepper()) {
         return vec![format!("node {node} is stuck in a fault: {fault}")];
     }
+    let state = cursor.stepper().state(world.locals()[node as usize]).clone();
     let mut reasons = Vec::new();
     let possible: Vec<String> =
         state.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone()).collect();

@@ -1,0 +1,281 @@
+//! Handlers that trap, by every strategy: the same findings, lengths and states as the reference.
+
+use std::collections::BTreeMap;
+
+use host_agreement::reference::{self, Reached, System, Words};
+use host_agreement::toys::{self, Run};
+use host_model::property::Judgement;
+use host_model::scenario::{Faults, Link, Network};
+use host_model::toy::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
+use host_search::kernel::{End, Limits};
+use host_search::table::{Bound, STRATEGIES, Strategy};
+use host_search::{bdfs, consequence, reduce, walk};
+
+/// Systems with more global states than this are left out: executions are many more than states.
+const STATES_MAX: usize = 300;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
+}
+
+/// A random toy, which in every third system has several ways to begin.
+fn random(seed: u64) -> Toy {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_done(seed);
+    if seed.is_multiple_of(3) { toy.with_random_starts(seed) } else { toy }
+}
+
+fn unordered(seed: u64) -> System {
+    System::new(random(seed).with_random_traps(seed))
+}
+
+fn with_quorums(seed: u64) -> System {
+    System::new(random(seed).with_random_quorums(seed).with_random_traps(seed))
+}
+
+fn with_resets(seed: u64) -> System {
+    let faults = Faults { resets: 1, ..Faults::default() };
+    System { faults, ..System::new(random(seed).with_random_durable(seed).with_random_traps(seed)) }
+}
+
+fn with_duplicates(seed: u64) -> System {
+    let faults = Faults { duplicates: 1, ..Faults::default() };
+    System { network: Network::UnorderedDuplicating, faults, ..unordered(seed) }
+}
+
+fn with_refusals(seed: u64) -> System {
+    let toy = random(seed).with_random_refusals(seed).with_random_traps(seed);
+    System { faults: Faults { refusals: 1, ..Faults::default() }, ..System::new(toy) }
+}
+
+fn in_order(seed: u64) -> System {
+    System { network: Network::Ordered, ..unordered(seed) }
+}
+
+fn with_breaks(seed: u64) -> System {
+    let toy = random(seed).with_random_errors(seed).with_random_durable(seed).with_random_traps(seed);
+    let (resets, breaks) = [(0, 1), (1, 0), (1, 1)][seed as usize / 2 % 3];
+    System { network: Network::Ordered, faults: Faults { resets, breaks, ..Faults::default() }, ..System::new(toy) }
+}
+
+/// Messages between the nodes 0 and 1 have no order, all others have.
+fn mixed(seed: u64) -> System {
+    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, network: Network::Unordered });
+    System { links: links.into(), ..with_breaks(seed) }
+}
+
+/// A node can crash, on any network.
+fn with_crashes(seed: u64) -> System {
+    let families = [unordered, with_resets, with_duplicates, in_order, with_breaks];
+    let system = families[seed as usize % families.len()](seed);
+    System { faults: Faults { crashes: 1, ..system.faults }, ..system }
+}
+
+/// All of these.
+pub const FAMILIES: [fn(u64) -> System; 9] =
+    [unordered, with_quorums, with_resets, with_duplicates, with_refusals, in_order, with_breaks, mixed, with_crashes];
+
+/// Every complete strategy finds what the reference finds, says the same of the length where it says anything, and reaches the
+/// same system states; all that any strategy finds replays.
+fn check(family: fn(u64) -> System) {
+    let (mut tried, mut trapped, mut both, mut several) = (0, 0, 0, 0);
+    for seed in 0.. {
+        let system = family(seed);
+        let local_events = seed.is_multiple_of(5).then_some(1);
+        let Some(reached) = reference::search(&system, None, local_events, STATES_MAX) else { continue };
+        if reached.global_states < 20 || reached.traps.is_empty() {
+            continue;
+        }
+        let deadlock = seed.is_multiple_of(2);
+        let limits = Limits { local_events, deadlock, violations: Some(u64::MAX), ..Limits::default() };
+        for row in STRATEGIES.iter().filter(|row| row.is_complete) {
+            // It builds every tuple of local states, and other networks have many more of these.
+            let is_plain = system.network == Network::Unordered && system.links.is_empty();
+            if row.name != "lmc-gen" || is_plain {
+                check_strategy(&system, &reached, (row, limits), seed);
+            }
+        }
+        if is_unordered(&system) {
+            let limits = Limits { reduce: true, deadlock: false, ..limits };
+            check_run(&system, &reached, ("reduced", reduce::explore, limits), seed);
+        }
+        check_counts(&system, &reached, limits, seed);
+        check_incomplete(&system, &reached, limits, seed);
+        tried += 1;
+        trapped += u64::from(reached.violations.is_empty());
+        both += u64::from(!reached.violations.is_empty());
+        several += u64::from(reached.traps.len() > 1);
+        if tried == systems() {
+            break;
+        }
+    }
+    let is_telling = both * 5 > tried && trapped > 0 && several * 5 > tried;
+    assert!(is_telling, "of {tried} systems {both} are violated as well, {several} have several traps");
+}
+
+fn is_unordered(system: &System) -> bool {
+    system.network != Network::Ordered && system.links.is_empty()
+}
+
+fn check_strategy(system: &System, reached: &Reached, (row, limits): (&Strategy, Limits), seed: u64) {
+    let deadlock = limits.deadlock && row.honours.contains(&Bound::Deadlock);
+    // There are many more executions than states, some of which go round in circles; with crashes all cuts of each are looked at.
+    let states = row.name.starts_with("dpor").then_some(if system.faults.crashes > 0 { 10 } else { 50 });
+    let limits = Limits { deadlock, states, ..limits };
+    check_run(system, reached, (row.name, row.run, limits), seed);
+    check_first(system, reached, (row.name, row.run, Limits { violations: None, ..limits }), seed);
+}
+
+/// All findings are wanted.
+fn check_run(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) {
+    let ran = toys::run(system, limits, run, true);
+    let found = toys::findings(&ran.report);
+    let expected = reached.findings(system.toy.nodes, limits.deadlock);
+    if ran.report.end == End::StateBound {
+        assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}");
+        return;
+    }
+    assert!(found.keys().eq(expected.keys()), "seed {seed}, {name}: {found:?} of {expected:?}");
+    check_lengths(&found, &expected, &format!("seed {seed}, {name}"));
+    let is_sure = name == "unfold";
+    assert!(!is_sure || found.values().all(|(_, shortest)| *shortest), "seed {seed}, {name}: {found:?}");
+    assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {name}");
+}
+
+/// The first finding is enough.
+fn check_first(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) {
+    let ran = toys::run(system, limits, run, false);
+    let found = toys::findings(&ran.report);
+    let expected = reached.findings(system.toy.nodes, limits.deadlock);
+    let is_there = found.len() == 1 || ran.report.end == End::StateBound;
+    assert!(is_there && found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}: {found:?}");
+    check_lengths(&found, &expected, &format!("seed {seed}, {name}"));
+    let least = expected.values().min();
+    let is_least = found.values().all(|(length, shortest)| !shortest || least == Some(length));
+    assert!(is_least, "seed {seed}, {name}: {found:?} of {expected:?}");
+}
+
+fn check_lengths(found: &BTreeMap<Words, (u32, bool)>, expected: &BTreeMap<Words, u32>, name: &str) {
+    for (words, (length, shortest)) in found {
+        let least = expected[words];
+        assert!(*length >= least && (!shortest || *length == least), "{name}: {words:?} in {length}, not {least}");
+    }
+}
+
+fn check_counts(system: &System, reached: &Reached, limits: Limits, seed: u64) {
+    let counts = toys::run(system, limits, bdfs::run, false).report.counts;
+    assert_eq!(counts.system_states, Some(reached.system_states.len() as u64), "seed {seed}");
+    // The reference has a budget for each message in flight, and the strategies have copies of it.
+    if system.faults.duplicates == 0 {
+        assert_eq!(counts.global_states, Some(reached.global_states), "seed {seed}");
+        assert_eq!(counts.transitions, Some(reached.transitions), "seed {seed}");
+    }
+}
+
+/// What is found is there.
+fn check_incomplete(system: &System, reached: &Reached, limits: Limits, seed: u64) {
+    let expected = reached.findings(system.toy.nodes, limits.deadlock);
+    for (strategy, walks) in [(consequence::run as Run, None), (walk::run, Some(30))] {
+        let ran = toys::run(system, Limits { walks, seed: walks.map(|_| seed), ..limits }, strategy, false);
+        let found = toys::findings(&ran.report);
+        assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}: {found:?} of {expected:?}");
+        check_lengths(&found, &expected, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn traps_are_found_exactly() {
+    check(unordered);
+}
+
+#[test]
+fn traps_with_quorums_are_found_exactly() {
+    check(with_quorums);
+}
+
+#[test]
+fn traps_with_resets_are_found_exactly() {
+    check(with_resets);
+}
+
+#[test]
+fn traps_with_duplicates_are_found_exactly() {
+    check(with_duplicates);
+}
+
+#[test]
+fn traps_with_refusals_are_found_exactly() {
+    check(with_refusals);
+}
+
+#[test]
+fn traps_in_order_are_found_exactly() {
+    check(in_order);
+}
+
+#[test]
+fn traps_with_breaks_are_found_exactly() {
+    check(with_breaks);
+}
+
+#[test]
+fn traps_on_mixed_networks_are_found_exactly() {
+    check(mixed);
+}
+
+#[test]
+fn traps_with_crashes_are_found_exactly() {
+    check(with_crashes);
+}
+
+/// Node 0 traps by a local event, or goes on if it chooses so; node 1 has a local event of its own, after which it is in a
+/// forbidden state. Node 0 sends a message before it traps, on which node 1 would get to a forbidden state as well, but never does.
+fn trap_aside() -> Toy {
+    let mut toy = Toy::new(2)
+        .rule(1, 0, ToyTrigger::Local(0), 1, &[])
+        .rule(1, 0, ToyTrigger::Message(0, 7), 2, &[])
+        .forbid(&[None, Some(1)])
+        .forbid(&[None, Some(2)]);
+    let outcomes = vec![ToyOutcome::Trap(vec![(1, 7)]), ToyOutcome::Go(1, Vec::new())];
+    toy.rules.insert((0, 0, ToyTrigger::Local(0)), outcomes);
+    toy
+}
+
+/// The trap, one event from the start, and the state of node 1, one event from the start as well; nothing else. System states:
+/// the start, node 0 stuck or in state 1, each with node 1 in state 0 or 1; the edges of the global states, which are the same:
+/// 3 from the start, the same 2 of node 0 after that of node 1, and that of node 1 after node 0 has gone on.
+#[test]
+fn nothing_follows_a_trap() {
+    let expected: BTreeMap<Words, u32> =
+        [((None, forbidden_words(&[255, 1])), 1), ((Some(0), trap_words(0)), 1)].into();
+    for row in STRATEGIES.iter().filter(|row| row.is_complete) {
+        let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
+        let ran = toys::run(&System::new(trap_aside()), limits, row.run, true);
+        let found = toys::findings(&ran.report);
+        assert!(found.keys().eq(expected.keys()), "{}: {found:?}", row.name);
+        assert!(found.values().all(|(length, _)| *length == 1), "{}: {found:?}", row.name);
+        assert_eq!(ran.system_states.len(), 6, "{}", row.name);
+        assert_eq!(ran.report.end, End::SpaceExhausted, "{}", row.name);
+    }
+    let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
+    let counts = toys::run(&System::new(trap_aside()), limits, bdfs::run, false).report.counts;
+    assert_eq!((counts.global_states, counts.transitions), (Some(6), Some(3 + 2 + 1)));
+}
+
+/// A node that traps in `init` has no execution to go on with: its trap is all that is found.
+#[test]
+fn a_trap_at_the_start_is_all_there_is() {
+    let mut toy = trap_aside();
+    toy.starts.insert(0, vec![ToyOutcome::Trap(Vec::new())]);
+    for row in STRATEGIES.iter().filter(|row| row.is_complete) {
+        let ran = toys::run(
+            &System::new(toy.clone()),
+            Limits { violations: Some(u64::MAX), ..Limits::default() },
+            row.run,
+            true,
+        );
+        let judgements: Vec<_> = ran.report.violations.iter().map(|found| (found.node, &found.judgement)).collect();
+        assert!(matches!(judgements[..], [(Some(0), Judgement::Fault(_))]), "{}: {judgements:?}", row.name);
+        assert_eq!(ran.system_states.len(), 1, "{}", row.name);
+    }
+}
