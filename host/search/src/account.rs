@@ -12,6 +12,7 @@ use host_model::stepper::Stepper;
 use crate::cursor::Cursor;
 use crate::execution::{Cut, Event, Execution};
 use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, judge_start, or_end};
+use crate::left_out::LeftOut;
 use crate::runs::Runs;
 
 /// How many events an execution can have, or more precisely how many can happen before an event, unless
@@ -34,7 +35,8 @@ pub fn explore_all(
     let mut end = None;
     for start in search.starts {
         end = or_end(account.begin(start))?;
-        if end.is_none() {
+        // Nothing happens where a node is stuck from the start.
+        if end.is_none() && !account.stepper.known().is_over(&start.locals) {
             end = or_end(explore(&mut account))?;
         }
         if end.is_some() {
@@ -188,61 +190,43 @@ impl<'s, 'l> Account<'s, 'l> {
     /// The host cannot provide an instance.
     pub fn count_execution(&mut self) -> Result<Option<End>, SearchError> {
         self.executions += 1;
-        if self.limits.deadlock && self.judge_ends()? {
-            return Ok(Some(End::Violation));
+        if self.limits.deadlock
+            && let Some(end) = self.judge_ends()?
+        {
+            return Ok(Some(end));
         }
         Ok(self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound))
     }
 
-    /// Judges the ends among the cuts of the current execution; whether one is a deadlock.
-    ///
-    /// After an end only faults are possible at nodes that have not crashed. So of the events that are left out of such a cut the
-    /// first ones are faults, or events of nodes that have crashed, and all others happen after these: the cut is what is left of the
-    /// execution without some of those and all that happens after them. There are few faults in an execution, and of
-    /// a node that has crashed the first event that is left out says all: all choices of them are tried.
-    fn judge_ends(&mut self) -> Result<bool, SearchError> {
-        let Self { execution, stepper, start, report, limits, .. } = self;
+    /// Judges the ends among the cuts of the current execution; returns why to end the search, if there is a reason.
+    fn judge_ends(&mut self) -> Result<Option<End>, SearchError> {
+        let progress = self.progress();
+        let Self { search, execution, stepper, start, report, limits, .. } = self;
         let events = execution.events();
         let depth_max = limits.depth.unwrap_or(DEPTH_DEFAULT) as usize;
-        let crashes_max = stepper.lts().scenario().faults.crashes as usize;
-        let is_fault = |at: usize| events[at].step.trigger.fault().is_some();
-        let first: Vec<usize> = (0..events.len()).filter(|at| is_fault(*at) || crashes_max > 0).collect();
-        let mut tried: BTreeSet<(Vec<usize>, BTreeSet<NodeId>)> = BTreeSet::new();
-        let mut left = vec![Vec::new()];
-        while let Some(out) = left.pop() {
-            let is_in = |at: usize| {
-                !out.iter().any(|first: &usize| at == *first || at > *first && execution.happens_after(at, *first))
-            };
-            let kept: Vec<usize> = (0..events.len()).filter(|at| is_in(*at)).collect();
-            let crashed = out.iter().filter(|at| !is_fault(**at)).map(|at| events[*at].step.node);
-            let crashed: BTreeSet<NodeId> = crashed.collect();
-            // The same events can be left out in any order.
-            if !tried.insert((kept.clone(), crashed.clone())) {
-                continue;
-            }
-            let can_be_out = |at: usize| {
-                let has_budget = crashed.len() < crashes_max && !crashed.contains(&events[at].step.node);
-                is_in(at) && (is_fault(at) || has_budget)
-            };
-            let more = first.iter().filter(|at| can_be_out(**at));
-            left.extend(more.map(|at| out.iter().copied().chain([*at]).collect::<Vec<_>>()));
-            if kept.len() > depth_max {
-                continue;
-            }
-            let mut locals = start.locals.clone();
-            kept.iter().for_each(|at| locals[events[*at].step.node as usize] = events[*at].next);
-            if deadlock::crashed_in(stepper.known(), &locals, [], crashes_max as u32).is_none() {
-                continue;
-            }
-            let path: Vec<Step> = kept.iter().map(|at| events[*at].step).collect();
-            let mut cursor = Cursor::new(stepper, start, limits);
-            cursor.go_to(stepper, &path)?;
-            let Some(deadlock) = cursor.judge_end(stepper)? else { continue };
-            if report.note(start, &path, vec![(None, deadlock)]) {
+        let crashes_max = stepper.lts().scenario().faults.crashes;
+        let mut cursor = Cursor::new(stepper, start, limits);
+        let mut locals = start.locals.clone();
+        let mut stopped = None;
+        let mut may_go_on = || {
+            stopped = search.monitor.check(&progress);
+            stopped.is_none()
+        };
+        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut may_go_on, |kept| {
+            if kept.clone().nth(depth_max).is_some() {
                 return Ok(true);
             }
-        }
-        Ok(false)
+            locals.clone_from(&start.locals);
+            kept.clone().for_each(|at| locals[events[at].step.node as usize] = events[at].next);
+            if deadlock::crashed_in(stepper.known(), &locals, [], crashes_max).is_none() {
+                return Ok(true);
+            }
+            let path: Vec<Step> = kept.map(|at| events[at].step).collect();
+            cursor.go_to(stepper, &path)?;
+            let deadlock = cursor.judge_end(stepper)?.map(|deadlock| (None, deadlock));
+            Ok::<_, MachineError>(!report.note(start, &path, deadlock.into_iter().collect()))
+        })?;
+        Ok(if is_full { Some(End::Violation) } else { stopped })
     }
 
     /// Judges what the last event brings; whether the search is to end with it.
@@ -275,7 +259,9 @@ impl<'s, 'l> Account<'s, 'l> {
             && locals.push(execution, next)
         {
             locals.for_each_new(execution, depth_max, |locals, _| {
-                if !collected.contains(locals) {
+                // A trap can come last in each cut that it is in, but no second one can come after it.
+                let traps = locals.iter().filter(|local| stepper.known().brief(**local).is_stuck).count();
+                if traps < 2 && !collected.contains(locals) {
                     collected.insert(locals.into());
                 }
                 Ok::<_, MachineError>(true)
