@@ -11,9 +11,10 @@ use host_model::stepper::Stepper;
 use crate::cuts;
 use crate::ends;
 use crate::kernel::{
-    Counts, End, Found, Limits, Progress, Report, Search, SearchError, judge_system_state, or_end, stopped_end,
+    Counts, End, Limits, Progress, Report, Search, SearchError, judge_start, judge_system_state, or_end, stopped_end,
 };
 use crate::reduce;
+use crate::smallest::Best;
 use crate::targets::{Hit, Targets};
 use crate::unfolding::{Everything, Grown, Order, Relevance, Unfolding};
 
@@ -41,20 +42,26 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
     let mut stepper = Stepper::new(search.lts)?;
     let mut report = Report::new(search.lts).collecting(&search.limits);
     let mut states = BTreeSet::new();
+    let mut best = Best::new(&report, search.limits.depth);
     let mut events = 0;
+    // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
+    let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
         let mut run =
             Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
-        let explored = run.explore(&mut stepper, &Everything, &mut states);
+        let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
         events += run.events;
         if let Some(end) = or_end(explored.map(|()| None))? {
             report.end = report.end.max(end);
-            break;
+            best.is_sure_up_to(0);
         }
-        if report.is_full() {
+        if report.end.is_external() || report.end == End::StateBound {
+            // Of the start states that are left nothing is known.
+            best.is_sure_up_to(if start == last { u32::MAX } else { 0 });
             break;
         }
     }
+    best.finish(&mut report);
     report.counts.events = Some(events);
     report.fingerprints = Some(events);
     if search.limits.count_system_states {
@@ -78,7 +85,7 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
 /// configurations were walked, with `walked` system states at their ends.
 fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Result<Option<u64>, SearchError> {
     if is_counted_by_walking(search) {
-        return Ok((*end != End::Violation).then_some(walked));
+        return Ok((*end != End::Violation && walked > 0).then_some(walked));
     }
     if !matches!(end, End::SpaceExhausted | End::LocalEventBound) {
         return Ok(None);
@@ -116,31 +123,95 @@ impl Run<'_, '_> {
         relevance: &dyn Relevance,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<(), SearchError> {
-        let limits = self.search.limits;
-        let depth_max = limits.depth.unwrap_or(u32::MAX - 1);
-        let mut unfolding = Unfolding::new(stepper, self.start, limits, relevance, self.order)?;
+        let mut best = Best::new(self.report, self.search.limits.depth);
+        self.look_for(&mut best, stepper, relevance, states)?;
+        best.finish(self.report);
+        Ok(())
+    }
+
+    /// The same for a start state of several, without telling of the violations yet.
+    fn look_for(
+        &mut self,
+        best: &mut Best,
+        stepper: &mut Stepper<'_>,
+        relevance: &dyn Relevance,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        if stepper.known().is_over(&self.start.locals) {
+            // Nothing follows a trap at the start.
+            states.insert(self.start.locals.as_slice().into());
+            let judgements = judge_start(self.search, stepper, self.start)?;
+            best.take(
+                self.report,
+                judgements.into_iter().map(|(node, judgement)| Hit::at_start(node, judgement)).collect(),
+            );
+            best.settle(self.start, |_| Vec::new());
+            return Ok(());
+        }
+        let mut unfolding = Unfolding::new(stepper, self.start, self.search.limits, relevance, self.order)?;
         let mut targets = Targets::new(self.start.locals.len());
-        let wanted = self.report.violations_max as usize - self.report.violations.len();
-        let mut best = Best { hits: Vec::new(), wanted };
+        let grown = self.grow(&mut unfolding, &mut targets, best).or_else(stopped_end)?;
+        let mut end = grown;
+        // Out of time or memory, there is none left for this either.
+        if !end.is_external()
+            && let Some(stopped) = self.search_tuples(&unfolding, &mut targets, best)
+        {
+            end = end.max(stopped);
+        }
+        if !end.is_external()
+            && end != End::Pruned
+            && let Some(stopped) = or_end(self.search_ends(&mut unfolding, best))?
+        {
+            end = end.max(stopped);
+        }
+        let limits = self.search.limits;
+        let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
+        if !end.is_external()
+            && end != End::Pruned
+            && (targets.overflown || self.search.collect_system_states || is_counted)
+            && let Some(stopped) = or_end(self.walk(&mut unfolding, best, states))?
+        {
+            end = end.max(stopped);
+        }
+        if best.is_beyond(self.report) {
+            end = end.max(End::DepthBound);
+        }
+        self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
+        // All events that are smaller exist, so nothing smaller was missed.
+        let is_grown = matches!(grown, End::SpaceExhausted | End::LocalEventBound | End::DepthBound);
+        best.is_sure_up_to(match (end.is_external(), is_grown) {
+            (true, _) => 0,
+            (false, true) => u32::MAX,
+            (false, false) => unfolding.size(),
+        });
+        best.settle(self.start, |config| unfolding.linearise(config));
+        // A bound hit from an earlier start state stays.
+        self.report.end = self.report.end.max(end);
+        Ok(())
+    }
+
+    /// Grows the unfolding, and looks for violations from time to time; returns why it ended.
+    fn grow(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        targets: &mut Targets,
+        best: &mut Best,
+    ) -> Result<End, SearchError> {
         let mut next_search = FIRST_SEARCH;
-        let end = loop {
-            let hits = match targets.note(&mut unfolding) {
-                Ok(hits) => hits,
-                Err(error) => break stopped_end(error)?,
-            };
+        loop {
+            let hits = targets.note(unfolding)?;
             best.take(self.report, hits);
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
-                if let Some(end) = self.search_tuples(&unfolding, &mut targets, &mut best, depth_max) {
-                    break end;
+                if let Some(end) = self.search_tuples(unfolding, targets, best) {
+                    return Ok(end);
                 }
-                let found = self.search_ends(&mut unfolding, &mut best, depth_max);
-                if let Err(error) = found {
-                    break stopped_end(error)?;
+                if let Some(end) = self.search_ends(unfolding, best)? {
+                    return Ok(end);
                 }
             }
-            if let Some(end) = self.stop(&unfolding, &best) {
-                break end;
+            if let Some(end) = self.stop(unfolding, best) {
+                return Ok(end);
             }
             let mut stopped = None;
             let grown = unfolding.grow(&mut |unfolding| {
@@ -149,95 +220,57 @@ impl Run<'_, '_> {
             });
             self.events = unfolding.executed();
             if let Some(end) = stopped {
-                break end;
+                return Ok(end);
             }
-            let grown = match grown {
-                Ok(grown) => grown,
-                Err(error) => break stopped_end(error)?,
-            };
-            if grown != Grown::More {
-                break match (unfolding.depth_cut(), unfolding.local_events_cut()) {
+            if grown? != Grown::More {
+                return Ok(match (unfolding.depth_cut(), unfolding.local_events_cut()) {
                     (true, _) => End::DepthBound,
                     (false, true) => End::LocalEventBound,
                     (false, false) => End::SpaceExhausted,
-                };
+                });
             }
-        };
-        let mut end = end;
-        // Out of time or memory, there is none left for this either.
-        let mut is_searched = !end.is_external();
-        if is_searched && let Some(stopped) = self.search_tuples(&unfolding, &mut targets, &mut best, depth_max) {
-            is_searched = false;
-            end = end.max(stopped);
         }
-        if end != End::Pruned
-            && let Some(stopped) = or_end(self.search_ends(&mut unfolding, &mut best, depth_max))?
-        {
-            end = end.max(stopped);
-        }
-        let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
-        if end != End::Pruned && (targets.overflown || self.search.collect_system_states || is_counted) {
-            let walked = self.walk(&mut unfolding, &mut best, depth_max, states);
-            end = or_end(walked.map(|()| None))?.map_or(end, |stopped| end.max(stopped));
-        }
-        self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
-        // A bound hit from an earlier start state stays.
-        self.report.end = self.report.end.max(end);
-        if best.is_full() {
-            self.report.end = End::Violation;
-        }
-        for hit in best.hits {
-            let path = unfolding.linearise(&hit.config);
-            let mut found = Found::new(self.start, &path, hit.node, hit.judgement);
-            // All events that are smaller exist, so nothing smaller was missed.
-            let is_grown = matches!(end, End::Violation | End::SpaceExhausted | End::LocalEventBound);
-            found.shortest = is_searched && (is_grown || hit.size <= unfolding.size());
-            self.report.violations.push(found);
-        }
-        Ok(())
     }
 
     /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
-    fn search_tuples(
-        &mut self,
-        unfolding: &Unfolding<'_, '_>,
-        targets: &mut Targets,
-        best: &mut Best,
-        depth_max: u32,
-    ) -> Option<End> {
-        let size_max = best.size_max().unwrap_or(depth_max + 1);
+    fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best) -> Option<End> {
+        let size_max = best.size_max().unwrap_or_else(|| self.size_max(unfolding).saturating_add(1));
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let hits = targets.search(unfolding, size_max, best.wanted == 1, &is_wanted, &mut || {
+        let hits = targets.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
         });
         best.take(self.report, hits);
+        best.is_sure_unless(stopped.is_some());
         stopped
     }
 
     /// Looks for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
-    fn search_ends(
-        &mut self,
-        unfolding: &mut Unfolding<'_, '_>,
-        best: &mut Best,
-        depth_max: u32,
-    ) -> Result<Option<End>, SearchError> {
+    fn search_ends(&mut self, unfolding: &mut Unfolding<'_, '_>, best: &mut Best) -> Result<Option<End>, SearchError> {
         if !self.search.limits.deadlock {
             return Ok(None);
         }
-        let size_max = best.size_max().map_or(Some(depth_max), |size| size.checked_sub(1));
+        let size_max = best.size_max().map_or(Some(self.size_max(unfolding)), |size| size.checked_sub(1));
         let Some(size_max) = size_max else { return Ok(None) };
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let found = ends::smallest_deadlocks(unfolding, size_max, best.wanted > 1, || {
+        let found = ends::smallest_deadlocks(unfolding, size_max, !best.is_one(), || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
         })?;
         best.take(self.report, found);
+        best.is_sure_unless(stopped.is_some());
         Ok(stopped)
+    }
+
+    /// How large the configurations are that are looked at. Where no event is larger than the bound on depth, those of
+    /// independent events that are together larger tell whether the bound leaves something out.
+    fn size_max(&self, unfolding: &Unfolding<'_, '_>) -> u32 {
+        let depth = self.search.limits.depth.filter(|_| unfolding.depth_cut());
+        depth.unwrap_or(u32::MAX - 1)
     }
 
     /// Why to stop growing, if there is a reason.
@@ -265,71 +298,32 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Walks all configurations, to collect the system states or because there are too many classes to combine.
+    /// Walks all configurations, to collect the system states or because there are too many classes to combine. Returns why it was
+    /// given up, if it was, or that some are larger than the bound on depth.
     fn walk(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
         best: &mut Best,
-        depth_max: u32,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
-    ) -> Result<(), SearchError> {
+    ) -> Result<Option<End>, SearchError> {
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let found = cuts::system_states(unfolding, depth_max, || {
+        let depth_max = self.search.limits.depth.unwrap_or(u32::MAX);
+        let (found, is_cut) = cuts::system_states(unfolding, depth_max, || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
         });
-        if let Some(end) = stopped {
-            self.report.end = self.report.end.max(end);
-        }
         for (locals, config) in found {
             let size = unfolding.chains().config_size(&config);
-            let hits = judge_system_state(unfolding.stepper(), &locals)?.into_iter();
+            // A trap was noted with the events before it alone.
+            let is_over = unfolding.stepper().known().is_over(&locals);
+            let judgements = if is_over { Vec::new() } else { judge_system_state(unfolding.stepper(), &locals)? };
+            let hits = judgements.into_iter();
             let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
             best.take(self.report, hits);
             states.insert(locals);
         }
-        Ok(())
-    }
-}
-
-/// The smallest violations so far, in the order of their sizes, no two with the same words.
-struct Best {
-    hits: Vec<Hit>,
-    /// How many are wanted; at least one.
-    wanted: usize,
-}
-
-impl Best {
-    fn is_full(&self) -> bool {
-        self.hits.len() >= self.wanted
-    }
-
-    /// What a violation that is still of use is smaller than; none if any is.
-    fn size_max(&self) -> Option<u32> {
-        self.hits.last().filter(|_| self.is_full()).map(|hit| hit.size)
-    }
-
-    /// Notes witnesses, and keeps what is bad and small.
-    fn take(&mut self, report: &mut Report, hits: Vec<Hit>) {
-        for hit in hits {
-            if let Judgement::Witnessed { property } = hit.judgement {
-                report.witness(property);
-                continue;
-            }
-            let is_it = |other: &Hit| other.node == hit.node && other.judgement == hit.judgement;
-            match self.hits.iter().position(is_it) {
-                Some(known) if self.hits[known].size <= hit.size => continue,
-                Some(known) => {
-                    self.hits.remove(known);
-                }
-                None if !report.is_news(hit.node, &hit.judgement) => continue,
-                None => {}
-            }
-            // Of the same size the first one stays.
-            let place = self.hits.partition_point(|other| other.size <= hit.size);
-            self.hits.insert(place, hit);
-            self.hits.truncate(self.wanted);
-        }
+        best.is_sure_unless(stopped.is_some());
+        Ok(stopped.or(is_cut.then_some(End::DepthBound)))
     }
 }

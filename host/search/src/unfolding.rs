@@ -127,8 +127,7 @@ pub struct Unfolding<'u, 'l> {
     seen: Visited,
     /// Executed extensions, cut-off events included.
     executed: u64,
-    /// Some event was left out by the bound on depth, and by the one on local events.
-    depth_cut: bool,
+    /// Some event was left out by the bound on local events.
     local_events_cut: bool,
 }
 
@@ -167,7 +166,6 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             size: 0,
             seen: Visited::new(),
             executed: 0,
-            depth_cut: false,
             local_events_cut: false,
         };
         unfolding.plant(start)?;
@@ -299,9 +297,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.size as u32
     }
 
-    /// Whether some event was left out by the bound on depth.
+    /// Whether some event is larger than the bound on depth allows, as far as it is known yet.
     pub fn depth_cut(&self) -> bool {
-        self.depth_cut
+        let larger = self.limits.depth.and_then(|depth| self.queue.get(depth as usize + 1..));
+        larger.is_some_and(|queues| queues.iter().any(|extensions| !extensions.is_empty()))
     }
 
     /// Whether some local event was left out by the bound on them.
@@ -342,7 +341,6 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             self.size += 1;
         }
         if self.limits.depth.is_some_and(|depth| self.size as u32 > depth) {
-            self.depth_cut = true;
             return Ok(Grown::Complete);
         }
         let extensions = std::mem::take(&mut self.queue[self.size]);

@@ -1,0 +1,136 @@
+//! Bounds on depth below, at and above what is needed, from one start state or several: what is found, and what is claimed.
+
+use host_agreement::reference::{self, System};
+use host_agreement::toys;
+use host_model::scenario::Network;
+use host_model::toy::{Toy, ToyTrigger};
+use host_search::kernel::{End, Limits};
+use host_search::table::{Bound, STRATEGIES, Strategy};
+use host_search::unfold;
+
+use crate::traps::FAMILIES;
+
+/// Systems with more global states than this are left out: executions are many more than states.
+const STATES_MAX: usize = 200;
+
+/// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
+}
+
+/// The strategies whose bound on depth is tried here; those that search global states keep it state by state.
+fn bounded() -> impl Iterator<Item = &'static Strategy> {
+    let is_it = |row: &&Strategy| row.is_complete && row.honours.contains(&Bound::Depth);
+    STRATEGIES.iter().filter(is_it)
+}
+
+/// Within a bound everything is found that the reference finds within it. Where a search says that it has left nothing out, the
+/// reference without the bound finds no more, no less and nothing sooner.
+#[test]
+fn what_a_bound_leaves_out_is_told() {
+    let (mut tried, mut complete, mut cut, mut larger) = (0, 0, 0, 0);
+    for seed in 0.. {
+        let system = FAMILIES[seed as usize % FAMILIES.len()](seed);
+        // Every third system has a bound on local events as well, which leaves something out or does not.
+        let local_events = [None, None, Some(1 + seed as u32 % 3)][seed as usize % 3];
+        let Some(all) = reference::search(&system, None, None, STATES_MAX) else { continue };
+        if all.global_states < 20 {
+            continue;
+        }
+        let deadlock = seed.is_multiple_of(2);
+        let nodes = system.toy.nodes;
+        let expected = all.findings(nodes, deadlock);
+        let needed = expected.values().max().copied().unwrap_or(all.farthest);
+        for depth in [needed / 2, needed.saturating_sub(1), needed, all.farthest, 2 * all.farthest + 4] {
+            let within = reference::search(&system, Some(depth), local_events, usize::MAX).expect("there is no bound");
+            let within = within.findings(nodes, deadlock);
+            let limits = Limits { depth: Some(depth), local_events, deadlock, ..Limits::default() };
+            for row in bounded() {
+                let states = row.name.starts_with("dpor").then_some(200);
+                let limits = Limits { states, violations: Some(u64::MAX), ..limits };
+                let ran = toys::run(&system, limits, row.run, false);
+                let name = format!("seed {seed}, {} to depth {depth}", row.name);
+                let found = toys::findings(&ran.report);
+                if ran.report.end == End::StateBound {
+                    continue;
+                }
+                assert!(found.keys().eq(within.keys()), "{name}: {found:?} of {within:?}");
+                assert!(found.values().all(|(length, _)| *length <= depth), "{name}: {found:?}");
+                let is_least = |(words, (length, shortest)): (&_, &(u32, bool))| !shortest || *length == within[words];
+                assert!(found.iter().all(is_least), "{name}: {found:?} of {within:?}");
+                match ran.report.end {
+                    End::SpaceExhausted => {
+                        assert_eq!(within, expected, "{name}: it says that it has left nothing out");
+                        complete += 1;
+                    }
+                    _ => cut += 1,
+                }
+                larger += u64::from(row.name == "unfold" && ran.report.end == End::DepthBound && depth >= needed);
+            }
+        }
+        tried += 1;
+        if tried == systems() {
+            break;
+        }
+    }
+    assert!(
+        complete > tried && cut > tried && larger > 0,
+        "{complete} complete, {cut} cut, {larger} larger than needed"
+    );
+}
+
+/// Three nodes with a local event each: the configurations are up to three events large, each event is its own cause.
+fn three_events() -> Toy {
+    (0..3).fold(Toy::new(3), |toy, node| toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]))
+}
+
+/// All three together are forbidden, which no bound below three sees, and nothing less than three tells that there is nothing.
+#[test]
+fn independent_events_beyond_the_bound_are_told() {
+    let three = three_events().forbid(&[Some(1), Some(1), Some(1)]);
+    let two = three_events().forbid(&[Some(1), Some(1), None]);
+    for network in [Network::Unordered, Network::Ordered] {
+        for row in bounded() {
+            for (toy, needed) in [(&three, 3), (&two, 2)] {
+                let system = System { network, ..System::new(toy.clone()) };
+                for depth in 0..5 {
+                    let ran = toys::run(&system, Limits { depth: Some(depth), ..Limits::default() }, row.run, false);
+                    let expected = if depth < needed { End::DepthBound } else { End::Violation };
+                    assert_eq!(ran.report.end, expected, "{} to depth {depth}", row.name);
+                }
+            }
+        }
+    }
+    // Where nothing is wrong with any of them, the unfolding knows that after the events alone.
+    let ran =
+        toys::run(&System::new(three_events()), Limits { depth: Some(1), ..Limits::default() }, unfold::run, false);
+    assert_eq!(ran.report.end, End::SpaceExhausted);
+}
+
+/// The system states beyond the bound are told where they are counted.
+#[test]
+fn a_count_within_a_bound_says_so() {
+    for (depth, states, end) in [(1, 4, End::DepthBound), (2, 7, End::DepthBound), (3, 8, End::SpaceExhausted)] {
+        let limits = Limits { depth: Some(depth), count_system_states: true, ..Limits::default() };
+        let report = toys::run(&System::new(three_events()), limits, unfold::run, false).report;
+        assert_eq!((report.counts.system_states, report.end), (Some(states), end));
+    }
+}
+
+/// From the first start state the forbidden state is three events away, from the second one a single event.
+#[test]
+fn a_later_start_can_have_the_shorter_way() {
+    let mut toy = Toy::new(2).start(0, 0, &[]).start(0, 2, &[]).forbid(&[Some(3), None]);
+    for state in 0..3 {
+        toy = toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]);
+    }
+    for violations in [None, Some(5)] {
+        let ran = toys::run(&System::new(toy.clone()), Limits { violations, ..Limits::default() }, unfold::run, false);
+        let found: Vec<_> = toys::findings(&ran.report).into_values().collect();
+        assert_eq!(found, [(1, true)]);
+        // If the search ends before all start states were looked at, nothing is claimed.
+        let limits = Limits { violations, states: Some(2), ..Limits::default() };
+        let ran = toys::run(&System::new(toy.clone()), limits, unfold::run, false);
+        assert!(toys::findings(&ran.report).values().all(|(length, shortest)| *length == 1 || !shortest));
+    }
+}
