@@ -1,14 +1,18 @@
-//! What the tests of agreement share: a naive reference, and strategies run on toys.
+//! What the tests of agreement share: a naive reference, strategies run on toys, and combinations of options.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `growing` | protocols with numbers that grow without end, and a naive search of them |
+//! | `options` | the options of a search with their values, and which of them are refused together |
+//! | `covering` | rows of options such that every two values meet, and of the main options every three |
 //! | `stopping` | monitors and stops that end a search, and a checkpoint in memory |
 //! | `reference` | a search of toys straight from the definition, without ids and fingerprints |
 //! | `programs` | protocols given by functions over integers: longer, wider and heavier than toys |
 //! | `toys` | runs a strategy on a toy, and names by content what it has reached |
 
+pub mod covering;
 pub mod growing;
+pub mod options;
 pub mod programs;
 pub mod reference;
 pub mod stopping;

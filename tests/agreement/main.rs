@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `combinations` | combinations of options against the reference, on systems with every feature |
 //! | `global` | every exact strategy against the reference, on random systems |
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
@@ -18,6 +19,7 @@
 //! | `walks` | random walks: what the seed decides, weights, coverage |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
+mod combinations;
 mod deadlocks;
 mod depths;
 mod faults;

@@ -112,15 +112,37 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
 pub fn findings(report: &Report) -> BTreeMap<Words, (u32, bool)> {
     let mut findings = BTreeMap::new();
     for found in &report.violations {
-        let words = match &found.judgement {
-            Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
-            Judgement::Fault(fault) => &fault.message,
-            other => panic!("{other:?} is not found in a toy"),
-        };
-        let (length, words) = (found.path.len() as u32, (found.node, words.clone()));
+        let (length, words) = (found.path.len() as u32, words(found));
         assert!(findings.insert(words.clone(), (length, found.shortest)).is_none(), "twice {words:?}");
     }
     findings
+}
+
+/// What was found, in the words of the reference.
+pub fn words(found: &Found) -> Words {
+    let words = match &found.judgement {
+        Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
+        Judgement::Broken { fault, .. } | Judgement::Fault(fault) => &fault.message,
+        Judgement::Witnessed { .. } => panic!("a witness is no violation"),
+    };
+    (found.node, words.clone())
+}
+
+/// What was found, in the words of a trace.
+pub fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
+    let property = |index: u32| lts.properties()[index as usize].clone();
+    match &found.judgement {
+        Judgement::Violated { property: index, message } => {
+            let Property { name, kind, .. } = property(*index);
+            Finding::Property { name, kind, message: message.clone() }
+        }
+        Judgement::Broken { property: index, fault } => {
+            Finding::Broken { property: property(*index).name, fault: fault.clone() }
+        }
+        Judgement::Fault(fault) => Finding::Fault { node: found.node.expect("a node traps"), fault: fault.clone() },
+        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
+        Judgement::Witnessed { .. } => panic!("a witness is no violation"),
+    }
 }
 
 /// Executes a path from the start, at whose end is what was found.
@@ -131,15 +153,7 @@ fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
-    let finding = match &found.judgement {
-        Judgement::Violated { property, message } => {
-            let Property { name, kind, .. } = stepper.lts().properties()[*property as usize].clone();
-            Finding::Property { name, kind, message: message.clone() }
-        }
-        Judgement::Fault(fault) => Finding::Fault { node: found.node.expect("a node traps"), fault: fault.clone() },
-        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
-        other => panic!("{other:?} is not found in a toy"),
-    };
+    let finding = finding(stepper.lts(), found);
     replay::confirm(factory, stepper.lts().scenario(), &choices, &steps, &finding).expect("it is there at the end");
     let mut findings = replay.findings().expect("a toy's property can be evaluated");
     if matches!(found.judgement, Judgement::Deadlock { .. }) {

@@ -1,0 +1,233 @@
+//! A case: a random system and what a search of it is asked, made for a row of options.
+
+use host_agreement::options::{Axis, Row};
+use host_agreement::reference::{self, Prefix, Reached, System};
+use host_model::scenario::{Faults, Link, Network};
+use host_model::toy::{Dice, Feature, Toy};
+use host_search::kernel::Limits;
+use host_search::table::{STRATEGIES, Strategy};
+use host_search::weights::Weights;
+
+/// Systems with more global states than this are left out: the reference is slow.
+const STATES_MAX: usize = 400;
+/// And those with more configurations than this, where executions are explored.
+const CONFIGURATIONS_MAX: usize = 400;
+/// And those with fewer global states, as long as there are others.
+const STATES_MIN: u64 = 12;
+/// How many systems are tried for a row.
+const ATTEMPTS: u64 = 80;
+
+/// When a search is stopped, as a number that is taken modulo the checks of the whole search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is not.
+    Never,
+    /// At this check, for good.
+    Interrupted(u64),
+    /// At this check, and another process goes on.
+    Resumed(u64),
+}
+
+/// All that a search is asked.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub strategy: &'static Strategy,
+    pub system: System,
+    pub limits: Limits,
+    pub prefix: Option<Prefix>,
+    pub workers: usize,
+    pub stop: Stop,
+    pub collects: bool,
+}
+
+/// What the reference says about a case.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Without bounds.
+    pub all: Reached,
+    /// Within the bounds on depth and local events.
+    pub within: Reached,
+    /// The executions within the bound on local events, up to the order of independent events; none if they were not counted.
+    pub executions: Option<u64>,
+}
+
+/// Whether a strategy explores executions one by one.
+pub fn is_stateless(strategy: &Strategy) -> bool {
+    strategy.name.starts_with("dpor")
+}
+
+impl Case {
+    /// A case for a row of options; none if no system was found that is small enough.
+    pub fn random(row: &Row, seed: u64) -> Option<(Self, Truth)> {
+        let mut fallback = None;
+        for attempt in 0..ATTEMPTS {
+            let mut case = Self::of(row, seed.wrapping_mul(1_000).wrapping_add(attempt));
+            let Some(all) = reference::search_after(&case.system, None, (None, None), STATES_MAX) else { continue };
+            let is_small = all.global_states < STATES_MIN;
+            if is_small && fallback.is_some() {
+                continue;
+            }
+            let mut dice = Dice(seed ^ 0xb0_0d);
+            if row[Axis::Prefix as usize] > 0 {
+                case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(all.farthest.max(1)));
+            }
+            case.set_bounds(row, &mut dice)?;
+            let Some(truth) = case.truth() else { continue };
+            match is_small {
+                true => fallback = Some((case, truth)),
+                false => return Some((case, truth)),
+            }
+        }
+        fallback
+    }
+
+    /// What the reference says; none if the system is too large, or the prefix cannot happen.
+    pub fn truth(&self) -> Option<Truth> {
+        let Limits { depth, local_events, .. } = self.limits;
+        let search = |bounds| reference::search_after(&self.system, self.prefix.as_ref(), bounds, 2 * STATES_MAX);
+        let executions = match is_stateless(self.strategy) {
+            false => None,
+            true => {
+                let prefix = self.prefix.as_ref();
+                let found = reference::configurations_after(&self.system, prefix, local_events, CONFIGURATIONS_MAX)?;
+                Some(found.maximal)
+            }
+        };
+        Some(Truth { all: search((None, None))?, within: search((depth, local_events))?, executions })
+    }
+
+    /// A case for a row of options but for bounds and prefix, whatever its size.
+    pub fn of(row: &Row, seed: u64) -> Self {
+        let value = |axis: Axis| row[axis as usize];
+        let is_on = |axis: Axis| value(axis) > 0;
+        let mut dice = Dice(seed ^ 0xca5e);
+        let is_symmetric = value(Axis::Declared) == 1;
+        let nodes = if is_symmetric { 3 } else { 2 + dice.below(2) };
+        let mut toy = match is_symmetric {
+            true => Toy::random_symmetric(seed, nodes),
+            false => Toy::random(seed, nodes),
+        };
+        if value(Axis::Declared) == 2 {
+            toy.interchangeable = vec![(0..nodes).collect()];
+        }
+        let breaks = is_on(Axis::Breaks) || is_on(Axis::Partitions);
+        for (is_wanted, add) in [
+            (is_on(Axis::Resets) && dice.below(4) > 0, Toy::with_random_durable as fn(Toy, u64) -> Toy),
+            (breaks || is_on(Axis::Resets), Toy::with_random_errors),
+            (is_on(Axis::Refusals), Toy::with_random_refusals),
+            (is_on(Axis::Deadlock), Toy::with_random_done),
+            (is_on(Axis::Quorums), Toy::with_random_quorums),
+        ] {
+            toy = if is_wanted { add(toy, seed) } else { toy };
+        }
+        for (is_wanted, feature) in [
+            (is_on(Axis::Copies), Feature::Copies),
+            (is_on(Axis::Choices), Feature::Choices),
+            (is_on(Axis::Properties), Feature::Properties),
+            (value(Axis::Properties) == 2, Feature::Broken),
+        ] {
+            toy = if is_wanted { toy.with_random(feature, seed, is_symmetric) } else { toy };
+        }
+        for (is_wanted, add) in [
+            (is_on(Axis::Begins), Toy::with_random_starts as fn(Toy, u64) -> Toy),
+            (is_on(Axis::Traps), Toy::with_random_traps),
+        ] {
+            toy = if is_wanted { add(toy, seed) } else { toy };
+        }
+        let system = arranged(toy, row, &mut dice);
+        let strategy = &STRATEGIES[value(Axis::Strategy)];
+        let stop = match value(Axis::Stop) {
+            0 => Stop::Never,
+            1 => Stop::Interrupted(dice.below(1 << 30).into()),
+            _ => Stop::Resumed(dice.below(1 << 30).into()),
+        };
+        let limits = Limits {
+            violations: [None, Some(1), Some(3), Some(u64::MAX)][value(Axis::Violations)],
+            reduce: is_on(Axis::Reduce),
+            no_symmetry: is_on(Axis::NoSymmetry),
+            deadlock: is_on(Axis::Deadlock),
+            count_system_states: value(Axis::Counted) == 1,
+            seed: (value(Axis::Walks) == 1).then_some(seed),
+            walks: (value(Axis::Walks) == 1).then_some(40),
+            weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
+            ..Limits::default()
+        };
+        let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
+        Self { strategy, system, limits, prefix: None, workers, stop, collects }
+    }
+
+    /// Sets the bounds that the row has, below what is needed, to exactly that, or above.
+    fn set_bounds(&mut self, row: &Row, dice: &mut Dice) -> Option<()> {
+        let search = |bounds| reference::search_after(&self.system, self.prefix.as_ref(), bounds, STATES_MAX);
+        let all = search((None, None))?;
+        let around = |axis: Axis, needed: u32| match row[axis as usize] {
+            0 => None,
+            1 => Some(needed.saturating_sub(1)),
+            2 => Some(needed),
+            _ => Some(needed + 2),
+        };
+        // What is needed for all, or for the first finding.
+        let first = all.findings(self.system.toy.nodes, self.limits.deadlock).into_values().min();
+        let depth = if dice.below(2) == 0 { all.farthest } else { first.unwrap_or(all.farthest) };
+        let local_events = (0..4).find(|max| search((None, Some(*max))).is_some_and(|it| !it.is_local_cut));
+        let depth = around(Axis::Depth, depth);
+        let local_events = around(Axis::LocalEvents, local_events.unwrap_or(2));
+        // It counts something else in each strategy.
+        let states = around(Axis::States, all.global_states as u32).map(|max| u64::from(max.max(1)));
+        self.limits = Limits { depth, local_events, states, ..self.limits };
+        Some(())
+    }
+}
+
+/// The toy on the networks and with the faults of a row.
+fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
+    let value = |axis: Axis| row[axis as usize];
+    let network = Network::ALL[value(Axis::Network)];
+    let has_breaks = value(Axis::Breaks) + value(Axis::Partitions) + value(Axis::Resets) > 0;
+    let is_unordered = value(Axis::Reduce) > 0 || value(Axis::Stop) == 2;
+    let mut links: Vec<Link> = Vec::new();
+    if value(Axis::Links) > 0 {
+        let kinds = if is_unordered { &Network::ALL[..2] } else { &Network::ALL[..] };
+        for (from, to) in (0..toy.nodes).flat_map(|from| (0..toy.nodes).map(move |to| (from, to))) {
+            let back = links.iter().find(|link| has_breaks && (link.from, link.to) == (to, from));
+            let network = back.map_or_else(|| kinds[dice.below(kinds.len() as u32) as usize], |link| link.network);
+            links.push(Link { from, to, network });
+        }
+        // What faults need.
+        if value(Axis::Breaks) > 0 {
+            for link in links.iter_mut().filter(|link| link.from + link.to == 1) {
+                link.network = Network::Ordered;
+            }
+        }
+        if value(Axis::Duplicates) > 0 {
+            links[0].network = Network::UnorderedDuplicating;
+        }
+    }
+    if value(Axis::Quorums) > 0 {
+        let collector = dice.below(toy.nodes);
+        let is_ordered = network == Network::Ordered || links.iter().any(|link| link.network == Network::Ordered);
+        toy.roles.retain(|(node, _, _), _| !is_ordered || *node == collector);
+        let touches = |link: &Link| link.to == collector || (has_breaks && link.from == collector);
+        for link in links.iter_mut().filter(|link| touches(link) && link.network == Network::Ordered) {
+            link.network = Network::Unordered;
+        }
+        // One that can break is left, away from the collector, or the collector takes messages one by one.
+        if value(Axis::Breaks) > 0 && !links.iter().any(|link| link.network == Network::Ordered) {
+            toy.roles.clear();
+            for link in links.iter_mut().filter(|link| link.from + link.to == 1) {
+                link.network = Network::Ordered;
+            }
+        }
+    }
+    let has = |kind: Network| network == kind && links.is_empty() || links.iter().any(|link| link.network == kind);
+    // A partition is so many breaks where something can break.
+    let partitioned = if has(Network::Ordered) { value(Axis::Partitions) as u32 * (toy.nodes - 1) } else { 0 };
+    let faults = Faults {
+        resets: value(Axis::Resets) as u32,
+        duplicates: value(Axis::Duplicates) as u32,
+        breaks: value(Axis::Breaks) as u32 + partitioned,
+        refusals: value(Axis::Refusals) as u32,
+        crashes: value(Axis::Crashes) as u32,
+    };
+    System { toy, network, links, faults }
+}

@@ -1,0 +1,307 @@
+//! What a search claims, as a table: each row is a claim that is never false, whatever the options are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_agreement::reference::Words;
+use host_search::kernel::{End, SymmetryUse};
+
+use crate::combinations::case::{Case, Truth, is_stateless};
+use crate::combinations::run::{Ran, Runs};
+
+/// A run with what is true about it.
+pub struct Facts<'f> {
+    pub case: &'f Case,
+    pub truth: &'f Truth,
+    pub ran: &'f Ran,
+    /// What there is to find within the bounds, with the shortest length of each.
+    pub within: BTreeMap<Words, u32>,
+    /// The same without bounds.
+    pub all: BTreeMap<Words, u32>,
+}
+
+/// Says what is wrong, if something is.
+type Claim = fn(&Facts<'_>) -> Result<(), String>;
+
+/// The claims about each run by itself.
+pub const CLAIMS: &[(&str, Claim)] = &[
+    ("what is found is there", what_is_found_is_there),
+    ("what is found replays", what_is_found_replays),
+    ("what is found is found once", what_is_found_is_found_once),
+    ("what is found lies within the bounds", what_is_found_lies_within_the_bounds),
+    ("what is said to be shortest is shortest", what_is_said_to_be_shortest_is_shortest),
+    ("as much is found as is wanted", as_much_is_found_as_is_wanted),
+    ("a goal that is reached is reachable", a_goal_that_is_reached_is_reachable),
+    ("a goal that is not reached is not reachable", a_goal_that_is_not_reached_is_not_reachable),
+    ("everything was explored", everything_was_explored),
+    ("a bound that ended the search was there to be hit", a_bound_was_there_to_be_hit),
+    ("a bound that cuts nothing ends nothing", a_bound_that_cuts_nothing_ends_nothing),
+    ("system states", system_states_are_those_of_the_reference),
+    ("global states and transitions", global_states_are_those_of_the_reference),
+    ("executions", executions_are_those_of_the_reference),
+    ("walks", walks_are_as_many_as_wanted),
+];
+
+/// Checks all claims about all runs of a case; the first that is false, with what is wrong.
+pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, String)> {
+    let nodes = case.system.toy.nodes;
+    let named = [("whole", Some(&runs.whole)), ("stopped", runs.stopped.as_ref()), ("resumed", runs.resumed.as_ref())];
+    for (which, ran) in named.into_iter().filter_map(|(which, ran)| Some((which, ran?))) {
+        let facts = Facts {
+            case,
+            truth,
+            ran,
+            within: truth.within.findings(nodes, case.limits.deadlock),
+            all: truth.all.findings(nodes, case.limits.deadlock),
+        };
+        for (name, claim) in CLAIMS {
+            claim(&facts).map_err(|what| (format!("{name} ({which} run)"), what))?;
+        }
+    }
+    same(&runs.whole, &runs.other).map_err(|what| ("the same for any number of workers".to_owned(), what))?;
+    if let Some(resumed) = &runs.resumed {
+        same_answer(&runs.whole, resumed).map_err(|what| ("the same after a stop".to_owned(), what))?;
+    }
+    Ok(())
+}
+
+impl Facts<'_> {
+    fn end(&self) -> End {
+        self.ran.report.end
+    }
+
+    fn found(&self) -> BTreeSet<&Words> {
+        self.ran.findings.iter().map(|found| &found.words).collect()
+    }
+
+    fn wanted(&self) -> u64 {
+        self.case.limits.violations.unwrap_or(1)
+    }
+
+    /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search.
+    fn is_exact(&self) -> bool {
+        let is_over = matches!(self.end(), End::SpaceExhausted | End::LocalEventBound | End::Violation);
+        // Without a bound, executions are cut at a length of their own.
+        let is_cut = self.end() == End::DepthBound && self.case.limits.depth.is_some();
+        self.case.strategy.is_complete && (is_over || is_cut)
+    }
+
+    /// Whether findings stand for those of renamed states, too.
+    fn is_up_to_renaming(&self) -> bool {
+        matches!(self.ran.report.symmetry, Some(SymmetryUse::Renamings(2..)))
+    }
+}
+
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+fn what_is_found_is_there(facts: &Facts<'_>) -> Result<(), String> {
+    facts.ran.findings.iter().try_for_each(|found| {
+        let least = facts.all.get(&found.words);
+        ensure(least.is_some_and(|least| found.length >= *least), || format!("{found:?}; there is {:?}", facts.all))
+    })
+}
+
+fn what_is_found_replays(facts: &Facts<'_>) -> Result<(), String> {
+    facts.ran.findings.iter().try_for_each(|found| ensure(found.replayed.is_ok(), || format!("{found:?}")))
+}
+
+fn what_is_found_is_found_once(facts: &Facts<'_>) -> Result<(), String> {
+    ensure(facts.found().len() == facts.ran.findings.len(), || format!("{:?}", facts.ran.findings))
+}
+
+fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String> {
+    let depth = facts.case.limits.depth.unwrap_or(u32::MAX);
+    facts.ran.findings.iter().try_for_each(|found| {
+        let is_within = found.length <= depth && facts.within.contains_key(&found.words);
+        ensure(is_within, || format!("{found:?}; within the bounds there is {:?}", facts.within))
+    })
+}
+
+/// Of several findings, each is the shortest of its kind; a single one is the shortest of all.
+fn what_is_said_to_be_shortest_is_shortest(facts: &Facts<'_>) -> Result<(), String> {
+    facts.ran.findings.iter().filter(|found| found.is_shortest).try_for_each(|found| {
+        let least = match facts.wanted() {
+            1 => facts.all.values().min(),
+            _ => facts.all.get(&found.words),
+        };
+        ensure(least == Some(&found.length), || format!("{found:?}; there is {:?}", facts.all))
+    })
+}
+
+fn as_much_is_found_as_is_wanted(facts: &Facts<'_>) -> Result<(), String> {
+    let (found, there) = (facts.found().len() as u64, facts.within.len() as u64);
+    let what = || format!("{:?}, end {:?}; there is {:?}", facts.found(), facts.end(), facts.within);
+    ensure((facts.end() == End::Violation) == (found >= facts.wanted()) || !facts.is_exact(), what)?;
+    if !facts.is_exact() {
+        return Ok(());
+    }
+    match facts.is_up_to_renaming() {
+        true => ensure((found > 0) == (there > 0), what),
+        false => ensure(found >= facts.wanted().min(there), what),
+    }
+}
+
+fn a_goal_that_is_reached_is_reachable(facts: &Facts<'_>) -> Result<(), String> {
+    goals(facts).iter().try_for_each(|goal| {
+        ensure(facts.truth.within.witnessed.contains(goal), || format!("{goal} of {:?}", facts.truth.within.witnessed))
+    })
+}
+
+fn a_goal_that_is_not_reached_is_not_reachable(facts: &Facts<'_>) -> Result<(), String> {
+    let is_over = facts.is_exact() && facts.end() != End::Violation;
+    let (reached, reachable) = (goals(facts), &facts.truth.within.witnessed);
+    ensure(!is_over || reached == *reachable, || format!("{reached:?} of {reachable:?}, end {:?}", facts.end()))
+}
+
+/// The properties of kind `sometimes` that the search has reached.
+fn goals(facts: &Facts<'_>) -> BTreeSet<u32> {
+    let witnessed = (0..).zip(&facts.ran.report.witnessed);
+    witnessed.filter(|(_, reached)| **reached == Some(true)).map(|(index, _)| index).collect()
+}
+
+/// Whatever the strategy and the bounds are: nothing is left that was not looked at.
+fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
+    if facts.end() != End::SpaceExhausted {
+        return Ok(());
+    }
+    let (found, there): (BTreeSet<&Words>, BTreeSet<&Words>) = (facts.found(), facts.all.keys().collect());
+    let is_same = match facts.is_up_to_renaming() {
+        true => found.is_empty() == there.is_empty(),
+        false => found == there,
+    };
+    ensure(is_same, || format!("{found:?} of {there:?}"))?;
+    let (reached, reachable) = (goals(facts), &facts.truth.all.witnessed);
+    ensure(reached == *reachable, || format!("the goals {reached:?} of {reachable:?}"))
+}
+
+fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
+    let limits = &facts.case.limits;
+    let counts = &facts.ran.report.counts;
+    let is_right = match facts.end() {
+        End::DepthBound => limits.depth.is_some() || is_stateless(facts.case.strategy),
+        End::LocalEventBound => limits.local_events.is_some(),
+        End::StateBound => limits.states.is_some_and(|max| {
+            let counted = match facts.case.strategy.name {
+                "lmc-gen" => counts.system_states,
+                "unfold" => counts.events,
+                name if name.starts_with("dpor") => counts.executions,
+                _ => counts.global_states,
+            };
+            counted.is_some_and(|counted| counted >= max)
+        }),
+        End::Pruned => !facts.case.strategy.is_complete,
+        End::WalksDone => facts.case.strategy.name == "walk",
+        End::SpaceExhausted => facts.case.strategy.name != "walk",
+        End::Violation => !facts.ran.findings.is_empty(),
+        End::TimeBound | End::MemoryBound | End::Interrupted => true,
+    };
+    ensure(is_right, || format!("{:?} under {limits:?} with {counts:?}", facts.end()))
+}
+
+/// Of the search that knows all global states: it leaves out a local event exactly if there is one to be left out.
+fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), String> {
+    let (end, limits) = (facts.end(), &facts.case.limits);
+    if facts.case.strategy.name != "bdfs" || limits.reduce {
+        return Ok(());
+    }
+    let is_cut = facts.truth.within.is_local_cut;
+    match end {
+        End::LocalEventBound => ensure(is_cut, || "no local event is left out".to_owned()),
+        End::SpaceExhausted => ensure(!is_cut, || "a local event is left out".to_owned()),
+        End::DepthBound => {
+            let farthest = facts.truth.all.farthest;
+            let is_needed = limits.local_events.is_some() || limits.depth.is_none_or(|depth| depth <= farthest);
+            ensure(is_needed, || format!("{end:?}, but everything is {farthest} events away at most"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
+    let (counted, is_over) = (facts.ran.report.counts.system_states, facts.end() != End::Violation);
+    let reachable = &facts.truth.within.system_states;
+    if let Some(states) = &facts.ran.system_states {
+        let strange: Vec<_> = states.difference(reachable).collect();
+        ensure(strange.is_empty(), || format!("{strange:?} is not reachable"))?;
+        let missing: Vec<_> = reachable.difference(states).collect();
+        ensure(!(facts.is_exact() && is_over) || missing.is_empty(), || format!("{missing:?} is missing"))?;
+    }
+    // Local model checking counts what it builds.
+    let is_count = !facts.case.strategy.name.starts_with("lmc") && !is_stateless(facts.case.strategy);
+    if is_count && facts.is_exact() && is_over {
+        let expected = reachable.len() as u64;
+        ensure(counted.is_none_or(|counted| counted == expected), || format!("{counted:?} of {expected}"))?;
+        let is_there = counted.is_some() || !facts.case.limits.count_system_states;
+        ensure(is_there, || "they are not counted".to_owned())?;
+    }
+    Ok(())
+}
+
+fn global_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
+    let counts = &facts.ran.report.counts;
+    let is_global = matches!(facts.case.strategy.name, "bdfs" | "consequence") && !facts.case.limits.reduce;
+    let is_over = match facts.case.strategy.is_complete {
+        true => facts.is_exact() && facts.end() != End::Violation,
+        false => facts.end() == End::SpaceExhausted,
+    };
+    if !is_global || !is_over {
+        return Ok(());
+    }
+    let expected = &facts.truth.within;
+    let what = || {
+        let Some((states, edges)) = counts.global_states.zip(counts.transitions) else { return "none".to_owned() };
+        format!("{states} and {edges}, not {} and {}", expected.global_states, expected.transitions)
+    };
+    // The reference has a budget for each message in flight, and the strategies have copies of it.
+    if facts.case.system.faults.duplicates > 0 {
+        return ensure(counts.global_states <= Some(expected.global_states), what);
+    }
+    let is_same =
+        counts.global_states == Some(expected.global_states) && counts.transitions == Some(expected.transitions);
+    ensure(is_same, what)
+}
+
+/// Each happens-before once, and what was explored again is counted apart.
+fn executions_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
+    let counts = &facts.ran.report.counts;
+    let is_over = matches!(facts.end(), End::SpaceExhausted | End::LocalEventBound);
+    // What happens after a trap elsewhere is no part of an execution.
+    if !is_over || facts.case.limits.depth.is_some() || !facts.truth.all.traps.is_empty() {
+        return Ok(());
+    }
+    let (Some(expected), Some(executions)) = (facts.truth.executions, counts.executions) else { return Ok(()) };
+    let redundant = counts.redundant.unwrap_or(0);
+    let is_right = executions - redundant == expected && (facts.case.strategy.name != "dpor" || redundant == 0);
+    ensure(is_right, || format!("{executions}, {redundant} of them redundant, not {expected}"))
+}
+
+fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
+    let (walks, limits) = (facts.ran.report.counts.walks, &facts.case.limits);
+    let is_done = facts.end() == End::WalksDone;
+    ensure(!is_done || walks == limits.walks.or(Some(host_search::walk::WALKS_DEFAULT)), || format!("{walks:?}"))
+}
+
+/// Everything but times.
+fn same(one: &Ran, other: &Ran) -> Result<(), String> {
+    same_answer(one, other)?;
+    let (a, b) = (&one.report, &other.report);
+    ensure((a.counts, a.depth) == (b.counts, b.depth), || {
+        format!("{:?} in depth {}, and {:?} in depth {}", a.counts, a.depth, b.counts, b.depth)
+    })?;
+    ensure(a.violations == b.violations && a.system_states == b.system_states, || "other paths or states".to_owned())
+}
+
+/// The verdict and what it rests on.
+fn same_answer(one: &Ran, other: &Ran) -> Result<(), String> {
+    let (a, b) = (&one.report, &other.report);
+    ensure(a.end == b.end, || format!("{:?} and {:?}", a.end, b.end))?;
+    ensure(a.witnessed == b.witnessed || a.end == End::Violation, || {
+        format!("{:?} and {:?}", a.witnessed, b.witnessed)
+    })?;
+    let is_counted = a.end != End::Violation && a.end != End::StateBound;
+    let counts = |ran: &Ran| (ran.report.counts.global_states, ran.report.counts.transitions);
+    ensure(!is_counted || counts(one) == counts(other), || format!("{:?} and {:?}", counts(one), counts(other)))?;
+    let lengths = |ran: &Ran| ran.findings.iter().map(|found| (found.length, found.is_shortest)).collect::<Vec<_>>();
+    ensure(lengths(one) == lengths(other), || format!("{:?} and {:?}", lengths(one), lengths(other)))
+}

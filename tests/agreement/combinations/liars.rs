@@ -1,0 +1,100 @@
+//! Canaries: strategies that say something false, each of which is noticed by the claim that it breaks.
+
+use host_agreement::covering::covering;
+use host_agreement::options::Axis;
+use host_search::bdfs;
+use host_search::kernel::{End, Limits, Report, Search, SearchError};
+use host_search::table::Strategy;
+
+use crate::combinations::case::Case;
+use crate::combinations::claims;
+use crate::combinations::run::run_all;
+
+type Run = fn(&Search<'_>) -> Result<Report, SearchError>;
+
+/// What `bdfs` reports, changed.
+macro_rules! liar {
+    ($change:expr) => {
+        |search| {
+            let mut report = bdfs::run(search)?;
+            let change: fn(&mut Report) = $change;
+            change(&mut report);
+            Ok(report)
+        }
+    };
+}
+
+const LIARS: &[(&str, Run)] = &[
+    ("what is found is there", liar!(|report| report.violations.iter_mut().for_each(|found| found.node = Some(99)))),
+    (
+        "what is found replays",
+        liar!(|report| report.violations.iter_mut().for_each(|found| {
+            // The last event twice.
+            found.path.extend(found.path.last().copied());
+        })),
+    ),
+    ("what is found is found once", liar!(|report| report.violations.extend(report.violations.clone()))),
+    ("what is found lies within the bounds", |search| {
+        let limits = Limits { depth: None, local_events: None, ..search.limits };
+        bdfs::run(&Search { limits, ..*search })
+    }),
+    ("what is said to be shortest is shortest", |search| {
+        // The longest of all that there are.
+        let limits = Limits { violations: Some(u64::MAX), ..search.limits };
+        let mut report = bdfs::run(&Search { limits, ..*search })?;
+        report.violations.sort_by_key(|found| std::cmp::Reverse(found.path.len()));
+        report.violations.truncate(1);
+        report.violations.iter_mut().for_each(|found| found.shortest = true);
+        Ok(report)
+    }),
+    (
+        "as much is found as is wanted",
+        liar!(|report| {
+            report.violations.pop();
+        }),
+    ),
+    (
+        "a goal that is reached is reachable",
+        liar!(|report| report.witnessed.iter_mut().for_each(|it| {
+            *it = it.map(|_| true);
+        })),
+    ),
+    (
+        "a goal that is not reached is not reachable",
+        liar!(|report| report.witnessed.iter_mut().for_each(|it| {
+            *it = it.map(|_| false);
+        })),
+    ),
+    ("everything was explored", liar!(|report| report.end = End::SpaceExhausted)),
+    ("a bound that ended the search was there to be hit", liar!(|report| report.end = End::LocalEventBound)),
+    ("system states", liar!(|report| report.counts.system_states = report.counts.system_states.map(|it| it + 1))),
+    (
+        "global states and transitions",
+        liar!(|report| {
+            report.counts.transitions = report.counts.transitions.map(|it| it + 1);
+        }),
+    ),
+];
+
+/// Each lie is noticed as what it is, or as something that follows from it.
+#[test]
+fn lies_are_noticed() {
+    let array = covering();
+    for (claim, run) in LIARS {
+        let mut noticed = Vec::new();
+        for (row, seed) in array.rows.iter().filter(|row| row[Axis::Strategy as usize] == 0).zip(0..) {
+            let Some((case, truth)) = Case::random(row, seed) else { continue };
+            let liar: &'static Strategy = Box::leak(Box::new(Strategy { run: *run, ..*case.strategy }));
+            let case = Case { strategy: liar, ..case };
+            let wrong = match run_all(&case) {
+                Ok(runs) => claims::check(&case, &truth, &runs).err().map(|(claim, _)| claim),
+                Err(error) => Some(error),
+            };
+            noticed.extend(wrong);
+            if noticed.iter().any(|it| it.starts_with(claim)) {
+                break;
+            }
+        }
+        assert!(noticed.iter().any(|it| it.starts_with(claim)), "{claim}: only {noticed:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Combinations of options, on random systems with every feature of the contract: each answer against the reference.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `case` | a random system for a row, and what the reference says about it |
+//! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
+//! | `claims` | what no answer may get wrong, one function per claim |
+//! | `liars` | strategies that say something false, and are noticed |
+//! | `shrink`, `show` | a failing case becomes small, and text |
+#![expect(clippy::print_stdout, reason = "a failing case is told as soon as it is small, before the run is over")]
+
+mod case;
+mod claims;
+mod liars;
+mod run;
+mod show;
+mod shrink;
+
+use std::collections::BTreeMap;
+
+use host_agreement::covering::covering;
+use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
+use host_search::kernel::{End, Limits};
+use host_search::table::Bound;
+
+use crate::combinations::case::{Case, Stop};
+use crate::combinations::run::run_all;
+
+/// How many systems are tried at least; `HOST_FUZZ_SYSTEMS` asks for more. Each row of the array has one of its own.
+const SYSTEMS: u64 = 600;
+
+/// Failing cases that are made small and told; the others are counted.
+const TOLD_MAX: usize = 8;
+
+/// What happened to the cases.
+#[derive(Default)]
+struct Tally {
+    systems: u64,
+    /// Rows without a system that is small enough.
+    left_out: u64,
+    /// Searches that were given up as too long.
+    too_long: BTreeMap<&'static str, u64>,
+    ends: BTreeMap<(&'static str, &'static str), u64>,
+    /// By the claim and the strategy: how many, and the first seed.
+    failed: BTreeMap<(String, &'static str), (u64, u64)>,
+}
+
+impl Tally {
+    fn try_row(&mut self, row: &Row, seed: u64) {
+        let Some((case, truth)) = Case::random(row, seed) else {
+            self.left_out += 1;
+            return;
+        };
+        self.systems += 1;
+        let wrong = match run_all(&case) {
+            Ok(runs) => {
+                let end = runs.whole.report.end;
+                *self.ends.entry((case.strategy.name, end.name())).or_default() += 1;
+                if end == End::MemoryBound {
+                    *self.too_long.entry(case.strategy.name).or_default() += 1;
+                }
+                claims::check(&case, &truth, &runs).err()
+            }
+            Err(error) => Some(("the search runs".to_owned(), error)),
+        };
+        let Some((claim, what)) = wrong else { return };
+        let (count, _) = self.failed.entry((claim.clone(), case.strategy.name)).or_insert((0, seed));
+        *count += 1;
+        if *count == 1 && self.failed.len() <= TOLD_MAX {
+            let small = shrink::shrink(&case, &claim);
+            let after = shrink::wrong(&small).map_or(what, |(_, what)| what);
+            // At once, should the run be ended before it is over.
+            println!("seed {seed}: {claim}\n  {after}\n{}\n{}\n", options_of(row), show::show(&small));
+        }
+    }
+}
+
+fn options_of(row: &Row) -> String {
+    let given = Axis::ALL.iter().filter(|axis| row[**axis as usize] > 0);
+    let given = given.map(|axis| format!("{axis:?}={}", axis.values()[row[*axis as usize]]));
+    format!("  row {}", given.collect::<Vec<_>>().join(" "))
+}
+
+/// What is refused before a search begins is refused with a reason: by the row of the strategy, the scenario or the start. What
+/// the command line refuses besides is tested there.
+#[test]
+fn what_is_refused_is_refused_with_a_reason() {
+    let mut reasons = Vec::new();
+    for Refusal { values, why } in refusals() {
+        let mut row: Row = [0; AXES];
+        values.iter().for_each(|(axis, values)| row[*axis as usize] = values[0]);
+        let case = Case::of(&row, 1);
+        let is_kept = matches!(case.stop, Stop::Resumed(_)) && !case.strategy.keeps_checkpoints;
+        // Each bound of the row, whatever its value.
+        let limits = Limits {
+            depth: (row[Axis::Depth as usize] > 0).then_some(1),
+            local_events: (row[Axis::LocalEvents as usize] > 0).then_some(1),
+            states: (row[Axis::States as usize] > 0).then_some(1),
+            ..case.limits
+        };
+        let is_set = |bound: &Bound| bound.is_set(&limits) && !case.strategy.honours.contains(bound);
+        if is_kept || Bound::ALL.iter().any(is_set) || ONLY_BY_THE_COMMAND_LINE.contains(&why) {
+            continue;
+        }
+        reasons.push(run_all(&case).err().unwrap_or_else(|| panic!("{why}: {values:?} is not refused")));
+    }
+    for words in ["never delivers a message twice", "no connections that could break", "come in order, one by one"] {
+        assert!(reasons.iter().any(|reason| reason.contains(words)), "{words}: {reasons:?}");
+    }
+}
+
+/// Why options are refused that a strategy would run with.
+const ONLY_BY_THE_COMMAND_LINE: [&str; 8] = [
+    "paths get shorter",
+    "what is in flight is not known",
+    "a message can be in the way of another one",
+    "it keeps no checkpoints",
+    "symmetry is a reduction",
+    "a message may wait for others for ever",
+    "a search in order keeps no checkpoints",
+    "a checkpoint keeps no violations",
+];
+
+/// Every answer to every combination of options is right.
+#[test]
+fn answers_are_right_for_every_combination_of_options() {
+    let asked = std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(SYSTEMS);
+    let first: u64 = std::env::var("HOST_FUZZ_FIRST").ok().and_then(|first| first.parse().ok()).unwrap_or(0);
+    let array = covering();
+    println!("{} rows, {} tuples covered, {} refused", array.rows.len(), array.covered, array.refused);
+    let mut tally = Tally::default();
+    for seed in (first..).take(asked as usize) {
+        tally.try_row(&array.rows[seed as usize % array.rows.len()], seed);
+    }
+    println!("{} systems, {} rows left out, too long {:?}", tally.systems, tally.left_out, tally.too_long);
+    println!("{:#?}", tally.ends);
+    assert!(tally.failed.is_empty(), "{:#?}", tally.failed);
+}

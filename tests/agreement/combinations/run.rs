@@ -1,0 +1,206 @@
+//! Runs a case, and says by content what came out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use host_agreement::reference::{Local, Words};
+use host_agreement::stopping::Stopping;
+use host_agreement::toys;
+use host_model::lts::Lts;
+use host_model::machine::Choice;
+use host_model::replay;
+use host_model::scenario::Scenario;
+use host_model::start;
+use host_model::stepper::Stepper;
+use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace};
+use host_search::kernel::{End, Found, Keeper, Monitor, Progress, Report, Search};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::combinations::case::{Case, Stop};
+
+/// Steps after which a search is given up: DPOR-DS may repeat executions as often as it likes.
+const TRANSITIONS_MAX: u64 = 60_000;
+/// And checks, for what counts no steps.
+const CHECKS_MAX: u64 = 20_000;
+
+/// What a search found and reported, by content.
+pub struct Ran {
+    pub report: Report,
+    pub findings: Vec<FoundByContent>,
+    pub system_states: Option<BTreeSet<Vec<Local>>>,
+    /// How often the monitor was asked.
+    pub checks: u64,
+}
+
+/// A finding of a search.
+#[derive(Debug)]
+pub struct FoundByContent {
+    pub words: Words,
+    /// Events after the prefix.
+    pub length: u32,
+    pub is_shortest: bool,
+    /// Whether the path replays in fresh machines and ends in the finding; if not, why.
+    pub replayed: Result<(), String>,
+}
+
+/// All runs of a case.
+pub struct Runs {
+    /// Without interruption.
+    pub whole: Ran,
+    /// The same with another number of workers.
+    pub other: Ran,
+    /// Up to where it was stopped.
+    pub stopped: Option<Ran>,
+    /// From there on, in another process.
+    pub resumed: Option<Ran>,
+}
+
+/// Runs a case as often as it says; the words of a panic or of an error, if there is one.
+pub fn run_all(case: &Case) -> Result<Runs, String> {
+    let whole = run(case, case.workers, &Watch::default())?;
+    let other = run(case, 3 - case.workers, &Watch::default())?;
+    let checks = whole.checks.max(1);
+    // Where a search is stopped it need not have collected the system states, and a checkpoint does not keep them.
+    let stopping = &Case { collects: false, ..case.clone() };
+    let (stopped, resumed) = match case.stop {
+        Stop::Never => (None, None),
+        Stop::Interrupted(at) => (Some(run(stopping, case.workers, &Watch::stopping(at % checks, false))?), None),
+        Stop::Resumed(at) => {
+            let watch = Watch::stopping(at % checks, true);
+            let stopped = run(stopping, case.workers, &watch)?;
+            let resumed = match stopped.report.end {
+                End::Interrupted => Some(run(stopping, case.workers, &watch.again())?),
+                _ => None,
+            };
+            (Some(stopped), resumed)
+        }
+    };
+    Ok(Runs { whole, other, stopped, resumed })
+}
+
+/// Stops a search at some check, or when it becomes too long.
+#[derive(Default)]
+struct Watch {
+    asked: AtomicU64,
+    stops_at: Option<u64>,
+    keeper: Option<Stopping>,
+}
+
+impl Watch {
+    fn stopping(check: u64, is_kept: bool) -> Self {
+        Self { stops_at: Some(check), keeper: is_kept.then(Stopping::default), ..Self::default() }
+    }
+
+    /// Goes on with what was kept.
+    fn again(self) -> Self {
+        Self { stops_at: None, asked: AtomicU64::new(0), ..self }
+    }
+}
+
+impl Monitor for Watch {
+    fn check(&self, progress: &Progress) -> Option<End> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if self.stops_at == Some(asked) {
+            return Some(End::Interrupted);
+        }
+        let counts = progress.counts;
+        let steps = counts.transitions.max(counts.events).unwrap_or(0);
+        (steps > TRANSITIONS_MAX || asked > CHECKS_MAX).then_some(End::MemoryBound)
+    }
+
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.keeper.as_ref().map(|keeper| keeper as &dyn Keeper)
+    }
+}
+
+fn pool(workers: usize) -> &'static ThreadPool {
+    static POOLS: [OnceLock<ThreadPool>; 2] = [OnceLock::new(), OnceLock::new()];
+    let new = || ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
+    POOLS[workers - 1].get_or_init(new)
+}
+
+fn run(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, String> {
+    let ran = catch_unwind(AssertUnwindSafe(|| run_or_panic(case, workers, watch)));
+    ran.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        Err(format!("a panic: {}", words.or(panic.downcast_ref::<&str>().copied()).unwrap_or("of some kind")))
+    })
+}
+
+fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, String> {
+    let error = |error: &dyn std::fmt::Display| error.to_string();
+    let system = &case.system;
+    let factory = Arc::new(system.toy.clone());
+    let scenario = Scenario {
+        faults: system.faults,
+        network: system.network,
+        links: system.links.clone(),
+        ..Scenario::new(system.toy.nodes)
+    };
+    scenario.check().map_err(|misfit| error(&misfit))?;
+    let lts = Lts::new(&factory, scenario).map_err(|it| error(&it))?;
+    let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
+    let starts = match &case.prefix {
+        None => start::initial(&mut stepper),
+        Some(prefix) => {
+            let trace = trace(&lts, prefix.init_choices.clone(), prefix.steps.clone(), None);
+            start::follow(&mut stepper, &trace).map(|start| vec![start])
+        }
+    };
+    let starts = starts.map_err(|it| error(&it))?;
+    let search = Search {
+        lts: &lts,
+        starts: &starts,
+        limits: case.limits,
+        monitor: watch,
+        collect_system_states: case.collects,
+    };
+    let report = pool(workers).install(|| (case.strategy.run)(&search)).map_err(|it| error(&it))?;
+    let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
+    let findings =
+        report.violations.iter().map(|found| by_content(&mut stepper, &factory, starts[0].path.len(), found));
+    let findings = findings.collect();
+    let states = report.system_states.as_ref();
+    let system_states = states
+        .map(|states| states.iter().map(|locals| locals.iter().map(|id| toys::local(&lts, *id)).collect()).collect());
+    Ok(Ran { findings, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
+}
+
+fn trace(
+    lts: &Lts<'_>,
+    init_choices: Vec<Vec<Choice>>,
+    steps: Vec<host_model::trace::TraceStep>,
+    finding: Option<Finding>,
+) -> Trace {
+    Trace {
+        trace_version: TRACE_VERSION,
+        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+        scenario: lts.scenario().clone(),
+        placements: Vec::new(),
+        limits: BTreeMap::new(),
+        init_choices,
+        finding,
+        steps,
+    }
+}
+
+/// A finding by its words, after its path was executed again in fresh machines.
+fn by_content(
+    stepper: &mut Stepper<'_>,
+    factory: &Arc<host_model::toy::Toy>,
+    prefix: usize,
+    found: &Found,
+) -> FoundByContent {
+    let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
+    let init_choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
+    let replayed =
+        replay::confirm(factory, stepper.lts().scenario(), &init_choices, &steps, &toys::finding(stepper.lts(), found));
+    FoundByContent {
+        words: toys::words(found),
+        length: (found.path.len() - prefix) as u32,
+        is_shortest: found.shortest,
+        replayed: replayed.map(drop).map_err(|error| error.to_string()),
+    }
+}

@@ -1,0 +1,183 @@
+//! A failing case becomes small: rules, messages, options are left out as long as something is still wrong.
+
+use host_model::scenario::Network;
+use host_model::toy::{Toy, ToyOutcome};
+use host_search::kernel::Limits;
+
+use crate::combinations::case::{Case, Stop};
+use crate::combinations::claims;
+use crate::combinations::run::run_all;
+
+/// How often a case is run to make it small.
+const TRIALS_MAX: usize = 400;
+
+/// What is wrong with a case: the claim, and why it is false. None if nothing is, or the case cannot be judged.
+pub fn wrong(case: &Case) -> Option<(String, String)> {
+    let truth = case.truth()?;
+    match run_all(case) {
+        Ok(runs) => claims::check(case, &truth, &runs).err(),
+        Err(error) => Some(("the search runs".to_owned(), error)),
+    }
+}
+
+/// The smallest case that was found where the same claim is false.
+pub fn shrink(case: &Case, claim: &str) -> Case {
+    let mut best = case.clone();
+    let mut trials = 0;
+    loop {
+        let mut is_smaller = false;
+        let mut at = 0;
+        // The number of ways to be smaller changes with the case.
+        while let Some(smaller) = nth_smaller(&best, at) {
+            trials += 1;
+            if trials > TRIALS_MAX {
+                return best;
+            }
+            if wrong(&smaller).is_some_and(|(other, _)| other == claim) {
+                best = smaller;
+                is_smaller = true;
+            } else {
+                at += 1;
+            }
+        }
+        if !is_smaller {
+            return best;
+        }
+    }
+}
+
+/// One of the cases that are a little smaller; none after the last one.
+fn nth_smaller(case: &Case, at: usize) -> Option<Case> {
+    let mut found = with_fewer_options(case);
+    if at < found.len() {
+        return Some(found.swap_remove(at));
+    }
+    let toys = smaller_toys(&case.system.toy);
+    let mut smaller = case.clone();
+    smaller.system.toy = toys.into_iter().nth(at - found.len())?;
+    Some(smaller)
+}
+
+fn with_fewer_options(case: &Case) -> Vec<Case> {
+    let mut found = Vec::new();
+    let mut try_with = |is_set: bool, change: &dyn Fn(&mut Case)| {
+        if is_set {
+            let mut other = case.clone();
+            change(&mut other);
+            found.push(other);
+        }
+    };
+    let limits = case.limits;
+    try_with(case.stop != Stop::Never, &|case| case.stop = Stop::Never);
+    try_with(case.prefix.is_some(), &|case| case.prefix = None);
+    try_with(case.workers > 1, &|case| case.workers = 1);
+    try_with(case.collects, &|case| case.collects = false);
+    try_with(limits.depth.is_some(), &|case| case.limits = Limits { depth: None, ..case.limits });
+    try_with(limits.local_events.is_some(), &|case| case.limits = Limits { local_events: None, ..case.limits });
+    try_with(limits.states.is_some(), &|case| case.limits = Limits { states: None, ..case.limits });
+    try_with(limits.violations.is_some(), &|case| case.limits = Limits { violations: None, ..case.limits });
+    try_with(limits.reduce, &|case| case.limits = Limits { reduce: false, ..case.limits });
+    try_with(limits.no_symmetry, &|case| case.limits = Limits { no_symmetry: false, ..case.limits });
+    try_with(limits.deadlock, &|case| case.limits = Limits { deadlock: false, ..case.limits });
+    try_with(limits.count_system_states, &|case| case.limits = Limits { count_system_states: false, ..case.limits });
+    try_with(!case.system.links.is_empty(), &|case| case.system.links = Vec::new());
+    try_with(case.system.network != Network::Unordered, &|case| case.system.network = Network::Unordered);
+    let faults = case.system.faults;
+    try_with(faults.resets > 0, &|case| case.system.faults.resets -= 1);
+    try_with(faults.duplicates > 0, &|case| case.system.faults.duplicates -= 1);
+    try_with(faults.breaks > 0, &|case| case.system.faults.breaks -= 1);
+    try_with(faults.refusals > 0, &|case| case.system.faults.refusals -= 1);
+    try_with(faults.crashes > 0, &|case| case.system.faults.crashes -= 1);
+    for index in 0..case.prefix.as_ref().map_or(0, |prefix| prefix.steps.len()) {
+        try_with(true, &|case| _ = case.prefix.as_mut().expect("it has one").steps.remove(index));
+    }
+    found
+}
+
+fn smaller_toys(toy: &Toy) -> Vec<Toy> {
+    let mut found = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Toy)| {
+        let mut other = toy.clone();
+        change(&mut other);
+        found.push(other);
+    };
+    // Everything of a kind first.
+    for clear in [
+        (|toy| toy.properties.clear()) as fn(&mut Toy),
+        |toy| toy.forbidden.clear(),
+        |toy| toy.starts.clear(),
+        |toy| toy.durable.clear(),
+        |toy| toy.restarts.clear(),
+        |toy| (toy.roles.clear(), toy.quorums.clear()).1,
+        |toy| toy.refused.clear(),
+        |toy| toy.is_careful = false,
+        |toy| toy.is_stepwise = false,
+        |toy| toy.done.clear(),
+        |toy| toy.interchangeable.clear(),
+        |toy| toy.initial.clear(),
+    ] {
+        let mut other = toy.clone();
+        clear(&mut other);
+        if format!("{other:?}") != format!("{toy:?}") {
+            add(&|toy| clear(toy));
+        }
+    }
+    // Then half of the rules, a quarter, an eighth, and one by one.
+    let keys: Vec<_> = toy.rules.keys().copied().collect();
+    for parts in [2, 4, 8].into_iter().filter(|parts| keys.len() > 2 * parts) {
+        for part in keys.chunks(keys.len().div_ceil(parts)) {
+            add(&|toy| toy.rules.retain(|key, _| !part.contains(key)));
+        }
+    }
+    for key in toy.rules.keys() {
+        add(&|toy| _ = toy.rules.remove(key));
+    }
+    for index in 0..toy.initial.len() {
+        add(&|toy| _ = toy.initial.remove(index));
+    }
+    for index in 0..toy.properties.len() {
+        add(&|toy| _ = toy.properties.remove(index));
+    }
+    for index in 0..toy.forbidden.len() {
+        add(&|toy| _ = toy.forbidden.remove(index));
+    }
+    for key in toy.starts.keys() {
+        add(&|toy| _ = toy.starts.remove(key));
+    }
+    for key in toy.durable.keys() {
+        add(&|toy| _ = toy.durable.remove(key));
+    }
+    for key in toy.restarts.keys() {
+        add(&|toy| _ = toy.restarts.remove(key));
+    }
+    for key in toy.roles.keys() {
+        add(&|toy| _ = toy.roles.remove(key));
+    }
+    for key in toy.quorums.keys() {
+        add(&|toy| _ = toy.quorums.remove(key));
+    }
+    for key in toy.done.iter() {
+        add(&|toy| _ = toy.done.remove(key));
+    }
+    for (key, outcomes) in &toy.rules {
+        for index in 0..if outcomes.len() > 1 { outcomes.len() } else { 0 } {
+            add(&|toy| _ = toy.rules.get_mut(key).expect("it is there").remove(index));
+        }
+        for (index, outcome) in outcomes.iter().enumerate() {
+            let (ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent)) = outcome;
+            for message in 0..sent.len() {
+                add(&|toy| {
+                    let outcome = &mut toy.rules.get_mut(key).expect("it is there")[index];
+                    let (ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent)) = outcome;
+                    sent.remove(message);
+                });
+            }
+        }
+    }
+    for (node, outcomes) in &toy.starts {
+        for index in 0..if outcomes.len() > 1 { outcomes.len() } else { 0 } {
+            add(&|toy| _ = toy.starts.get_mut(node).expect("it is there").remove(index));
+        }
+    }
+    found
+}

@@ -1,0 +1,207 @@
+//! The options of a search, each with its values, and which of them exclude each other.
+
+use host_search::table::{Bound, STRATEGIES};
+
+/// An option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Axis {
+    /// `--algo`.
+    Strategy,
+    /// `--network`.
+    Network,
+    /// Whether `--link` gives some links another network.
+    Links,
+    /// `--depth`.
+    Depth,
+    /// `--local-events`.
+    LocalEvents,
+    /// `--max-violations`.
+    Violations,
+    /// Whether the protocol chooses in `init` how it begins.
+    Begins,
+    /// Whether handlers trap.
+    Traps,
+    /// Which properties there are.
+    Properties,
+    /// `--deadlock`.
+    Deadlock,
+    /// `--prefix`.
+    Prefix,
+    /// `--reduce`.
+    Reduce,
+    /// `--no-symmetry`.
+    NoSymmetry,
+    /// Whether the protocol declares interchangeable nodes, and rightly.
+    Declared,
+    /// `--resets`.
+    Resets,
+    /// `--duplicates`.
+    Duplicates,
+    /// `--breaks`.
+    Breaks,
+    /// `--refusals`.
+    Refusals,
+    /// `--crashes`.
+    Crashes,
+    /// `--partitions`.
+    Partitions,
+    /// `--states`.
+    States,
+    /// `--workers`.
+    Workers,
+    /// Whether the search is stopped, and whether another process resumes it from its checkpoint.
+    Stop,
+    /// `--count-system-states`; or the system states are collected, which only tests can ask for.
+    Counted,
+    /// Whether nodes take quorums.
+    Quorums,
+    /// Whether equal messages are sent twice, and messages to the node itself.
+    Copies,
+    /// Whether handlers have outcomes of several answers.
+    Choices,
+    /// `--walks` and `--seed`, or `--weights`.
+    Walks,
+}
+
+/// How many options there are.
+pub const AXES: usize = Axis::Walks as usize + 1;
+
+/// The options of which every three are combined; of the others, every two.
+pub const TRIPLES: usize = Axis::Prefix as usize + 1;
+
+/// Values of an option; the first one is what it is without being given.
+pub const BOUND: [&str; 4] = ["none", "below", "exactly", "above"];
+const SWITCH: [&str; 2] = ["off", "on"];
+
+impl Axis {
+    /// All of them.
+    pub const ALL: [Self; AXES] = [
+        Self::Strategy,
+        Self::Network,
+        Self::Links,
+        Self::Depth,
+        Self::LocalEvents,
+        Self::Violations,
+        Self::Begins,
+        Self::Traps,
+        Self::Properties,
+        Self::Deadlock,
+        Self::Prefix,
+        Self::Reduce,
+        Self::NoSymmetry,
+        Self::Declared,
+        Self::Resets,
+        Self::Duplicates,
+        Self::Breaks,
+        Self::Refusals,
+        Self::Crashes,
+        Self::Partitions,
+        Self::States,
+        Self::Workers,
+        Self::Stop,
+        Self::Counted,
+        Self::Quorums,
+        Self::Copies,
+        Self::Choices,
+        Self::Walks,
+    ];
+
+    /// The names of its values.
+    pub fn values(self) -> Vec<&'static str> {
+        match self {
+            Self::Strategy => STRATEGIES.iter().map(|row| row.name).collect(),
+            Self::Network => vec!["unordered", "unordered-duplicating", "ordered"],
+            Self::Links => vec!["alike", "mixed"],
+            Self::Depth | Self::LocalEvents | Self::States => BOUND.to_vec(),
+            Self::Violations => vec!["not given", "1", "3", "all"],
+            Self::Properties => vec!["forbidden", "several", "some trap"],
+            Self::Declared => vec!["none", "true", "false"],
+            Self::Workers => vec!["1", "2"],
+            Self::Stop => vec!["no", "interrupted", "resumed"],
+            Self::Counted => vec!["no", "counted", "collected"],
+            Self::Walks => vec!["not given", "walks and seed", "weights"],
+            _ => SWITCH.to_vec(),
+        }
+    }
+}
+
+/// A value for each option.
+pub type Row = [usize; AXES];
+
+/// A value for some options.
+pub type Partial = [Option<usize>; AXES];
+
+/// Some values of some options.
+pub type Values = Vec<(Axis, Vec<usize>)>;
+
+/// Options with these values are refused together.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The values; any one of each option.
+    pub values: Values,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl Refusal {
+    /// Whether it applies, whatever the options are that have no value yet.
+    pub fn applies(&self, row: &Partial) -> bool {
+        self.values.iter().all(|(axis, values)| row[*axis as usize].is_some_and(|value| values.contains(&value)))
+    }
+}
+
+/// The option that sets a bound, and the values that do.
+fn axis_of(bound: Bound) -> (Axis, Vec<usize>) {
+    match bound {
+        Bound::Depth => (Axis::Depth, vec![1, 2, 3]),
+        Bound::LocalEvents => (Axis::LocalEvents, vec![1, 2, 3]),
+        Bound::States => (Axis::States, vec![1, 2, 3]),
+        Bound::Seed | Bound::Walks => (Axis::Walks, vec![1]),
+        Bound::Weights => (Axis::Walks, vec![2]),
+        Bound::Violations => (Axis::Violations, vec![1, 2, 3]),
+        Bound::Reduce => (Axis::Reduce, vec![1]),
+        Bound::CountSystemStates => (Axis::Counted, vec![1]),
+        Bound::Deadlock => (Axis::Deadlock, vec![1]),
+    }
+}
+
+/// All combinations that are refused.
+pub fn refusals() -> Vec<Refusal> {
+    let mut found = Vec::new();
+    for (index, strategy) in STRATEGIES.iter().enumerate() {
+        for bound in Bound::ALL.into_iter().filter(|bound| !strategy.honours.contains(bound)) {
+            let values = vec![(Axis::Strategy, vec![index]), axis_of(bound)];
+            found.push(Refusal { values, why: "the strategy does not honour it" });
+        }
+        if !strategy.keeps_checkpoints {
+            let values = vec![(Axis::Strategy, vec![index]), (Axis::Stop, vec![2])];
+            found.push(Refusal { values, why: "the strategy keeps no checkpoints" });
+        }
+    }
+    let reduce = || (Axis::Reduce, vec![1]);
+    let ordered = || (Axis::Network, vec![2]);
+    let alike = || (Axis::Links, vec![0]);
+    let resumed = || (Axis::Stop, vec![2]);
+    let others: [(Values, &str); 12] = [
+        (vec![reduce(), (Axis::Depth, vec![1, 2, 3])], "paths get shorter"),
+        (vec![reduce(), (Axis::Deadlock, vec![1])], "what is in flight is not known"),
+        (vec![reduce(), ordered()], "a message can be in the way of another one"),
+        (vec![reduce(), (Axis::Breaks, vec![1])], "only ordered connections break"),
+        (vec![reduce(), resumed()], "it keeps no checkpoints"),
+        (vec![(Axis::Reduce, vec![0]), (Axis::NoSymmetry, vec![1])], "symmetry is a reduction"),
+        (vec![(Axis::Duplicates, vec![1]), (Axis::Network, vec![0, 2]), alike()], "no message comes twice"),
+        (vec![(Axis::Breaks, vec![1]), (Axis::Network, vec![0, 1]), alike()], "there are no connections"),
+        (vec![(Axis::Quorums, vec![1]), ordered(), alike()], "messages in order come one by one"),
+        (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
+        (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
+        (vec![resumed(), (Axis::Violations, vec![1, 2, 3])], "a checkpoint keeps no violations"),
+    ];
+    found.extend(others.into_iter().map(|(values, why)| Refusal { values, why }));
+    // Where only ordered links break.
+    found.push(Refusal {
+        values: vec![resumed(), (Axis::Breaks, vec![1])],
+        why: "a search in order keeps no checkpoints",
+    });
+    found
+}
