@@ -245,7 +245,7 @@ pub struct Found {
     pub initial: Vec<LocalStateId>,
     /// All events, those of the prefix included.
     pub path: Vec<Step>,
-    /// Whether no shorter path from the start state exists.
+    /// Whether no shorter path from a start state exists, within the bound on local events if there is one.
     pub shortest: bool,
 }
 
