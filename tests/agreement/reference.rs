@@ -1,5 +1,11 @@
 //! A search of the global states of a toy, written straight from the definition: no ids, no fingerprints, no
 //! sharing. What every exact strategy is compared with.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `events` | the events of a global state and what follows them |
+//! | `paths` | shortest paths to global states, and traces of them |
+//! | `properties` | what properties say about a global state |
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -2,6 +2,10 @@
 //!
 //! A toy has the same interface as a sandboxed plugin, so whatever is checked on toys holds for the strategies
 //! as they are. [`Toy::random`] makes systems whose reachable global states are finite by construction.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `features` | the features of the contract that a random toy can have besides messages and local events |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
