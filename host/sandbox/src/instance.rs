@@ -275,9 +275,7 @@ impl Live {
             .expect("every module that defines a memory has a synchronising export");
         refuel(&mut self.store, SYNC_FUEL);
         let called = sync.function.call(&mut self.store, (SYNC_GROW + nth as u32, (more / 65536) as u32));
-        called.map_err(|error| {
-            self.budget.trouble().map_or_else(|| machine_error(&error), |trouble| host_error(trouble))
-        })?;
+        called.map_err(|error| self.budget.trouble().map_or_else(|| machine_error(&error), host_error))?;
         if self.size(memory) != wanted {
             return Err(MachineError::Host(format!("cannot give an instance {wanted} bytes of memory again")));
         }
