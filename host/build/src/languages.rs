@@ -24,13 +24,9 @@ pub(crate) mod rust;
 mod text;
 mod zig;
 
-use std::path::PathBuf;
-
+use crate::BuildError;
+use crate::job::{Job, Made, Say};
 use crate::source::Source;
-use crate::{BuildError, Options};
-
-/// Told each step as it begins.
-pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
 
 /// A way to make a plugin of sources.
 pub struct Toolchain {
@@ -65,21 +61,6 @@ pub const TOOLCHAINS: &[Toolchain] = &[
     c::ROW,
     text::ROW,
 ];
-
-/// What is to be built, and how.
-pub(crate) struct Job<'a> {
-    pub source: &'a Source,
-    pub options: &'a Options,
-}
-
-/// A component that is there now.
-pub(crate) struct Made {
-    pub wasm: PathBuf,
-    pub name: String,
-    pub rebuilt: bool,
-    /// Which tool made it, and where it was found.
-    pub tool: String,
-}
 
 /// The toolchain that the manifest names, or the first that recognises the sources.
 pub(crate) fn choose(source: &Source) -> Result<&'static Toolchain, BuildError> {

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `source` | the source of a build: a folder or a file |
 //! | `manifest` | `host.toml` |
+//! | `job` | what a toolchain is given and what it makes |
 //! | `languages` | the table of toolchains: name, detection, needs |
 //! | `update` | builds a component only if something has changed |
 //! | `component` | from a core module to a component |
@@ -27,6 +28,7 @@ mod component;
 mod error;
 mod exports;
 mod install;
+mod job;
 mod languages;
 mod manifest;
 mod source;
@@ -40,7 +42,7 @@ pub use component::{ComponentError, componentize};
 pub use error::BuildError;
 pub use languages::{TOOLCHAINS, Toolchain};
 
-use languages::Job;
+use job::Job;
 use source::Source;
 
 /// What single files that can be built end with; a `.wasm` can too, if it is a core module.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::component::{self, componentize};
-use crate::languages::{Job, Made, Say};
+use crate::job::{Job, Made, Say};
 use crate::tool::Tool;
 use crate::{BuildError, ComponentError};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::BuildError;
 use crate::install::{cached, upward};
-use crate::languages::{Job, Say};
+use crate::job::{Job, Say};
 use crate::tool::{Tool, finish, on_path, tool};
 
 /// A program of an npm package.

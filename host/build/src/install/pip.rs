@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::BuildError;
 use crate::install::{self, upward};
-use crate::languages::{Job, Say};
+use crate::job::{Job, Say};
 use crate::tool::{Tool, finish, on_path, tool};
 
 /// A program of a package of PyPI.

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
 use crate::install::npm;
+use crate::job::{Job, Made, Say};
 use crate::source::Source;
 use crate::tool::finish;
 use crate::{BuildError, update};

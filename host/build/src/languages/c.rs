@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use wit_bindgen_core::Files;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
 use crate::component::world_with;
 use crate::install::{SWITCHED_OFF, apt};
+use crate::job::{Job, Made, Say};
 use crate::source::Source;
 use crate::tool::{Tool, finish, on_path};
 use crate::{BuildError, update};

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
+use crate::job::{Job, Made, Say};
 use crate::tool::{Tool, finish, tool};
 use crate::{BuildError, update};
 

@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use super::Toolchain;
 use super::c::{self, Library};
-use super::{Job, Made, Say, Toolchain};
+use crate::job::{Job, Made, Say};
 use crate::tool::finish;
 use crate::{BuildError, update};
 

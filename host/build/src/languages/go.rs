@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
 use crate::install::pip;
+use crate::job::{Job, Made, Say};
 use crate::tool::{Tool, finish, on_path, tool};
 use crate::{BuildError, update};
 

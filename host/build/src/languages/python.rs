@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::pip;
+use crate::job::{Job, Made, Say};
 use crate::source::Source;
 use crate::tool::finish;
 use crate::{BuildError, update};

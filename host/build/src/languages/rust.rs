@@ -3,16 +3,21 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `toolchain` | the compiler: the active one, one that rustup completes, or the distribution's |
+//! | `system` | the distribution's compiler |
 //! | `sysroot` | the standard library for the distribution's compiler, built once |
 //! | `package` | the folder's package, from `cargo metadata` |
 //! | `cargo` | compiling, with flags that make the result reproducible |
+//! | `flags` | flags of cargo and the compiler, and what their output means |
 
 mod cargo;
+mod flags;
 mod package;
 mod sysroot;
+mod system;
 mod toolchain;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
+use crate::job::{Job, Made, Say};
 use crate::{BuildError, update};
 
 pub(crate) use toolchain::PACKAGES;

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Job, Made, Say, Toolchain};
+use super::Toolchain;
 use crate::install::{pip, upward};
+use crate::job::{Job, Made, Say};
 use crate::source::Source;
 use crate::tool::{Tool, finish, on_path};
 use crate::{BuildError, update};

@@ -7,8 +7,9 @@ use std::thread;
 
 use serde::Deserialize;
 
+use super::flags::{TARGET, encode_flags, is_offline, remap_registry};
 use super::package::{Package, Target};
-use super::toolchain::{TARGET, Toolchain};
+use super::toolchain::Toolchain;
 use crate::BuildError;
 use crate::tool::spawn;
 
@@ -62,31 +63,6 @@ fn flags(package: &Package, toolchain: &Toolchain) -> Vec<String> {
     flags.push(format!("--remap-path-prefix={}=.", package.workspace_root.display()));
     flags.extend(remap_registry());
     flags
-}
-
-/// Flags that keep the place of cargo's registry out of what is compiled.
-pub(crate) fn remap_registry() -> Vec<String> {
-    let home = std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())).into_iter().collect()
-}
-
-/// Flags in the form of `CARGO_ENCODED_RUSTFLAGS`, in which a path may have spaces.
-pub(crate) fn encode_flags(flags: &[String]) -> String {
-    flags.join("\u{1f}")
-}
-
-/// Whether cargo failed because something could not be downloaded.
-pub(crate) fn is_offline(output: &str) -> bool {
-    const SIGNS: [&str; 5] = [
-        "failed to download",
-        "Could not resolve host",
-        "download of config.json failed",
-        "you may be missing network connectivity",
-        "attempting to make an HTTP request, but --offline was specified",
-    ];
-    SIGNS.iter().any(|sign| output.contains(sign))
 }
 
 /// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.

@@ -6,8 +6,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::cargo;
-use super::toolchain::{System, TARGET, has_core};
+use super::flags::{self, TARGET};
+use super::system::{System, has_core};
 use crate::tool::{finish, tool};
 use crate::{BuildError, Options};
 
@@ -67,7 +67,7 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
     put(&source.join("src/lib.rs"), "")?;
     let target = folder.join("target");
     // A guest that is nothing but a `cdylib` is optimised together with the library, which then needs its bitcode.
-    let mut flags = cargo::remap_registry();
+    let mut flags = flags::remap_registry();
     flags.push("-Cembed-bitcode=yes".to_owned());
     let mut command = tool("cargo", &source);
     command
@@ -77,12 +77,12 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
         .env("RUSTC", &system.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &system.linker)
-        .env("CARGO_ENCODED_RUSTFLAGS", cargo::encode_flags(&flags))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags::encode_flags(&flags))
         .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort");
     let output = finish(command)?;
     if !output.success {
-        return Err(match cargo::is_offline(&output.stderr) {
+        return Err(match flags::is_offline(&output.stderr) {
             true => BuildError::Offline { what: "the standard library".to_owned(), output: output.stderr },
             false => BuildError::StandardLibrary { output: output.stderr },
         });

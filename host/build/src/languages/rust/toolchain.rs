@@ -1,16 +1,14 @@
 //! Finds a compiler for WebAssembly: the one that is there, the one that rustup can complete, or the distribution's.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::flags::TARGET;
 use super::sysroot;
+use super::system::{System, has_core, wasm_linker};
 use crate::install::apt;
 use crate::tool::{Output, finish, on_path, tool};
 use crate::{BuildError, Options, ToolchainKind};
-
-/// What guests are compiled for: no operating system, no imports.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Compiler, cargo, library sources and linker, as Debian calls them.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
@@ -26,6 +24,11 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
+    /// The system's compiler with its compiled library.
+    fn of_system(system: System, sysroot: PathBuf) -> Self {
+        Self { rustc: Some(system.rustc), linker: Some(system.linker), sysroot: Some(sysroot) }
+    }
+
     /// Which compiler it is, and where it was found.
     pub fn found(&self) -> String {
         match &self.rustc {
@@ -63,7 +66,7 @@ pub(crate) fn find(folder: &Path, options: &Options, say: &mut dyn FnMut(&str)) 
             && let Ok(system) = System::detect()
             && let Some(sysroot) = sysroot::existing(&system, options)?
         {
-            return Ok(system.with(sysroot));
+            return Ok(Toolchain::of_system(system, sysroot));
         }
         match rustup(folder, options, say)? {
             Ok(toolchain) => return Ok(toolchain),
@@ -74,7 +77,7 @@ pub(crate) fn find(folder: &Path, options: &Options, say: &mut dyn FnMut(&str)) 
         match system(options, say)? {
             Ok(system) => {
                 let sysroot = sysroot::get(&system, options, say)?;
-                return Ok(system.with(sysroot));
+                return Ok(Toolchain::of_system(system, sysroot));
             }
             Err(reason) => tried.push(reason),
         }
@@ -101,15 +104,6 @@ fn active(folder: &Path) -> Result<Toolchain, String> {
     let own_tools = print(&["--print=target-libdir"])?.with_file_name("bin");
     let linker = if own_tools.join("rust-lld").is_file() { None } else { wasm_linker() };
     Ok(Toolchain { rustc: None, linker, sysroot: None })
-}
-
-/// Whether a folder holds a compiled core library.
-pub(crate) fn has_core(library: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(library) else { return false };
-    entries.flatten().any(|entry| {
-        let name: OsString = entry.file_name();
-        name.to_str().is_some_and(|name| name.starts_with("libcore-") && name.ends_with(".rlib"))
-    })
 }
 
 /// The active toolchain after rustup added the target; the inner error says why it cannot.
@@ -151,56 +145,4 @@ fn system(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Result<System,
         Ok(()) => Ok(System::detect()),
         Err(reason) => Ok(Err(format!("{missing}, and {reason}"))),
     }
-}
-
-/// A compiler outside of rustup that can build its own standard library.
-pub(crate) struct System {
-    pub rustc: PathBuf,
-    pub linker: PathBuf,
-    /// The compiler's own folder, with the sources of the library and the host's own target.
-    pub sysroot: PathBuf,
-    /// What `rustc -vV` says.
-    pub version: String,
-}
-
-impl System {
-    /// Looks for compiler, library sources and linker; the error says what is missing.
-    fn detect() -> Result<Self, String> {
-        let rustc = PathBuf::from("/usr/bin/rustc");
-        let ask = |argument: &str| {
-            let mut command = tool(&rustc, Path::new("/"));
-            command.arg(argument);
-            match finish(command) {
-                Ok(output) if output.success => Ok(output.stdout.trim().to_owned()),
-                _ => Err("the system has no rustc of its own".to_owned()),
-            }
-        };
-        let version = ask("-vV")?;
-        let sysroot = PathBuf::from(ask("--print=sysroot")?);
-        if !sysroot.join("lib/rustlib/src/rust/library/Cargo.toml").is_file() {
-            return Err("the system's rustc lacks the sources of its library".to_owned());
-        }
-        if on_path(&["cargo"]).is_none() {
-            return Err("there is no cargo".to_owned());
-        }
-        let linker = wasm_linker().ok_or("the system has no linker for WebAssembly")?;
-        Ok(Self { rustc, linker, sysroot, version })
-    }
-
-    /// The line of `rustc -vV` with this label.
-    pub fn version_line(&self, label: &str) -> Option<&str> {
-        self.version.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(": "))
-    }
-
-    /// With its compiled library.
-    fn with(self, sysroot: PathBuf) -> Toolchain {
-        Toolchain { rustc: Some(self.rustc), linker: Some(self.linker), sysroot: Some(sysroot) }
-    }
-}
-
-/// LLVM's linker for WebAssembly, under any of the names that distributions give it; newest first.
-fn wasm_linker() -> Option<PathBuf> {
-    let versioned: Vec<String> = (16..=40).rev().map(|version| format!("wasm-ld-{version}")).collect();
-    let names: Vec<&str> = versioned.iter().map(String::as_str).chain(["wasm-ld", "rust-lld"]).collect();
-    on_path(&names)
 }

@@ -1,0 +1,31 @@
+//! Flags of cargo and the compiler, and what their output means, for guests and for the standard library alike.
+
+use std::path::PathBuf;
+
+/// What guests are compiled for: no operating system, no imports.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Flags that keep the place of cargo's registry out of what is compiled.
+pub(crate) fn remap_registry() -> Vec<String> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())).into_iter().collect()
+}
+
+/// Flags in the form of `CARGO_ENCODED_RUSTFLAGS`, in which a path may have spaces.
+pub(crate) fn encode_flags(flags: &[String]) -> String {
+    flags.join("\u{1f}")
+}
+
+/// Whether cargo failed because something could not be downloaded.
+pub(crate) fn is_offline(output: &str) -> bool {
+    const SIGNS: [&str; 5] = [
+        "failed to download",
+        "Could not resolve host",
+        "download of config.json failed",
+        "you may be missing network connectivity",
+        "attempting to make an HTTP request, but --offline was specified",
+    ];
+    SIGNS.iter().any(|sign| output.contains(sign))
+}
