@@ -248,8 +248,8 @@ fn judge_node(
             continue;
         }
         let Some(view) = observed.views[index as usize].take() else { continue };
-        // A property is a function of the view. To ask again costs more than the handler: it is asked in the state before
-        // `init`, and a memory that has grown since cannot be had back without another instance.
+        // A property is a function of the view. To ask again can cost more than the handler: it is asked in the state before
+        // `init`, which has to be restored.
         let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
         let verdict = match known {
             Some(verdict) => verdict,
