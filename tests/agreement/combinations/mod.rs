@@ -6,7 +6,8 @@
 //! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
 //! | `claims` | what no answer may get wrong, one function per claim |
 //! | `liars` | strategies that say something false, and are noticed |
-//! | `shrink`, `show` | a failing case becomes small, and text |
+//! | `shrink` | a failing case becomes small |
+//! | `show` | a failing case as text from which it can be made again |
 #![expect(clippy::print_stdout, reason = "a failing case is told as soon as it is small, before the run is over")]
 
 mod case;
