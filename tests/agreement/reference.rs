@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::deadlock;
 use host_model::machine::{Choice, NodeId};
-use host_model::scenario::{Faults, Link, Network};
+use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toy::{self, Toy, ToyState};
 
 mod events;
@@ -71,6 +71,16 @@ pub struct System {
 }
 
 impl System {
+    /// The same for the strategies.
+    pub fn scenario(&self) -> Scenario {
+        Scenario {
+            faults: self.faults,
+            network: self.network,
+            links: self.links.clone(),
+            ..Scenario::new(self.toy.nodes)
+        }
+    }
+
     /// A toy to which nothing happens, on an unordered network.
     pub fn new(toy: Toy) -> Self {
         Self { toy, network: Network::Unordered, links: Vec::new(), faults: Faults::default() }

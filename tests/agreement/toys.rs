@@ -7,7 +7,6 @@ use host_model::lts::{LocalStateId, Lts};
 use host_model::machine::Property;
 use host_model::property::Judgement;
 use host_model::replay::{self, Replay};
-use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{self, Toy};
@@ -53,12 +52,7 @@ pub fn run_after(
     collect_system_states: bool,
 ) -> Ran {
     let factory = Arc::new(system.toy.clone());
-    let scenario = Scenario {
-        faults: system.faults,
-        network: system.network,
-        links: system.links.clone(),
-        ..Scenario::new(system.toy.nodes)
-    };
+    let scenario = system.scenario();
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let prefix = Trace {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use host_inspect::words;
 use host_model::lts::Lts;
-use host_model::scenario::{Faults, Scenario};
+use host_model::scenario::Scenario;
 use host_model::start::Start;
 use host_search::kernel::Limits;
 use serde::{Deserialize, Serialize};
@@ -61,15 +61,7 @@ impl Identity {
         if !links.is_empty() {
             self.add("links", &words::links(links).join(", "));
         }
-        let Faults { resets, duplicates, breaks, refusals, crashes } = *faults;
-        let kinds = [
-            ("resets", resets),
-            ("duplicates", duplicates),
-            ("breaks", breaks),
-            ("refusals", refusals),
-            ("crashes", crashes),
-        ];
-        for (name, count) in kinds {
+        for (name, count) in faults.kinds() {
             self.add(name, &count);
         }
     }

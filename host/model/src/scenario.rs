@@ -74,6 +74,18 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// The name and the budget of each kind.
+    pub fn kinds(&self) -> [(&'static str, u32); 5] {
+        let Self { resets, duplicates, breaks, refusals, crashes } = *self;
+        [
+            ("resets", resets),
+            ("duplicates", duplicates),
+            ("breaks", breaks),
+            ("refusals", refusals),
+            ("crashes", crashes),
+        ]
+    }
+
     /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
     pub const MAX: u32 = 100;
 
@@ -215,15 +227,8 @@ impl Scenario {
     ///
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), Misfit> {
-        let Faults { duplicates, breaks, resets, refusals, crashes } = self.faults;
-        let kinds = [
-            ("resets", resets),
-            ("duplicates", duplicates),
-            ("breaks", breaks),
-            ("refusals", refusals),
-            ("crashes", crashes),
-        ];
-        if let Some((kind, count)) = kinds.into_iter().find(|(_, count)| *count > Faults::MAX) {
+        let Faults { duplicates, breaks, resets, .. } = self.faults;
+        if let Some((kind, count)) = self.faults.kinds().into_iter().find(|(_, count)| *count > Faults::MAX) {
             return Err(Misfit::TooMany { kind, count });
         }
         let mut last = None;

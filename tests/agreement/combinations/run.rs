@@ -11,7 +11,6 @@ use host_agreement::toys;
 use host_model::lts::Lts;
 use host_model::machine::Choice;
 use host_model::replay;
-use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace};
@@ -133,12 +132,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     let error = |error: &dyn std::fmt::Display| error.to_string();
     let system = &case.system;
     let factory = Arc::new(system.toy.clone());
-    let scenario = Scenario {
-        faults: system.faults,
-        network: system.network,
-        links: system.links.clone(),
-        ..Scenario::new(system.toy.nodes)
-    };
+    let scenario = system.scenario();
     scenario.check().map_err(|misfit| error(&misfit))?;
     let lts = Lts::new(&factory, scenario).map_err(|it| error(&it))?;
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
