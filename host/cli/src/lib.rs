@@ -3,139 +3,110 @@
 //! [`run`] is the program without its process: tests call it with streams of their own. Clocks, files and signals live
 //! in this crate and nowhere below it, the sandbox and the build apart.
 //!
+//! Imports point upwards in this table:
+//!
 //! | module | what it holds |
 //! |---|---|
-//! | `args` | options and their help |
-//! | `environment` | streams, folders and the request to stop, as values |
-//! | `run_command` | `host run` |
-//! | `new_command` | `host new` |
-//! | `build_command` | `host build` |
-//! | `inspect_command` | `host inspect` |
-//! | `doctor_command` | `host doctor` |
-//! | `examination` | the check of `host doctor`: every step in several ways that must not differ |
-//! | `replay_command` | `host replay` |
-//! | `minimize_command` | `host minimize`, and the same for the findings of a run |
-//! | `draw_command` | `host draw` |
-//! | `export_command` | `host export` |
-//! | `debug_command` | `host debug` |
-//! | `line_editor` | lines with history and completion, from a terminal or from a script |
-//! | `artefacts` | the files that a run leaves behind |
-//! | `trace_source` | from the path of a trace to the trace and its plugin |
-//! | `languages_command` | `host languages`: one protocol in many languages, side by side |
-//! | `list_command` | `host list` |
-//! | `plugin_source` | from a path to a loaded plugin |
-//! | `test_command` | `host test` |
-//! | `junit` | results of `host test` for other programs |
+//! | `base` | streams, folders, files, failures, exit codes, text |
+//! | `options` | options and their help |
+//! | `setup` | from options and files to a cluster that is ready to run |
 //! | `scenario_file` | scenarios in files: a key for each option |
-//! | `expectation` | the expected result of a scenario |
-//! | `scenario_choice` | cluster and bounds, from defaults, options and prefix |
-//! | `links` | links with a network of their own: options, and their effect on a cluster |
-//! | `limits` | `--limit`: names, values and units |
-//! | `identity` | what a search is about, as facts that can be compared |
-//! | `checkpoint` | checkpoints in files, and the command line that resumes one |
-//! | `placement` | the component of each node: options, checks, traces |
-//! | `mixed` | a cluster of several components as one factory of machines; twins |
-//! | `bounds` | time, memory and the first interrupt, for all phases of a command |
-//! | `monitor` | progress of a search, and its end by such a bound |
-//! | `finding` | from a finding of a search to a confirmed one |
-//! | `files` | files from anywhere, read within bounds; files written as a whole or not at all |
-//! | `trace_file` | reading, checking and writing traces |
-//! | `report` | the result of a run |
-//! | `exit` | the table of exit codes |
-//! | `failure` | a command that cannot continue: sentence, help, exit code |
-//! | `text` | numbers, tables, quoting |
-//! | `units` | times and sizes with units |
+//! | `searching` | a search and what surrounds it: progress, checkpoints, findings |
+//! | `report` | the result of a run, and the files that it leaves behind |
+//! | `commands` | a file or folder for each command |
 #![forbid(unsafe_code)]
 
-mod args;
-mod artefacts;
-mod bounds;
-mod build_command;
-mod checkpoint;
-mod debug_command;
-mod doctor_command;
-mod draw_command;
-mod environment;
-mod examination;
-pub mod exit;
-mod expectation;
-mod export_command;
-mod failure;
-mod files;
-mod finding;
-mod identity;
-mod inspect_command;
-mod junit;
-mod languages_command;
-mod limits;
-mod line_editor;
-mod links;
-mod list_command;
-mod minimize_command;
-mod mixed;
-mod monitor;
-mod new_command;
-mod placement;
-mod plugin_source;
-mod replay_command;
+mod base;
+mod commands;
+mod options;
 mod report;
-mod run_command;
-mod scenario_choice;
 mod scenario_file;
-mod test_command;
-mod text;
-mod trace_file;
-mod trace_source;
-mod units;
+mod searching;
+mod setup;
 
 use std::ffi::OsString;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use host_inspect::escape;
 use serde_json::json;
 
-pub use crate::environment::{Clock, Environment, default_cache, system_clock};
+pub use crate::base::environment::{Clock, Environment, default_cache, system_clock};
+pub use crate::base::exit;
 
-use crate::args::{Arguments, Command, RunArguments};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::base::text::json_text;
+use crate::options::{Arguments, Command};
+use crate::searching::checkpoint;
 
 /// Runs one command line, the name of the program first; returns the exit code. See [`exit::TABLE`].
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
-    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = arguments.first().map_or_else(|| "host".to_owned(), |name| name.to_string_lossy().into_owned());
-    let parsed = Arguments::command().try_get_matches_from(&arguments);
-    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
-    let (mut parsed, mut matches) = match parsed {
-        Ok(parsed) => parsed,
-        Err(message) => return explain(&message, &arguments, environment).code(),
+    let mut line = match Line::new(arguments) {
+        Ok(line) => line,
+        Err((message, arguments)) => return explain(&message, &arguments, environment).code(),
     };
-    if let Command::Run(run) = &parsed.command
-        && let RunArguments { resume: Some(folder), json, .. } = &**run
-    {
-        let (folder, json) = (folder.clone(), *json);
-        let beside = of_run(&matches);
-        let named_again = checkpoint::named_plugin(beside).is_some();
-        arguments = match checkpoint::command_line(&folder, &arguments[0], beside, environment) {
-            Ok(resumed) => resumed,
-            Err(failure) => return refuse(&failure, json, environment),
-        };
-        // What stands beside `--resume` comes last and counts.
-        let command = Arguments::command().mut_subcommand("run", |run| run.args_override_self(true));
-        let again = command.try_get_matches_from(&arguments);
-        (parsed, matches) = match again.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches))) {
-            Ok(parsed) => parsed,
-            Err(message) => return refuse(&checkpoint::misfit(&folder, &message), json, environment),
-        };
-        if let Command::Run(run) = &mut parsed.command {
-            (run.resume, run.named_again, run.source.finished) = (Some(folder), named_again, !named_again);
-            run.keep_last_parameters();
+    let wants_json = wants_json(&line.parsed.command);
+    let result = line.resumed(environment).and_then(|()| execute(&line, &program, environment));
+    match result {
+        Ok(exit) => exit.code(),
+        Err(failure) => {
+            if wants_json {
+                // The error below says the same to people.
+                let _ = environment.print(&error_object(&failure));
+            }
+            environment.fail(&failure);
+            failure.exit.code()
         }
     }
-    if let Command::Run(run) = &mut parsed.command {
-        (run.words, run.options) = (words_of(&arguments), checkpoint::options(of_run(&matches)));
+}
+
+/// A command line that is understood.
+struct Line {
+    words: Vec<OsString>,
+    parsed: Arguments,
+    matches: ArgMatches,
+}
+
+impl Line {
+    /// A command line from its words, which the error gives back.
+    fn new(words: Vec<OsString>) -> Result<Self, (clap::Error, Vec<OsString>)> {
+        let matches = Arguments::command().try_get_matches_from(&words);
+        match matches.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches))) {
+            Ok((parsed, matches)) => Ok(Self { words, parsed, matches }),
+            Err(message) => Err((message, words)),
+        }
     }
-    let wants_json = match &parsed.command {
+
+    /// Puts the options of a checkpoint below those that are given beside `--resume`, and notes which options there are.
+    fn resumed(&mut self, environment: &Environment<'_>) -> Result<(), Failure> {
+        if let Command::Run(run) = &self.parsed.command
+            && let Some(folder) = run.resume.clone()
+        {
+            let beside = of_run(&self.matches);
+            let named_again = checkpoint::named_plugin(beside).is_some();
+            let words = checkpoint::command_line(&folder, &self.words[0], beside, environment)?;
+            // What stands beside `--resume` comes last and counts.
+            let command = Arguments::command().mut_subcommand("run", |run| run.args_override_self(true));
+            let again = command.try_get_matches_from(&words);
+            let again = again.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+            let (parsed, matches) = again.map_err(|message| checkpoint::misfit(&folder, &message))?;
+            *self = Self { words, parsed, matches };
+            if let Command::Run(run) = &mut self.parsed.command {
+                (run.resume, run.named_again, run.source.finished) = (Some(folder), named_again, !named_again);
+                run.keep_last_parameters();
+            }
+        }
+        if let Command::Run(run) = &mut self.parsed.command {
+            (run.words, run.options) = (words_of(&self.words), checkpoint::options(of_run(&self.matches)));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a command prints JSON, and so does its failure.
+fn wants_json(command: &Command) -> bool {
+    match command {
         Command::Run(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
         Command::Doctor(arguments) => arguments.json,
@@ -149,30 +120,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Envi
         | Command::Export(_)
         | Command::Debug(_)
         | Command::Test(_) => false,
-    };
-    let result = match &parsed.command {
+    }
+}
+
+fn execute(line: &Line, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    match &line.parsed.command {
         Command::Run(run) if scenario_file::is_scenario(&run.plugin) => {
-            scenario_file::merge(run, of_run(&matches), &arguments, environment).and_then(|(run, origin)| {
-                run_command::run(&run, &program, environment).map_err(|failure| origin.locate(failure))
-            })
+            let (run, origin) = scenario_file::merge(run, of_run(&line.matches), &line.words, environment)?;
+            commands::run::run(&run, program, environment).map_err(|failure| origin.locate(failure))
         }
-        Command::Run(arguments) => run_command::run(arguments, &program, environment),
-        Command::Languages(arguments) => languages_command::run(arguments, &program, environment),
-        Command::New(arguments) => new_command::run(arguments, environment),
-        Command::Build(arguments) => build_command::run(arguments, environment),
-        Command::Inspect(arguments) => inspect_command::run(arguments, environment),
-        Command::Doctor(arguments) => doctor_command::run(arguments, environment),
-        Command::Replay(arguments) => replay_command::run(arguments, environment),
-        Command::Export(arguments) => export_command::run(arguments, environment),
-        Command::Debug(arguments) => debug_command::run(arguments, environment),
-        Command::Draw(arguments) => draw_command::run(arguments, environment),
-        Command::Minimize(arguments) => minimize_command::run(arguments, &program, environment),
-        Command::Test(arguments) => test_command::run(arguments, &program, environment),
-        Command::List(arguments) => list_command::run(arguments, environment),
-    };
-    match result {
-        Ok(exit) => exit.code(),
-        Err(failure) => refuse(&failure, wants_json, environment),
+        Command::Run(arguments) => commands::run::run(arguments, program, environment),
+        Command::Languages(arguments) => commands::languages::run(arguments, program, environment),
+        Command::New(arguments) => commands::new::run(arguments, environment),
+        Command::Build(arguments) => commands::build::run(arguments, environment),
+        Command::Inspect(arguments) => commands::inspect::run(arguments, environment),
+        Command::Doctor(arguments) => commands::doctor::run(arguments, environment),
+        Command::Replay(arguments) => commands::replay::run(arguments, environment),
+        Command::Export(arguments) => commands::export::run(arguments, environment),
+        Command::Debug(arguments) => commands::debug::run(arguments, environment),
+        Command::Draw(arguments) => commands::draw::run(arguments, environment),
+        Command::Minimize(arguments) => commands::minimize::run(arguments, program, environment),
+        Command::Test(arguments) => commands::test::run(arguments, program, environment),
+        Command::List(arguments) => commands::list::run(arguments, environment),
     }
 }
 
@@ -184,16 +153,6 @@ fn of_run(matches: &ArgMatches) -> &ArgMatches {
 /// The words after the command.
 fn words_of(arguments: &[OsString]) -> Vec<String> {
     arguments.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-/// Says why a command cannot do what it was asked to do.
-fn refuse(failure: &Failure, wants_json: bool, environment: &mut Environment<'_>) -> u8 {
-    if wants_json {
-        // The error below says the same to people.
-        let _ = environment.print(&error_object(failure));
-    }
-    environment.fail(failure);
-    failure.exit.code()
 }
 
 /// Prints the help, the version or what is wrong with the command line.
@@ -221,10 +180,4 @@ fn explain(message: &clap::Error, arguments: &[OsString], environment: &mut Envi
 fn error_object(failure: &Failure) -> String {
     let error = json!({ "message": failure.message, "help": failure.help });
     json_text(&json!({ "result": "error", "exit_code": failure.exit.code(), "error": error }))
-}
-
-/// A value as it is printed: indented, with a line break at the end.
-pub(crate) fn json_text(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(value).expect("keys are strings, and nothing else can fail in memory");
-    escape::json(&text) + "\n"
 }

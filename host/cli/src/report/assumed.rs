@@ -7,10 +7,10 @@ use host_model::trace::Placement;
 use host_search::visited;
 use serde::Serialize;
 
-use crate::limits;
-use crate::report::Run;
-use crate::scenario_choice::effective_parameters;
-use crate::text::count;
+use crate::base::text::count;
+use crate::options::limits;
+use crate::report::run::Run;
+use crate::setup::scenario_choice::effective_parameters;
 
 /// What a verdict holds under.
 #[derive(Debug, Serialize)]

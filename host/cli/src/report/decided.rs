@@ -2,7 +2,7 @@
 
 use host_search::kernel::End;
 
-use crate::finding::Violation;
+use crate::searching::finding::Violation;
 
 /// Why it is open whether there is more than was found; none if there is nothing more.
 pub fn undecided(end: End, violations: &[Violation]) -> Option<&'static str> {

@@ -3,18 +3,18 @@
 use host_model::lts::Coverage;
 use serde::Serialize;
 
-use crate::report::Run;
-use crate::text::grouped;
+use crate::base::text::grouped;
+use crate::report::run::Run;
 
 /// What was never reached, besides properties.
 #[derive(Debug, Serialize)]
 pub struct Never {
     /// Local events that were possible somewhere and never happened.
-    local_events: Vec<String>,
+    pub local_events: Vec<String>,
     /// Messages that were sent and never delivered.
-    messages: u64,
+    pub messages: u64,
     /// Outcomes of handlers that no walk took; none if there were no walks.
-    outcomes: Option<u64>,
+    pub outcomes: Option<u64>,
 }
 
 impl Never {

@@ -4,11 +4,13 @@ use host_inspect::words;
 use host_model::scenario::Network;
 use host_search::visited::FINGERPRINT_BITS;
 
-use crate::placement;
+use crate::base::names::short_digest;
+use crate::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
+use crate::report::audit::BrokenReport;
 use crate::report::never::Never;
-use crate::report::{BrokenReport, RunReport, Seconds, SymmetryReport, Verdict, ViolationReport};
-use crate::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
-use crate::trace_file::short_digest;
+use crate::report::result::{RunReport, Seconds, SymmetryReport, Verdict};
+use crate::report::violation::ViolationReport;
+use crate::setup::placement;
 
 /// The name of the depth: not the distance of the farthest state, which can be less.
 const LONGEST_PATH: &str = "longest path";

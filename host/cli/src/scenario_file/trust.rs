@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use super::{Given, ScenarioFile, owner, wrong};
-use crate::environment::Environment;
-use crate::failure::Failure;
-use crate::{limits, plugin_source};
+use crate::base::environment::Environment;
+use crate::base::failure::Failure;
+use crate::options::limits;
+use crate::scenario_file::content::{Given, ScenarioFile};
+use crate::scenario_file::owner::owner;
+use crate::scenario_file::reader::wrong;
+use crate::setup::plugin_source;
 
 /// Refuses to build what a scenario names elsewhere: to build runs what the folder says, and who runs a scenario has not said
 /// that they trust a folder somewhere else. The plugin that it lies in and those beside it came with it.
-pub(super) fn check_builds(
+pub fn check_builds(
     file: &ScenarioFile,
     path: &Path,
     is_typed: &dyn Fn(&Given) -> bool,
@@ -38,7 +41,7 @@ pub(super) fn check_builds(
 }
 
 /// Says which limits a scenario raises.
-pub(super) fn tell_limits(
+pub fn tell_limits(
     file: &ScenarioFile,
     path: &Path,
     is_typed: &dyn Fn(&Given) -> bool,

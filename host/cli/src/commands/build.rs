@@ -1,0 +1,37 @@
+//! `host build`.
+
+use crate::base::environment::Environment;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::commands::doctor::{self, NODES};
+use crate::commands::examination::{Finding, examine};
+use crate::options::limits::{self, Given};
+use crate::options::plugins::BuildArguments;
+use crate::setup::plugin_source;
+
+/// Handlers that are executed at most: enough to see that state is captured and restored.
+const STEPS: u64 = 100;
+
+/// Builds the plugin in a folder; the path of the component is the result. Then has a look at it.
+pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let (folder, source) = (&arguments.folder, arguments.source);
+    let wasm = plugin_source::build(folder, source, environment)?;
+    environment.print(&format!("{}\n", wasm.display()))?;
+    if arguments.no_examine {
+        return Ok(Exit::Ok);
+    }
+    let loaded = plugin_source::load(&wasm, source, limits::effective(&Given::new()), environment)?;
+    let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
+    let seen = examine(loaded.factory(), nodes, STEPS, false)?;
+    let verdict = match seen.findings.first() {
+        None => "fit for a search".to_owned(),
+        // Whoever builds it knows which parameters it needs.
+        Some(Finding::Refused(why)) => format!("not examined: {why}"),
+        Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
+    };
+    if !source.quiet {
+        environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
+    }
+    let is_unfit = seen.findings.iter().any(|found| !matches!(found, Finding::Refused(_)));
+    Ok(if is_unfit { Exit::GuestFault } else { Exit::Ok })
+}

@@ -1,0 +1,186 @@
+//! `host doctor`.
+
+use host_sandbox::Inspection;
+use serde_json::json;
+
+use crate::base::environment::Environment;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::base::text::json_text;
+use crate::base::text::rounded;
+use crate::base::text::{bytes, count, grouped, on_one_line, table};
+use crate::commands::examination::{Finding, Observations, examine};
+use crate::options::limits::{self, Given};
+use crate::options::plugins::DoctorArguments;
+use crate::setup::plugin_source::{self, Loaded};
+
+/// Nodes where the plugin does not tell how many it wants.
+pub(crate) const NODES: u32 = 3;
+
+/// Linear memory at the start from which on a snapshot costs noticeably more than the handler.
+const LARGE_BYTES: u64 = 4 << 20;
+
+/// Examines a plugin, and says whether it can be trusted with a search.
+pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let limits = limits::effective(&arguments.limits.over(Given::new()));
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
+    let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
+    let seen = examine(loaded.factory(), nodes, arguments.steps, true)?;
+    let hazards = hazards(&loaded, &seen);
+    environment.print(&match arguments.json {
+        true => as_json(&loaded, nodes, &seen, &hazards),
+        false => as_text(&loaded, nodes, &seen, &hazards),
+    })?;
+    Ok(if seen.findings.is_empty() { Exit::Ok } else { Exit::GuestFault })
+}
+
+pub(crate) fn finding(finding: &Finding) -> String {
+    on_one_line(match finding {
+        Finding::Fault(what) | Finding::Refused(what) | Finding::Differs(what) => what,
+    })
+}
+
+/// What may become a problem, with what to do about it.
+fn hazards(loaded: &Loaded, seen: &Observations) -> Vec<String> {
+    let inspection = loaded.plugin.inspect();
+    let mut hazards = Vec::new();
+    let mut guarded: Vec<&str> = inspection.modules.iter().flat_map(|module| module.guarded.iter().copied()).collect();
+    guarded.sort_unstable();
+    guarded.dedup();
+    if !guarded.is_empty() {
+        hazards.push(format!("its code has {}: a fault, should it run after the start", guarded.join(", ")));
+    }
+    if memory_bytes(inspection) >= LARGE_BYTES {
+        let size = bytes(memory_bytes(inspection));
+        hazards.push(format!("{size} of memory at the start: each worker and each spare instance takes as much"));
+    }
+    if seen.steps <= u64::from(loaded.plugin.about().map_or(NODES, |about| about.nodes)) {
+        hazards
+            .push("nothing happens after `init`: no messages and no local events, or parameters are needed".to_owned());
+    }
+    if loaded.plugin.about().is_none() {
+        hazards.push("no interface `defaults`: people must know --nodes and the parameters".to_owned());
+    }
+    hazards
+}
+
+fn memory_bytes(inspection: &Inspection) -> u64 {
+    let memories = inspection.modules.iter().flat_map(|module| &module.memories);
+    memories.filter(|memory| !memory.imported).map(|memory| memory.pages_min * 65_536).sum()
+}
+
+pub(crate) fn captured_globals(inspection: &Inspection) -> u64 {
+    let globals = inspection.modules.iter().flat_map(|module| &module.globals);
+    globals.filter(|global| global.captured).count() as u64
+}
+
+/// Microseconds for a step and for the calls in it, if they were measured.
+pub(crate) fn microseconds(seen: &Observations) -> (Option<f64>, Option<f64>) {
+    let micros = |duration: std::time::Duration| duration.as_secs_f64() * 1e6;
+    (seen.cost.map(|cost| micros(cost.step)), seen.cost.map(|cost| micros(cost.calls)))
+}
+
+pub(crate) fn verdict(seen: &Observations) -> &'static str {
+    match seen.findings.first() {
+        None => "fit: nothing was found that a search could stumble over",
+        Some(Finding::Fault(_)) => "unfit: it ends in a fault",
+        Some(Finding::Refused(_)) => "unfit: it refuses to begin without parameters, or with so many nodes",
+        Some(Finding::Differs(_)) => "unfit: the same events lead to different states",
+    }
+}
+
+fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+    let inspection = loaded.plugin.inspect();
+    let rows = |rows: &[(&str, String)]| -> Vec<(String, String)> {
+        rows.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    };
+    let micros = |each: Option<f64>| each.map_or("not measured".to_owned(), |each| format!("{each:.1} µs"));
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let mean = seen.snapshot_bytes_total.checked_div(seen.steps).unwrap_or(0);
+    let what = rows(&[
+        ("imports", format!("{}; nothing of WASI", list(&inspection.imports))),
+        ("exports", format!("{}; functions and types fit the contract", list(&inspection.exports))),
+        (
+            "component",
+            format!(
+                "{} in {}",
+                bytes(inspection.component_bytes as u64),
+                count(inspection.modules.len() as u64, "core module")
+            ),
+        ),
+        ("memory", format!("{} at the start", bytes(memory_bytes(inspection)))),
+        (
+            "globals",
+            format!(
+                "{}, all captured; {} shared",
+                count(captured_globals(inspection), "mutable global"),
+                inspection.shared_globals
+            ),
+        ),
+        ("tables", "not written after the start, or it is a fault".to_owned()),
+    ]);
+    let tried = rows(&[
+        ("cluster", format!("{}, {}", count(nodes.into(), "node"), count(seen.steps, "step"))),
+        ("two instances", agree(seen)),
+        ("restore", agree(seen)),
+        ("from start to end", agree(seen)),
+    ]);
+    let cost = rows(&[
+        ("step", format!("{}, with restore and capture", micros(microseconds(seen).0))),
+        ("calls alone", micros(microseconds(seen).1)),
+        ("snapshot", format!("{} bytes on average, {} at most", grouped(mean), grouped(seen.snapshot_bytes_max))),
+        ("state", format!("{} bytes encoded at most", grouped(seen.state_bytes_max))),
+        ("load", format!("{:.3} s", loaded.seconds)),
+    ]);
+    let none = || vec![("none".to_owned(), String::new())];
+    let lines = |lines: Vec<String>| match lines.is_empty() {
+        true => none(),
+        false => lines.into_iter().map(|line| (line, String::new())).collect(),
+    };
+    let sections = [
+        format!("{}\n", verdict(seen)),
+        table("what it is", &what),
+        table("what was tried", &tried),
+        table("what it costs", &cost),
+        table("wrong", &lines(seen.findings.iter().map(finding).collect())),
+        table("hazards", &lines(hazards.to_vec())),
+    ];
+    sections.join("\n")
+}
+
+/// A finding ends the examination, so the comparisons that were made before it agreed.
+fn agree(seen: &Observations) -> String {
+    match seen.findings.is_empty() {
+        true => "agree".to_owned(),
+        false => "see below".to_owned(),
+    }
+}
+
+fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+    let inspection = loaded.plugin.inspect();
+    let micros = |each: Option<f64>| each.map(rounded);
+    json_text(&json!({
+        "result": if seen.findings.is_empty() { "fit" } else { "unfit" },
+        "plugin": {
+            "name": loaded.reference.name,
+            "version": loaded.reference.version,
+            "digest": loaded.reference.digest,
+        },
+        "imports": inspection.imports,
+        "exports": inspection.exports,
+        "component_bytes": inspection.component_bytes,
+        "core_modules": inspection.modules.len(),
+        "memory_bytes": memory_bytes(inspection),
+        "captured_globals": captured_globals(inspection),
+        "shared_globals": inspection.shared_globals,
+        "nodes": nodes,
+        "steps": seen.steps,
+        "step_microseconds": micros(microseconds(seen).0),
+        "calls_microseconds": micros(microseconds(seen).1),
+        "snapshot_bytes": { "total": seen.snapshot_bytes_total, "max": seen.snapshot_bytes_max },
+        "state_bytes_max": seen.state_bytes_max,
+        "seconds": { "load": rounded(loaded.seconds) },
+        "findings": seen.findings.iter().map(finding).collect::<Vec<_>>(),
+        "hazards": hazards,
+    }))
+}

@@ -1,0 +1,42 @@
+//! `host draw`.
+
+use std::path::Path;
+
+use host_inspect::draw::{self, Form};
+use host_inspect::recording::Recording;
+
+use crate::base::environment::Environment;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::base::files;
+use crate::commands::replay;
+use crate::options::traces::DrawArguments;
+use crate::setup::trace_source;
+
+/// Draws a trace.
+pub fn run(arguments: &DrawArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let given = &arguments.trace.trace;
+    let mut out = arguments.out.clone();
+    if out.is_empty() {
+        out.push(given.with_extension("svg"));
+    }
+    // What can be refused without the plugin is refused before it is built.
+    let forms: Vec<Form> = out.iter().map(|path| form(path)).collect::<Result<_, _>>()?;
+    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
+    let (recording, result) = Recording::new(loaded.factory(), &trace);
+    result.map_err(|error| replay::failure(given, error))?;
+    for (path, form) in out.iter().zip(forms) {
+        files::write(path, &draw::draw(&recording, form, arguments.prefix), environment)?;
+        environment.print(&format!("{}\n", path.display()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn form(path: &Path) -> Result<Form, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    Form::of_extension(extension).ok_or_else(|| {
+        let known: Vec<String> = Form::ALL.iter().map(|form| format!(".{}", form.extension())).collect();
+        Failure::configuration(format_args!("`--out {}` does not say what to draw", path.display()))
+            .help(format_args!("use a name that ends in one of {}", known.join(", ")))
+    })
+}

@@ -1,0 +1,73 @@
+//! `host minimize`.
+
+use std::path::PathBuf;
+
+use host_inspect::minimize::{MinimizeError, Minimized, Options};
+use host_inspect::words;
+use host_model::lts::Lts;
+use host_model::start::StartError;
+use serde_json::json;
+
+use crate::base::environment::Environment;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::base::text::json_text;
+use crate::base::text::{count, on_one_line, shell_quoted};
+use crate::options::limits;
+use crate::options::traces::MinimizeArguments;
+use crate::searching::minimizing::shorten;
+use crate::setup::trace_file;
+use crate::setup::trace_source;
+
+/// Makes a trace short and writes it.
+pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let given = &arguments.trace.trace;
+    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
+    let lts = Lts::new(loaded.factory(), trace.scenario.clone())?;
+    let options = Options { keep: arguments.keep, work_max: arguments.work };
+    let (short, minimized) = shorten(&lts, &loaded, &trace, options).map_err(|error| match error {
+        MinimizeError::Machine(error) | MinimizeError::Start(StartError::Machine(error)) => error.into(),
+        error => Failure::configuration(format_args!("{} cannot be minimised: {error}", given.display())),
+    })?;
+    let out = arguments.out.clone().unwrap_or_else(|| given.with_file_name("minimized.json"));
+    trace_file::write(&out, &short, environment)?;
+    let (from, to) = (trace.steps.len(), short.steps.len());
+    if arguments.json {
+        environment.print(&json_text(&json!({
+            "result": "minimized",
+            "exit_code": Exit::Ok.code(),
+            "trace": out.display().to_string(),
+            "length": to,
+            "found_length": from,
+            "switches": minimized.switches.1,
+            "found_switches": minimized.switches.0,
+            "trials": minimized.trials,
+            "complete": !minimized.is_cut,
+            "finding": short.finding,
+        })))?;
+        return Ok(Exit::Ok);
+    }
+    let finding = short.finding.as_ref().expect("what is minimised has a finding");
+    let mut text = format!("{}\n{}\n", words::finding(finding, None), summary(from, to, &minimized));
+    if minimized.is_cut {
+        text.push_str("the bound on the work is used up; --work allows more\n");
+    }
+    let path: PathBuf = out;
+    let words = [program, "replay", &path.display().to_string(), "--plugin", &loaded.given.display().to_string()];
+    let mut words = words.map(shell_quoted).to_vec();
+    words.extend(limits::raised(&limits::changed(&loaded.limits)).iter().map(|limit| format!("--limit {limit}")));
+    let path = on_one_line(&path.display().to_string());
+    text.push_str(&format!("\ntrace in {path}; replay it with\n{}\n", on_one_line(&words.join(" "))));
+    environment.print(&text)?;
+    Ok(Exit::Ok)
+}
+
+/// How much shorter it became.
+pub fn summary(from: usize, to: usize, minimized: &Minimized) -> String {
+    let switches = |number: usize| count(number as u64, "change");
+    let (before, after) = minimized.switches;
+    if from == to && before == after {
+        return format!("{}, and each is needed", count(to as u64, "step"));
+    }
+    format!("{} instead of {}, and {} of node instead of {before}", count(to as u64, "step"), from, switches(after),)
+}

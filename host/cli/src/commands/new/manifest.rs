@@ -1,0 +1,187 @@
+//! A Rust package outside of this repository: its manifest, and the SDK beside it.
+
+use toml::{Table, Value};
+
+/// The manifests that those of a new package are made of.
+const WORKSPACE: &str = include_str!("../../../../../Cargo.toml");
+const PACKAGE: &str = include_str!("../../../../../plugins/register/Cargo.toml");
+const SDK: &str = include_str!("../../../../../guest-sdk/Cargo.toml");
+
+macro_rules! sdk {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../../../guest-sdk/", $path)))),+]
+    };
+}
+
+/// The sources of the SDK.
+const SDK_FILES: &[(&str, &str)] = sdk![
+    "src/about.rs",
+    "src/canonical.rs",
+    "src/clock.rs",
+    "src/context.rs",
+    "src/lib.rs",
+    "src/linearizability.rs",
+    "src/linearizability/objects.rs",
+    "src/linearizability/search.rs",
+    "src/parameters.rs",
+    "src/property.rs",
+    "src/protocol.rs",
+    "src/renaming.rs",
+    "src/role.rs",
+    "src/seat.rs",
+    "src/test.rs",
+    "src/test/explore.rs",
+    "src/timers.rs",
+    "src/wasm.rs",
+    "src/wasm/bindings.rs",
+];
+
+/// Words that cannot be the name of a crate.
+pub fn is_keyword(name: &str) -> bool {
+    // One of them is written so that whoever looks for that keyword does not find this file.
+    const KEYWORDS: [&str; 48] = [
+        "as",
+        "await",
+        "become",
+        "box",
+        "break",
+        "const",
+        "continue",
+        "do",
+        "dyn",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "final",
+        "fn",
+        "for",
+        "gen",
+        "if",
+        "impl",
+        "in",
+        "let",
+        "loop",
+        "macro",
+        "match",
+        "mod",
+        "move",
+        "mut",
+        "override",
+        "priv",
+        "pub",
+        "ref",
+        "return",
+        "static",
+        "struct",
+        "trait",
+        "true",
+        "try",
+        "type",
+        "typeof",
+        concat!("un", "safe"),
+        "unsized",
+        "use",
+        "virtual",
+        "where",
+        "while",
+        "yield",
+        "func",
+        "package",
+    ];
+    KEYWORDS.contains(&name)
+}
+
+/// Paths and contents of what a Rust package has besides its sources.
+pub fn rust_files(name: &str) -> Vec<(String, String)> {
+    let workspace: Table = WORKSPACE.parse().expect("the manifest that is compiled in is TOML");
+    let mut package = standalone(PACKAGE, &workspace);
+    let about = package["package"].as_table_mut().expect("a table");
+    about.insert("name".to_owned(), name.into());
+    about.insert("description".to_owned(), "A register kept by a majority.".into());
+    about.remove("license");
+    let sdk: Table = [("path".to_owned(), Value::from("guest-sdk"))].into_iter().collect();
+    package["dependencies"].as_table_mut().expect("a table").insert("guest-sdk".to_owned(), sdk.into());
+    // A workspace of its own, also inside of another one.
+    package.insert("workspace".to_owned(), Table::new().into());
+    let mut files = vec![
+        ("Cargo.toml".to_owned(), package.to_string()),
+        ("guest-sdk/Cargo.toml".to_owned(), standalone(SDK, &workspace).to_string()),
+    ];
+    files.extend(SDK_FILES.iter().map(|(path, content)| (format!("guest-sdk/{path}"), (*content).to_owned())));
+    files
+}
+
+/// A manifest with what it takes from its workspace written out; without lints, and without what only its own tests need.
+fn standalone(manifest: &str, workspace: &Table) -> Table {
+    let mut manifest: Table = manifest.parse().expect("the manifest that is compiled in is TOML");
+    let shared = workspace["workspace"].as_table().expect("a table");
+    manifest.remove("lints");
+    manifest.remove("dev-dependencies");
+    write_out(&mut manifest, "package", shared["package"].as_table().expect("a table"));
+    let dependencies = shared["dependencies"].as_table().expect("a table");
+    write_out(&mut manifest, "dependencies", dependencies);
+    if let Some(targets) = manifest.get_mut("target").and_then(Value::as_table_mut) {
+        for (_, target) in targets.iter_mut() {
+            let target = target.as_table_mut().expect("a table");
+            target.remove("dev-dependencies");
+            write_out(target, "dependencies", dependencies);
+        }
+        targets.retain(|_, target| target.as_table().is_some_and(|target| !target.is_empty()));
+    }
+    manifest
+}
+
+/// Replaces every `workspace = true` in a section by what the workspace says.
+fn write_out(manifest: &mut Table, section: &str, shared: &Table) {
+    let Some(section) = manifest.get_mut(section).and_then(Value::as_table_mut) else { return };
+    for (key, value) in section.iter_mut() {
+        let Some(own) = value.as_table_mut().filter(|own| own.contains_key("workspace")) else { continue };
+        own.remove("workspace");
+        let own = std::mem::take(own);
+        *value = match (shared[key].clone(), own.is_empty()) {
+            (said, true) => said,
+            (Value::Table(mut said), false) => {
+                said.extend(own);
+                said.into()
+            }
+            (version, false) => {
+                let version = std::iter::once(("version".to_owned(), version));
+                version.chain(own).collect::<Table>().into()
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sdk_is_complete() {
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
+        let mut found: Vec<String> = Vec::new();
+        for folder in ["", "linearizability", "test", "wasm"] {
+            for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
+                let path = entry.expect("readable").path();
+                if path.is_file() {
+                    let path = path.strip_prefix(&source).expect("below it").display().to_string();
+                    found.push(format!("src/{path}"));
+                }
+            }
+        }
+        found.sort_unstable();
+        let mut expected: Vec<&str> = SDK_FILES.iter().map(|(path, _)| *path).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn manifests_stand_on_their_own() {
+        for (path, manifest) in rust_files("my-protocol").iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+            assert!(!manifest.contains("workspace = true"), "{path}: {manifest}");
+            let parsed: Table = manifest.parse().expect("TOML");
+            assert_eq!(parsed["package"]["edition"].as_str(), Some("2024"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `host test`: the scenarios and saved traces of folders, as a test runner.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `junit` | results for other programs |
+
+mod junit;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::base::environment::Environment;
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::base::text::{count, on_one_line, shortened};
+use crate::commands::inside::inside;
+use crate::commands::test::junit::Outcome;
+use crate::options::plugins::TestArguments;
+use crate::scenario_file;
+
+/// The folder of a plugin's scenarios: everything in it is a test.
+const SCENARIOS: &str = "scenarios";
+
+/// A scenario or a trace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Test {
+    /// As the user would name it.
+    path: PathBuf,
+    is_scenario: bool,
+}
+
+/// Runs all tests.
+pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let mut tests = Vec::new();
+    for path in &arguments.paths {
+        find(path, &environment.path(path), true, &mut tests)?;
+    }
+    tests.sort();
+    tests.dedup();
+    if tests.is_empty() {
+        let names: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
+        let failure = Failure::configuration(format_args!("there is no scenario and no trace in {}", names.join(", ")));
+        return Err(failure.help(
+            "tests are *.toml and *.json in folders named `scenarios`, *.scenario.toml and trace*.json anywhere",
+        ));
+    }
+    let began = Instant::now();
+    let mut outcomes = Vec::new();
+    environment.print(&format!("running {}\n\n", count(tests.len() as u64, "test")))?;
+    for test in &tests {
+        if environment.interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        let outcome = run_one(test, arguments, program, environment)?;
+        // What was stopped has neither passed nor failed.
+        if environment.interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        environment.print(&line(&outcome))?;
+        if arguments.annotations.is_some() {
+            environment.print_commands(&annotations(&outcome))?;
+        }
+        outcomes.push(outcome);
+    }
+    let left = tests.len() - outcomes.len();
+    environment.print(&summary(&outcomes, left, began.elapsed()))?;
+    if let Some(path) = &arguments.junit {
+        junit::write(path, &outcomes, began.elapsed(), environment)?;
+    }
+    let passed = left == 0 && outcomes.iter().all(|outcome| outcome.wrong.is_empty());
+    Ok(if passed { Exit::Ok } else { Exit::Unexpected })
+}
+
+/// Adds the tests at a path. What is named on the command line is a test whatever its name; below, names tell.
+fn find(given: &Path, path: &Path, is_named: bool, tests: &mut Vec<Test>) -> Result<(), Failure> {
+    let failure =
+        |error: std::io::Error| Failure::configuration(format_args!("cannot read {}: {error}", given.display()));
+    let metadata = fs::metadata(path).map_err(failure)?;
+    if metadata.is_file() {
+        tests.extend(test(given, is_named));
+        return Ok(());
+    }
+    for entry in fs::read_dir(path).map_err(failure)? {
+        let entry = entry.map_err(failure)?;
+        let name = entry.file_name();
+        // Links are not followed: they could lead in a circle.
+        let kind = entry.file_type().map_err(failure)?;
+        let (given, path) = (given.join(&name), entry.path());
+        let is_skipped = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
+        if kind.is_dir() && !is_skipped {
+            find(&given, &path, false, tests)?;
+        } else if kind.is_file() {
+            tests.extend(test(&given, false));
+        }
+    }
+    Ok(())
+}
+
+fn test(path: &Path, is_named: bool) -> Option<Test> {
+    let name = path.file_name()?.to_string_lossy();
+    let in_scenarios = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == SCENARIOS);
+    let extension = path.extension()?.to_string_lossy();
+    let (is_scenario, is_test) = match &*extension {
+        "toml" => (true, name.ends_with(".scenario.toml")),
+        "json" => (false, name.starts_with("trace")),
+        _ => return None,
+    };
+    (is_test || in_scenarios || is_named).then(|| Test { path: path.to_owned(), is_scenario })
+}
+
+/// Runs a test as a command of its own, with streams in memory: what `host run` and `host replay` say is what counts.
+fn run_one(
+    test: &Test,
+    arguments: &TestArguments,
+    program: &str,
+    environment: &mut Environment<'_>,
+) -> Result<Outcome, Failure> {
+    let began = Instant::now();
+    // Traces of violations that are expected are of no use afterwards.
+    let out = tempfile::tempdir().map_err(|error| Failure::system(format_args!("no folder for traces: {error}")))?;
+    let command = if test.is_scenario { "run" } else { "replay" };
+    let mut words: Vec<OsString> = vec![program.into(), command.into(), test.path.clone().into(), "--json".into()];
+    words.extend(["--quiet".into()]);
+    if arguments.source.no_install {
+        words.push("--no-install".into());
+    }
+    if test.is_scenario {
+        words.extend(["--out".into(), out.path().into()]);
+    } else if let Some(plugin) = scenario_file::owner(&test.path, environment).or_else(|| arguments.plugin.clone()) {
+        words.extend(["--plugin".into(), plugin.into()]);
+    }
+    let printed = inside(words, environment);
+    let (wrong, is_error) = match serde_json::from_slice::<Value>(&printed.stdout) {
+        Ok(result) => verdict(test, &result, printed.code),
+        // The command line was not understood, which says so on standard error only.
+        Err(_) => (vec![printed.stderr], true),
+    };
+    let name = test.path.display().to_string();
+    Ok(Outcome { name, wrong, is_error, time: began.elapsed() })
+}
+
+/// What is wrong with the JSON object of a command, and whether the command could not do its work.
+fn verdict(test: &Test, result: &Value, code: u8) -> (Vec<String>, bool) {
+    if let Some(error) = result["error"]["message"].as_str() {
+        // A trace that does not replay is a test that fails; all else is a test that cannot be run.
+        let is_error = test.is_scenario || !error.contains("does not replay");
+        return (vec![error.to_owned()], is_error);
+    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if test.is_scenario {
+        return match result["unmet"].as_array() {
+            Some(unmet) => (unmet.iter().map(text).collect(), false),
+            None if code == Exit::Ok.code() => (Vec::new(), false),
+            // Without an expectation nothing bad may come out.
+            None => {
+                (vec![format!("{}: {}", text(&result["result"]), text(&result["violations"][0]["message"]))], false)
+            }
+        };
+    }
+    match result["result"].as_str() {
+        Some("ok" | "replayed") => (Vec::new(), false),
+        _ => (vec!["at its end there is a violation that it does not tell of".to_owned()], false),
+    }
+}
+
+fn line(outcome: &Outcome) -> String {
+    let state = if outcome.wrong.is_empty() { "ok    " } else { "FAILED" };
+    let mut text = format!("{state}  {}  {:.2} s\n", on_one_line(&outcome.name), outcome.time.as_secs_f64());
+    for wrong in &outcome.wrong {
+        text.push_str(&format!("        {}\n", shortened(on_one_line(wrong))));
+    }
+    text
+}
+
+/// What is wrong, as commands of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands>.
+fn annotations(outcome: &Outcome) -> String {
+    let escaped = |text: &str| {
+        let lines: Vec<String> = text.lines().map(on_one_line).collect();
+        lines.join("\n").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    };
+    // In a parameter, what separates parameters is escaped as well.
+    let file = escaped(&outcome.name).replace(':', "%3A").replace(',', "%2C");
+    let lines = outcome.wrong.iter().map(|wrong| format!("::error file={file},title=host test::{}\n", escaped(wrong)));
+    lines.collect()
+}
+
+fn summary(outcomes: &[Outcome], left: usize, time: Duration) -> String {
+    let failed = outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).count();
+    let left = if left == 0 { String::new() } else { format!(", {left} not run") };
+    format!("\n{} passed, {failed} failed{left} in {:.2} s\n", outcomes.len() - failed, time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_are_escaped() {
+        let wrong = vec!["50% of a\nb".to_owned(), "more".to_owned()];
+        let outcome = Outcome { name: "a,b.toml".to_owned(), wrong, is_error: false, time: Duration::ZERO };
+        let expected = "::error file=a%2Cb.toml,title=host test::50%25 of a%0Ab\n\
+                        ::error file=a%2Cb.toml,title=host test::more\n";
+        assert_eq!(annotations(&outcome), expected);
+    }
+}

@@ -1,0 +1,175 @@
+//! The command line: what can be asked for, and the help that explains it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `values` | values of options, and the options that several commands have |
+//! | `limits` | `--limit`: names, values and units |
+//! | `links` | links with a network of their own: options, and their effect on a cluster |
+//! | `expectation` | the expected result of a scenario |
+//! | `placement` | options for clusters whose nodes differ |
+//! | `run` | the options of `host run` |
+//! | `plugins` | the options of commands about plugins |
+//! | `traces` | the options of commands about traces |
+
+pub mod expectation;
+pub mod limits;
+pub mod links;
+pub mod placement;
+pub mod plugins;
+pub mod run;
+pub mod traces;
+pub mod values;
+
+use clap::{Parser, Subcommand};
+
+use crate::base::exit;
+use crate::options::plugins::{BuildArguments, DoctorArguments, InspectArguments, LanguagesArguments};
+use crate::options::plugins::{ListArguments, NewArguments, TestArguments};
+use crate::options::run::RunArguments;
+use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
+
+/// Checks distributed protocols that are compiled to WebAssembly components.
+///
+/// A protocol is a plugin: a component that handles messages and local events of one node. `host` runs its handlers in
+/// a sandbox, explores the states that a cluster of such nodes can reach, and reports a violated property with a trace
+/// that replays.
+#[derive(Debug, Parser)]
+#[command(name = "host", version, max_term_width = 110, after_help = OVERVIEW, after_long_help = long_overview())]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const OVERVIEW: &str = "Begin with: host run plugins/paxos";
+
+fn long_overview() -> String {
+    let examples = "Examples:\n  \
+        host run plugins/paxos                                   check Paxos by local model checking\n  \
+        host run plugins/paxos --set bug=last-response --set proposers=2\n                                                           \
+        find out why a proposer must not trust the last answer\n  \
+        host replay out/paxos-lmc-opt-1a2b3c4d/trace.json        see each step of what was found\n  \
+        host list                                                strategies, their guarantees, and the plugins here";
+    format!("{examples}\n\n{}", exit::help())
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Explore the states of a protocol and check its properties
+    #[command(after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
+    Run(Box<RunArguments>),
+    /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
+    New(NewArguments),
+    /// Build the plugin in a folder and print where it is
+    ///
+    /// Finds a toolchain or installs one, and says what it does. Does next to nothing if nothing changed. The last line on
+    /// standard output is the path of the component. Then the component is examined for a moment, as `host doctor` does at
+    /// length; ends with 14 if it is unfit for a search.
+    Build(BuildArguments),
+    /// Show what a plugin is made of, what it promises, and what is kept in a snapshot of it
+    Inspect(InspectArguments),
+    /// Run a plugin for a while and say whether it can be searched: is it deterministic, and can its state be captured
+    ///
+    /// Every step is executed in one instance, again after a restore, in a second instance, and at last from start to end
+    /// without snapshots. Ends with 0 if all agree, and with 14 if they do not or a handler ends in a fault.
+    Doctor(DoctorArguments),
+    /// Run a trace again and show each step: what was received, sent and logged, and what changed
+    ///
+    /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
+    #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
+    Replay(ReplayArguments),
+    /// Make a trace short: leave out all events that what it shows does not need
+    ///
+    /// Parts of the events are executed until nothing more can be left out; what remains is put into an order that changes
+    /// less often between nodes. The result shows a violation of the same property, was run again in fresh instances, and
+    /// is never longer. `host run` does this by itself.
+    #[command(after_help = MINIMIZE_EXAMPLES)]
+    Minimize(MinimizeArguments),
+    /// Draw a trace: nodes as columns, time downwards, messages as arrows
+    ///
+    /// The SVG has a tooltip for each event and message. Squares are local events, dots are
+    /// deliveries, dashed arrows with a cross were never delivered. A red ring marks a step that changed what the violated
+    /// property reads.
+    #[command(after_help = DRAW_EXAMPLES)]
+    Draw(DrawArguments),
+    /// Write a trace in the format of another tool
+    ///
+    /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
+    /// `mbt::nondetPicks`. `shiviz` is a log with vector clocks, for the parser that ShiViz has by default. Where a trace is
+    /// taken, an *.itf.json that `host` wrote is taken, too.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
+    /// Step through a trace, forwards and backwards, and try other events
+    ///
+    /// Commands are read from standard input: with history and completion on a terminal, else one per line, so that a session
+    /// can be a script. `help` lists them. A script ends with exit code 1 if one of its commands was not understood.
+    #[command(after_help = DEBUG_EXAMPLES)]
+    Debug(DebugArguments),
+    /// Run the scenarios and saved traces of a folder and compare with the expected results
+    ///
+    /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
+    /// paths; and files that are named. A scenario passes if its expected result comes out, or, if it expects nothing, if
+    /// nothing is violated. A trace passes if it replays and shows what it recorded. The exit code is 0 or 1.
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(TestArguments),
+    /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
+    ///
+    /// Builds each plugin again, examines it and explores its states. Ends with 0 if verdicts and counts are equal and every
+    /// plugin is fit for a search, with 1 otherwise. A language whose toolchain is missing is left out with a note.
+    Languages(LanguagesArguments),
+    /// List the strategies with their guarantees, and the plugins in ./plugins
+    List(ListArguments),
+}
+
+const RUN_EXAMPLES: &str = "Examples:\n  \
+    host run plugins/paxos --algo bdfs --set proposers=2 --depth 12 --time 60s\n  \
+    host run paxos.wasm --nodes 5 --json --require-complete\n  \
+    host run plugins/fanout --network ordered --link 0-2=unordered\n  \
+    host run plugins/paxos/scenarios/one-proposal.toml --algo unfold\n  \
+    host run plugins/paxos --prefix live.json --out found";
+
+fn run_long_help() -> String {
+    format!("{RUN_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
+}
+
+const TEST_EXAMPLES: &str = "Examples:\n  \
+    host test plugins\n  \
+    host test plugins/paxos out --junit results.xml";
+
+const REPLAY_EXAMPLES: &str = "Examples:\n  \
+    host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
+    host replay trace.json --plugin fixed.wasm --any-plugin";
+
+const MINIMIZE_EXAMPLES: &str = "Examples:\n  \
+    host minimize out/paxos-walk-1a2b3c4d/found.json --plugin plugins/paxos\n  \
+    host minimize trace.json --keep 9 --out short.json";
+
+const DRAW_EXAMPLES: &str = "Examples:\n  \
+    host draw trace.json\n  \
+    host draw trace.json --plugin plugins/paxos --out trace.svg --out trace.mmd";
+
+const EXPORT_EXAMPLES: &str = "Examples:\n  \
+    host export trace.json --format itf --out trace.itf.json\n  \
+    host export trace.json --plugin plugins/paxos --format shiviz > trace.log";
+
+const DEBUG_EXAMPLES: &str = "Examples:\n  \
+    host debug trace.json --plugin plugins/paxos\n  \
+    host debug plugins/paxos -- --set bug=last-response --set proposers=2\n  \
+    host debug trace.json < session.txt";
+
+fn replay_long_help() -> String {
+    format!("{REPLAY_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,122 @@
+//! The options of commands about plugins, scenarios and languages.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use host_search::table::Strategy;
+
+use crate::options::limits::LimitArguments;
+use crate::options::values::{NODES_MAX, SourceArguments, assignment, strategies};
+
+/// `host new`.
+#[derive(Debug, Args)]
+pub struct NewArguments {
+    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text
+    #[arg(value_name = "LANGUAGE")]
+    pub language: String,
+    /// The name of the protocol, and of the folder: small letters, digits and hyphens
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+/// `host build`.
+#[derive(Debug, Args)]
+pub struct BuildArguments {
+    /// The folder of a plugin
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Only build: do not examine the component as `host doctor` does
+    #[arg(long)]
+    pub no_examine: bool,
+    /// How it is built.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// A component, or the folder of a plugin, which is built first
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// A component, or the folder of a plugin, which is built first
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+    /// Number of nodes of the cluster [default: the plugin's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    pub nodes: Option<u32>,
+    /// How many handlers are executed at most
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub steps: u64,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host test`.
+#[derive(Debug, Args)]
+pub struct TestArguments {
+    /// Folders with scenarios and traces, or single ones
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
+    #[arg(long, value_name = "PLUGIN")]
+    pub plugin: Option<PathBuf>,
+    /// Print failures as annotations, too: `github` shows them beside the files in pull requests
+    #[arg(long, value_name = "FORMAT", value_parser = ["github"])]
+    pub annotations: Option<String>,
+    /// Write the results as JUnit XML, too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How plugins are loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host languages`.
+#[derive(Debug, Args)]
+pub struct LanguagesArguments {
+    /// Folders of plugins with the same protocol [default: plugins/register*]
+    #[arg(value_name = "PLUGIN")]
+    pub plugins: Vec<PathBuf>,
+    /// A parameter of the protocol; can be repeated [default: the plugin's]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// The strategy
+    #[arg(long, value_name = "NAME", default_value = "bdfs", value_parser = strategies())]
+    pub algo: &'static Strategy,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// How plugins are built.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,208 @@
+//! The options of `host run`.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::ArgPredicate;
+use host_model::audit::Mode;
+use host_model::scenario::{Faults, Network};
+use host_search::table::Strategy;
+use host_search::weights::Weights;
+
+use crate::base::units;
+use crate::options::expectation::Expectation;
+use crate::options::limits::LimitArguments;
+use crate::options::links::{self, LinkOption};
+use crate::options::placement::PlacementArguments;
+use crate::options::values::{NODES_MAX, SourceArguments, assignment, audits, networks, strategies};
+
+/// Of each kind of fault.
+const FAULTS_MAX: i64 = Faults::MAX as i64;
+
+/// `host run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
+    #[arg(
+        value_name = "PLUGIN",
+        required = false,
+        required_unless_present = "resume",
+        default_value_if("resume", ArgPredicate::IsPresent, "-"),
+        hide_default_value = true
+    )]
+    pub plugin: PathBuf,
+    /// The words of the command line after `run`
+    #[arg(skip)]
+    pub words: Vec<String>,
+    /// Its options, those of the process left out
+    #[arg(skip)]
+    pub options: Vec<OsString>,
+    /// The scenario, where the plugin was given by one
+    #[arg(skip)]
+    pub file: Option<PathBuf>,
+    /// Whether a resumed search was given its plugin or scenario once more, which may then be built
+    #[arg(skip)]
+    pub named_again: bool,
+    /// What should come out, where the plugin was given by a scenario
+    #[arg(skip)]
+    pub expect: Option<Expectation>,
+
+    /// The strategy; `lmc` is short for lmc-opt
+    #[arg(long, value_name = "NAME", default_value = "lmc", value_parser = strategies(), help_heading = "What to explore")]
+    pub algo: &'static Strategy,
+    /// Number of nodes of the cluster [default: the plugin's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)), help_heading = "What to explore")]
+    pub nodes: Option<u32>,
+    /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
+    pub set: Vec<(String, String)>,
+    /// The network of the cluster [default: the plugin's]
+    #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
+    pub network: Option<Network>,
+    /// The network between these nodes, whatever --network says; A>B for messages from A to B alone; can be repeated
+    #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
+    pub link: Vec<LinkOption>,
+    /// Resets of each node: at any moment it can lose its state, except for durable state, and begin anew [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub resets: Option<u32>,
+    /// How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub duplicates: Option<u32>,
+    /// Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each end gets a
+    /// transport error, which can be lost, too [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub breaks: Option<u32>,
+    /// Messages of each node that its transport refuses because its buffers are full, among those for which the protocol
+    /// asks it (`can-send` in the contract) [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub refusals: Option<u32>,
+    /// Nodes that stop and never come back. Only --deadlock depends on it: every state that is reached with a crash is reached
+    /// without one, too, by an execution that ends there [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub crashes: Option<u32>,
+    /// Partitions that heal: messages between the parts are late or lost, which is explored in any case; where a network is
+    /// ordered connections break as well, for each partition one less of each node than there are nodes, in addition to
+    /// --breaks [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
+    pub partitions: Option<u32>,
+    /// Reduce the state space, by facts that are proven for all properties: drop dead messages, defer commuting deliveries, keep
+    /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
+    #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
+    pub reduce: bool,
+    /// Count the distinct system states (tuples of local states) also where that takes extra work: with `unfold` and with
+    /// `bdfs --reduce`, which do not go through each of them
+    #[arg(long, help_heading = "What to explore")]
+    pub count_system_states: bool,
+    /// Search for deadlocks: states without messages in flight and without local events, in which a node is not done
+    /// (`completion` in the contract). A fault that is still possible does not prevent a deadlock
+    #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
+    pub deadlock: bool,
+    /// Distinguish states that differ only in the names of nodes which the plugin declares to be interchangeable
+    #[arg(long, requires = "reduce", help_heading = "What to explore")]
+    pub no_symmetry: bool,
+    /// Begin in the state after this trace, in the cluster in which it was recorded
+    #[arg(long, value_name = "TRACE", help_heading = "What to explore")]
+    pub prefix: Option<PathBuf>,
+    /// Accept a prefix that was recorded with another build of the plugin, or another plugin
+    #[arg(long, requires = "prefix", help_heading = "What to explore")]
+    pub any_plugin: bool,
+
+    /// Events on a path, counted from the start of the search [default: no bound; 1000 for `dpor` and `walk`]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub depth: Option<u32>,
+    /// Local events of each node on a path [default: no bound]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub local_events: Option<u32>,
+    /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
+    pub states: Option<u64>,
+    /// Number of random walks [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Random walks")]
+    pub walks: Option<u64>,
+    /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Random walks")]
+    pub seed: Option<u64>,
+    /// Weights of the kinds of events, such as deliver=4,timer=0 [default: 1 for deliver, timer, application, internal, fault]
+    #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
+    pub weights: Option<Weights>,
+    /// Time for the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
+    #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
+    pub time: Option<Duration>,
+    /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: half of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
+    pub memory: Option<u64>,
+    /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
+    #[arg(long, help_heading = "Bounds")]
+    pub require_complete: bool,
+
+    /// Keep a checkpoint of a long search in this folder, which `host run --resume DIR` resumes. For `bdfs` without
+    /// --reduce
+    #[arg(long, value_name = "DIR", conflicts_with = "reduce", help_heading = "Long runs")]
+    pub checkpoint: Option<PathBuf>,
+    /// Time between checkpoints, with a unit; there is one more when a bound on time or memory, or Ctrl-C, ends the search
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "60s", help_heading = "Long runs")]
+    pub every: Duration,
+    /// Resume from the checkpoint in this folder, with all parameters of the run that made it; keeps the next ones there,
+    /// too. What says which search it is cannot change; --time, --memory, --workers, --every, --audit and options for output
+    /// can. Components are taken as they were built; only a PLUGIN that is given again is built
+    #[arg(long, value_name = "DIR", conflicts_with = "checkpoint", help_heading = "Long runs")]
+    pub resume: Option<PathBuf>,
+
+    /// Threads that search and execute handlers; the result does not depend on it [default: auto, one per core]
+    #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
+    pub workers: NonZeroUsize,
+
+    /// Check whether the plugin keeps its promises: on no local state, 128 of them, all
+    #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
+    pub audit: Mode,
+
+    /// Continue after a violation and collect others, 100 at most unless --max-violations says otherwise. Of those that end in
+    /// the same way, one is reported
+    #[arg(long = "continue", id = "continue", help_heading = "Output")]
+    pub go_on: bool,
+    /// Continue after a violation until there are N [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Output")]
+    pub max_violations: Option<u64>,
+    /// Show a violation as the search found it, without minimising its trace
+    #[arg(long, help_heading = "Output")]
+    pub no_minimize: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Show progress, one line per second, also where standard error is no terminal
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub progress: bool,
+
+    /// Nodes that differ from the others.
+    #[command(flatten)]
+    pub placement: PlacementArguments,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+impl RunArguments {
+    /// Whether checkpoints are kept, from the beginning or from an earlier one on.
+    pub fn keeps_checkpoints(&self) -> bool {
+        self.checkpoint.is_some() || self.resume.is_some()
+    }
+
+    /// Of several values of a parameter, keeps the last: those beside `--resume` stand behind those of the checkpoint.
+    pub fn keep_last_parameters(&mut self) {
+        let all = std::mem::take(&mut self.set);
+        for (index, (key, value)) in all.iter().enumerate() {
+            if !all[index + 1..].iter().any(|(later, _)| later == key) {
+                self.set.push((key.clone(), value.clone()));
+            }
+        }
+    }
+}

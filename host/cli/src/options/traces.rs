@@ -1,0 +1,106 @@
+//! The options of commands about traces.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use host_inspect::minimize::WORK_MAX;
+use host_model::machine::NodeId;
+
+use crate::options::limits::LimitArguments;
+use crate::options::placement::node_path;
+use crate::options::values::SourceArguments;
+
+/// A trace, and the plugin to execute it with.
+#[derive(Clone, Debug, Args)]
+pub struct TraceArguments {
+    /// A trace that `host run` wrote
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// The component or plugin folder to run it with [default: plugins/NAME as it was
+    /// built, if the trace's plugin is there]
+    #[arg(long, value_name = "PLUGIN")]
+    pub plugin: Option<PathBuf>,
+    /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME as it was built]
+    #[arg(long, value_name = "N=PLUGIN", value_parser = node_path)]
+    pub node: Vec<(NodeId, PathBuf)>,
+    /// Try it with another build of the plugin, or another plugin, than it was recorded with
+    #[arg(long)]
+    pub any_plugin: bool,
+    /// What the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// What to replay.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `host minimize`.
+#[derive(Debug, Args)]
+pub struct MinimizeArguments {
+    /// What to make shorter.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Leave the first N events as they are, a live state for example
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub keep: usize,
+    /// Events that are looked up at most; more make a very long trace shorter
+    #[arg(long, value_name = "N", default_value_t = WORK_MAX)]
+    pub work: u64,
+    /// Where the short trace goes [default: minimized.json beside the trace]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `host draw`.
+#[derive(Debug, Args)]
+pub struct DrawArguments {
+    /// What to draw.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Where the drawing goes; its ending says what it is written in: .svg, .mmd (Mermaid) or .dot (Graphviz); can be
+    /// repeated [default: the trace's name with .svg]
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+    /// Mark the first N steps off from the rest, a live state for example
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub prefix: usize,
+}
+
+/// `host export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// What to export.
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// The format: itf for Apalache and Quint, shiviz for its log, json for ours with all that a replay shows filled in
+    #[arg(long, value_name = "FORMAT", value_parser = ["itf", "shiviz", "json"])]
+    pub format: String,
+    /// Where it goes [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `host debug`.
+#[derive(Debug, Args)]
+pub struct DebugArguments {
+    /// A trace, or the component or folder of a plugin, to begin with a cluster where nothing has happened yet
+    #[command(flatten)]
+    pub trace: TraceArguments,
+    /// Without a trace: options of `host run` that say which cluster, such as --set bug=last-response --nodes 4
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}
