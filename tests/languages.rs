@@ -19,7 +19,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
 use host_search::kernel::{Counts, End, Limits, Monitor, Report, Search, Unmonitored};
-use host_search::table;
+use host_search::strategy;
 
 use host_agreement::stopping::Stopping;
 
@@ -109,7 +109,7 @@ fn run_watched(
     let starts = start::initial(&mut stepper).map_err(|error| error.to_string())?;
     let limits = Limits { states: Some(200_000), ..Limits::default() };
     let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: true };
-    let strategy = table::find(algo).expect("a strategy");
+    let strategy = strategy::find(algo).expect("a strategy");
     let report: Report = (strategy.run)(&search).map_err(|error| error.to_string())?;
     let states = report.system_states.iter().flatten().flatten();
     let mut local_states: Vec<Fingerprint> = states.map(|id| lts.state(*id).fingerprint).collect();

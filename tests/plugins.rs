@@ -14,7 +14,8 @@ use host_model::stepper::Stepper;
 use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{End, Found, Limits, Report, Search, SymmetryUse, Unmonitored};
-use host_search::table::{self, STRATEGIES};
+use host_search::strategy;
+use host_search::strategy::STRATEGIES;
 
 /// A file of the repository.
 fn path(relative: &str) -> PathBuf {
@@ -76,7 +77,7 @@ fn run_from(
         None => start::initial(&mut stepper).expect("the plugin starts"),
     };
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
-    let report = (table::find(algo).expect("a strategy").run)(&search).expect("no host fault");
+    let report = (strategy::find(algo).expect("a strategy").run)(&search).expect("no host fault");
     let states = report.system_states.iter().flatten();
     let states = states.map(|locals| locals.iter().map(|id| lts.state(*id).fingerprint).collect()).collect();
     (report, states)

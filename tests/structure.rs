@@ -13,7 +13,7 @@ mod tree;
 use std::collections::BTreeSet;
 
 use host_sandbox::Unit;
-use host_search::table::{STRATEGIES, Strategy};
+use host_search::strategy::{STRATEGIES, Strategy};
 
 use checks::Rule;
 use tree::{Package, files, is_generated, packages, read, read_optional};

@@ -6,7 +6,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
 use host_search::kernel::{Limits, Search, Unmonitored};
-use host_search::walk;
+use host_search::strategy::random_walk;
 
 /// A guest that says how likely its answers are.
 #[test]
@@ -19,7 +19,7 @@ fn answers_are_drawn_by_their_weights() {
         let starts = start::initial(&mut stepper).expect("the plugin starts");
         let limits = Limits { depth: Some(1), seed: Some(seed), walks: Some(walks), ..Limits::default() };
         let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
-        walk::run(&search).expect("no host fault").counts
+        random_walk::run(&search).expect("no host fault").counts
     };
     // The first answer changes nothing, the others lead to states of their own. One of weight 0 is never drawn.
     let even = walks(&[1, 1, 1], 0, 300);

@@ -10,8 +10,7 @@ use host_model::property::Judgement;
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{End, Limits};
-use host_search::table::{Bound, STRATEGIES, Strategy};
-use host_search::{bdfs, consequence, walk};
+use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 150;
@@ -139,7 +138,7 @@ fn check(family: fn(u64) -> System) {
                     check_all(&system, row, &reached, seed);
                 }
             }
-            for (strategy, walks) in [(consequence::run as toys::Run, None), (walk::run, Some(30))] {
+            for (strategy, walks) in [(consequence::run as toys::Run, None), (random_walk::run, Some(30))] {
                 let limits = Limits { deadlock: true, walks, seed: walks.map(|_| seed), ..limits };
                 let found = toys::run(&system, limits, strategy, false).confirmed;
                 let is_there = !reached.deadlocks.is_empty();

@@ -5,8 +5,7 @@ use host_agreement::toys;
 use host_model::scenario::Network;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits};
-use host_search::table::{Bound, STRATEGIES, Strategy};
-use host_search::unfold;
+use host_search::strategy::{Bound, STRATEGIES, Strategy, unfold};
 
 use crate::traps::FAMILIES;
 

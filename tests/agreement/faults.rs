@@ -6,8 +6,7 @@ use host_model::scenario::{Faults, Network};
 use host_model::toy::{Toy, ToyTrigger};
 use host_model::trace::TraceStep;
 use host_search::kernel::{End, Limits};
-use host_search::table::{Bound, STRATEGIES, Strategy};
-use host_search::{bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, reduce, walk};
+use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};
 
 /// Systems with more global states than this are left out: the reference is slow.
 pub const STATES_MAX: usize = 3_000;
@@ -131,7 +130,7 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let ran = toys::run(&free, limits, consequence::run, true);
             assert!(ran.system_states.is_subset(&reached.system_states), "seed {seed}");
             let walks = Limits { walks: Some(50), seed: Some(seed), ..limits };
-            let found = toys::run(system, walks, walk::run, false).confirmed;
+            let found = toys::run(system, walks, random_walk::run, false).confirmed;
             assert!(
                 found.is_none_or(|findings| !findings.is_empty() && reached.violation_depth.is_some()),
                 "seed {seed}"
@@ -201,7 +200,7 @@ pub fn check_executions(family: Family) {
 
 #[test]
 fn resets_are_explored_exactly() {
-    check_states(with_resets, &[reduce::explore], STATES_MAX);
+    check_states(with_resets, &[bdfs::explore_reduced], STATES_MAX);
 }
 
 #[test]
@@ -211,7 +210,7 @@ fn executions_with_resets_are_explored_once() {
 
 #[test]
 fn duplicates_are_explored_exactly() {
-    check_states(with_duplicates, &[reduce::explore], STATES_MAX / 6);
+    check_states(with_duplicates, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
 
 #[test]
@@ -242,7 +241,7 @@ fn executions_with_breaks_are_explored_once() {
 
 #[test]
 fn refusals_are_explored_exactly() {
-    check_states(with_refusals, &[reduce::explore], STATES_MAX / 6);
+    check_states(with_refusals, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
 
 #[test]

@@ -12,9 +12,8 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyState, ToyTrigger};
 use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, Unmonitored};
-use host_search::table::{Bound, STRATEGIES, Strategy};
-use host_search::unfolding::Order;
-use host_search::{bdfs, consequence, lmc, reduce, unfold};
+use host_search::strategy::unfold::Order;
+use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};
 
 /// Systems with more global states than this are left out: the reference is slow.
 pub const STATES_MAX: usize = 3_000;
@@ -77,7 +76,7 @@ fn reduced_bdfs_reaches_what_the_reference_reaches() {
     let limits = Limits::default();
     let (mut all, mut kept) = (0, 0);
     for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, reduce::explore);
+        let (report, states) = run(&unconstrained(toy), limits, bdfs::explore_reduced);
         assert_eq!(states, reached.system_states, "seed {seed}");
         assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
         all += reached.global_states;
@@ -106,7 +105,7 @@ fn counted_system_states_are_those_of_the_reference() {
             let (toy, expected) = (unconstrained(toy), Some(reached.system_states.len() as u64));
             assert_eq!(count(&toy, limits, unfold::run), expected, "seed {seed}");
             if limits.depth.is_none() {
-                assert_eq!(count(&toy, limits, reduce::explore), expected, "seed {seed}");
+                assert_eq!(count(&toy, limits, bdfs::explore_reduced), expected, "seed {seed}");
             }
         });
     }
@@ -160,7 +159,7 @@ fn bounded_depth_agrees_with_the_reference() {
 fn bounded_local_events_agree_with_the_reference() {
     let limits = Limits { local_events: Some(1), ..Limits::default() };
     for_random_systems(limits, |seed, toy, reached| {
-        for strategy in [bdfs::run as Run, reduce::explore, unfold::run] {
+        for strategy in [bdfs::run as Run, bdfs::explore_reduced, unfold::run] {
             let (_, states) = run(&unconstrained(toy), limits, strategy);
             assert_eq!(states, reached.system_states, "seed {seed}");
         }

@@ -11,8 +11,7 @@ use host_model::start::{self, StartError};
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits};
-use host_search::table::STRATEGIES;
-use host_search::{bdfs, dpor, reduce};
+use host_search::strategy::{STRATEGIES, bdfs, dpor};
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
 
@@ -136,7 +135,7 @@ fn executions_over_mixed_links_with_duplicates_are_explored_once() {
 
 #[test]
 fn links_without_order_are_explored_exactly() {
-    check_states(without_order, &[reduce::explore], STATES_MAX / 6);
+    check_states(without_order, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
 
 #[test]

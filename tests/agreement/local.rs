@@ -14,9 +14,9 @@ use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::Toy;
-use host_search::alongside::Turns;
 use host_search::kernel::{Basis, End, Found, Limits, Monitor, Progress, Report, Search, SearchError};
-use host_search::lmc;
+use host_search::strategy::lmc;
+use host_search::strategy::lmc::alongside::Turns;
 
 use crate::global::{STATES_MAX, systems};
 

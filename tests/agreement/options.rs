@@ -1,6 +1,6 @@
 //! The options of a search, each with its values, and which of them exclude each other.
 
-use host_search::table::{Bound, STRATEGIES};
+use host_search::strategy::{Bound, STRATEGIES};
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

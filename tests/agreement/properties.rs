@@ -6,7 +6,7 @@ use host_model::machine::{PropertyKind, PropertyScope};
 use host_model::toy::{Toy, ToyProperty};
 use host_model::trace::Finding;
 use host_search::kernel::Limits;
-use host_search::table::STRATEGIES;
+use host_search::strategy::STRATEGIES;
 
 /// In the start state one property is violated and the evaluation of another one traps. Each is confirmed by a replay: that one
 /// cannot be evaluated says nothing about the other.

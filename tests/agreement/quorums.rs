@@ -11,8 +11,7 @@ use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyTrigger};
 use host_model::trace::TraceEvent;
 use host_search::kernel::{End, Limits, SymmetryUse};
-use host_search::table::STRATEGIES;
-use host_search::{bdfs, dpor, reduce, unfold};
+use host_search::strategy::{STRATEGIES, bdfs, dpor, unfold};
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
 
@@ -42,7 +41,7 @@ fn random_systems_have_quorums() {
 
 #[test]
 fn quorums_are_explored_exactly() {
-    check_states(with_quorums, &[reduce::explore], STATES_MAX);
+    check_states(with_quorums, &[bdfs::explore_reduced], STATES_MAX);
 }
 
 #[test]
@@ -52,7 +51,7 @@ fn executions_with_quorums_are_explored_once() {
 
 #[test]
 fn quorums_with_resets_are_explored_exactly() {
-    check_states(with_resets, &[reduce::explore], STATES_MAX / 6);
+    check_states(with_resets, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
 
 #[test]
@@ -62,7 +61,7 @@ fn executions_with_quorums_and_resets_are_explored_once() {
 
 #[test]
 fn quorums_with_duplicates_are_explored_exactly() {
-    check_states(with_duplicates, &[reduce::explore], STATES_MAX / 6);
+    check_states(with_duplicates, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
 
 #[test]
@@ -156,12 +155,12 @@ fn a_quorum_is_one_step_of_a_trace() {
 #[test]
 fn symmetry_sees_quorums() {
     let symmetric = Toy { interchangeable: vec![vec![1, 2]], ..two_of_three() };
-    let ran = toys::run(&System::new(symmetric.clone()), Limits::default(), reduce::explore, true);
+    let ran = toys::run(&System::new(symmetric.clone()), Limits::default(), bdfs::explore_reduced, true);
     assert_eq!(ran.report.symmetry, Some(SymmetryUse::Renamings(2)));
     assert_eq!(ran.system_states.len(), 2);
     let mut wrong = Toy { interchangeable: vec![vec![0, 1]], ..two_of_three() };
     wrong.initial.extend((0..3).map(|from| (from, 1, 0)));
-    let ran = toys::run(&System::new(wrong), Limits::default(), reduce::explore, true);
+    let ran = toys::run(&System::new(wrong), Limits::default(), bdfs::explore_reduced, true);
     assert!(matches!(ran.report.symmetry, Some(SymmetryUse::Refused(_))), "{:?}", ran.report.symmetry);
     assert_eq!(ran.system_states.len(), 2);
 }

@@ -14,7 +14,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::Toy;
 use host_search::kernel::{End, Limits, Search, Unmonitored};
-use host_search::table::STRATEGIES;
+use host_search::strategy::STRATEGIES;
 
 /// Systems with more global states than this are left out: the reference is slow.
 const STATES_MAX: usize = 400;
@@ -149,7 +149,7 @@ fn check_system(system: &System, all: &Reached, seed: u64) {
             check(system, limits, name, (&reached, all), &what);
         }
         let walks = Limits { walks: Some(20), seed: Some(seed), ..limits };
-        let ran = toys::run(system, walks, host_search::walk::run, false);
+        let ran = toys::run(system, walks, host_search::strategy::random_walk::run, false);
         let expected = findings(system, &reached, deadlock);
         for (words, length) in found(&ran) {
             assert!(expected.get(&words).is_some_and(|least| length >= *least), "seed {seed}, walk: {words}");
@@ -162,7 +162,7 @@ fn check_system(system: &System, all: &Reached, seed: u64) {
 
 /// The reduced search misses no violation either.
 fn check_reduced(system: &System, limits: Limits, all: &Reached, seed: u64) {
-    let ran = toys::run(system, limits, host_search::bdfs::run, true);
+    let ran = toys::run(system, limits, host_search::strategy::bdfs::run, true);
     let (expected, found) = (findings(system, all, false), found(&ran));
     for (words, length) in &found {
         assert!(expected.get(words).is_some_and(|least| length >= least), "seed {seed}, reduced: {words}");
@@ -234,7 +234,7 @@ fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
         // Several violations are wanted, so that the search for a shorter path does not begin.
         let limits = Limits { depth: Some(depth as u32), violations: Some(2), ..Limits::default() };
         let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
-        let report = host_search::bdfs::run(&search).expect("no host faults");
+        let report = host_search::strategy::bdfs::run(&search).expect("no host faults");
         assert_eq!((report.violations.len(), report.end), (usize::from(is_found), End::DepthBound), "{depth}");
     }
 }

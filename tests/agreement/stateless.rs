@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Ran, Run};
 use host_model::toy::{Toy, ToyTrigger};
-use host_search::account::DEPTH_DEFAULT;
-use host_search::dpor::{self, Races};
 use host_search::kernel::{End, Limits, Search};
-use host_search::{dpor_ds, dpor_ds_tree};
+use host_search::strategy::dpor::{DEPTH_DEFAULT, Races};
+use host_search::strategy::{dpor, dpor_ds, dpor_ds_tree};
 
 /// Systems with more configurations than this are left out: the reference is slow.
 const CONFIGURATIONS_MAX: usize = 1_500;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_model::stop::{Stop, Stopped};
-use host_search::codec::{Reader, Writer};
+use host_search::kernel::checkpoint_codec::{Reader, Writer};
 use host_search::kernel::{End, Keeper, Monitor, Progress};
 
 /// Stops a search after some checks, and keeps what it saves.

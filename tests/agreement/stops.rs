@@ -17,7 +17,7 @@ use host_model::stepper::Stepper;
 use host_model::stop::{Stop, Stoppable, Stopped};
 use host_model::toy::Toy;
 use host_search::kernel::{End, Limits, Monitor, Report, Search, SearchError, Unmonitored};
-use host_search::table::{STRATEGIES, Strategy};
+use host_search::strategy::{STRATEGIES, Strategy};
 
 use host_agreement::reference::{self, System};
 
@@ -120,8 +120,8 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
             let limits = Limits { depth: Some(4), walks: Some(20), ..Limits::default() };
             let honoured = |bound| strategy.honours.contains(&bound);
             let limits = Limits {
-                depth: limits.depth.filter(|_| honoured(host_search::table::Bound::Depth)),
-                walks: limits.walks.filter(|_| honoured(host_search::table::Bound::Walks)),
+                depth: limits.depth.filter(|_| honoured(host_search::strategy::Bound::Depth)),
+                walks: limits.walks.filter(|_| honoured(host_search::strategy::Bound::Walks)),
                 ..limits
             };
             for (toy, resets) in [(toy, 0), (&without, 0), (&without, 1)] {
@@ -139,7 +139,7 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
             }
         }
         let reduced = Limits { reduce: true, ..Limits::default() };
-        let bdfs = host_search::table::find("bdfs").expect("it is in the table");
+        let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
         stopped_anywhere(&without, bdfs, reduced, 0, &format!("seed {seed}, --reduce"));
     }
 }
@@ -184,7 +184,7 @@ fn an_audit_that_is_stopped_is_not_finished() {
         let stop = Arc::new(StopAfter::new(u64::MAX));
         let factory = stoppable(toy, &stop);
         let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties").audited(Mode::Full);
-        let bdfs = host_search::table::find("bdfs").expect("it is in the table");
+        let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
         search(&lts, bdfs, Limits::default(), &Unmonitored).expect("nothing stops it");
         let before = stop.asked.load(Ordering::Relaxed);
         let whole = lts.check_promises().expect("a toy has machines");

@@ -5,7 +5,7 @@ use host_agreement::toys;
 use host_model::scenario::Faults;
 use host_model::toy::{Toy, ToyTrigger};
 use host_search::kernel::{Limits, SymmetryUse};
-use host_search::reduce;
+use host_search::strategy::bdfs;
 
 use crate::global::{STATES_MAX, for_random_systems, run, systems, unconstrained};
 
@@ -36,15 +36,15 @@ fn symmetry_reaches_what_the_reference_reaches() {
         let (mut each, mut kept, mut violated) = (0, 0, 0);
         for_symmetric_systems(nodes, 0, Limits::default(), |seed, System { toy, .. }, reached| {
             let declared = Toy { forbidden: Vec::new(), ..toy.clone() };
-            let (report, states) = run(&declared, Limits::default(), reduce::explore);
+            let (report, states) = run(&declared, Limits::default(), bdfs::explore_reduced);
             assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
             assert_eq!(states, reached.system_states, "seed {seed}");
             kept += report.counts.global_states.expect("it counts them");
             let limits = Limits { no_symmetry: true, ..Limits::default() };
-            let (report, states) = run(&declared, limits, reduce::explore);
+            let (report, states) = run(&declared, limits, bdfs::explore_reduced);
             assert_eq!((report.symmetry, states), (None, reached.system_states.clone()), "seed {seed}");
             each += report.counts.global_states.expect("it counts them");
-            let (report, _) = run(toy, Limits::default(), reduce::explore);
+            let (report, _) = run(toy, Limits::default(), bdfs::explore_reduced);
             assert_eq!(report.violations.is_empty(), reached.violation_depth.is_none(), "seed {seed}");
             assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
             violated += u32::from(reached.violation_depth.is_some());
@@ -59,7 +59,7 @@ fn symmetry_reaches_what_the_reference_reaches() {
 fn symmetry_under_a_bound_on_local_events() {
     let limits = Limits { local_events: Some(1), ..Limits::default() };
     for_symmetric_systems(3, 0, limits, |seed, System { toy, .. }, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, reduce::explore);
+        let (report, states) = run(&unconstrained(toy), limits, bdfs::explore_reduced);
         assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
         assert_eq!(states, reached.system_states, "seed {seed}");
     });
@@ -70,10 +70,10 @@ fn symmetry_under_a_bound_on_local_events() {
 fn symmetry_under_resets() {
     for_symmetric_systems(3, 1, Limits::default(), |seed, system, reached| {
         let free = System { toy: unconstrained(&system.toy), ..system.clone() };
-        let ran = toys::run(&free, Limits::default(), reduce::explore, true);
+        let ran = toys::run(&free, Limits::default(), bdfs::explore_reduced, true);
         assert_eq!(ran.report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
-        let ran = toys::run(system, Limits::default(), reduce::explore, false);
+        let ran = toys::run(system, Limits::default(), bdfs::explore_reduced, false);
         assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
     });
 }
@@ -87,7 +87,7 @@ fn what_is_known_of_a_following_state_is_not_forgotten() {
         let reached = reference::search(&system, None, local_events, STATES_MAX).expect("it is small");
         for no_symmetry in [false, true] {
             let limits = Limits { local_events, no_symmetry, ..Limits::default() };
-            let ran = toys::run(&system, limits, reduce::explore, true);
+            let ran = toys::run(&system, limits, bdfs::explore_reduced, true);
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {no_symmetry}");
         }
     }
@@ -99,7 +99,7 @@ fn a_false_declaration_is_refused() {
     let (mut refused, mut used) = (0, 0);
     for_random_systems(Limits::default(), |seed, toy, reached| {
         let toy = Toy { interchangeable: vec![vec![0, 1, 2]], ..unconstrained(toy) };
-        let (report, states) = run(&toy, Limits::default(), reduce::explore);
+        let (report, states) = run(&toy, Limits::default(), bdfs::explore_reduced);
         assert_eq!(states, reached.system_states, "seed {seed}");
         match report.symmetry {
             Some(SymmetryUse::Refused(_)) => refused += 1,
@@ -115,7 +115,7 @@ fn a_false_declaration_is_refused() {
 fn a_property_that_tells_nodes_apart_is_refused() {
     let toy = Toy::new(3).rule(1, 0, ToyTrigger::Local(0), 1, &[]).rule(2, 0, ToyTrigger::Local(0), 1, &[]);
     let toy = Toy { interchangeable: vec![vec![1, 2]], ..toy.forbid(&[None, Some(0), Some(1)]) };
-    let (report, _) = run(&toy, Limits::default(), reduce::explore);
+    let (report, _) = run(&toy, Limits::default(), bdfs::explore_reduced);
     assert_eq!(report.violations.len(), 1);
     let why = "the property `forbidden` tells them apart".to_owned();
     assert_eq!(report.symmetry, Some(SymmetryUse::Refused(why)));
@@ -131,7 +131,7 @@ fn symmetry_counts_orbits() {
             toy = toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]).rule(node, 1, ToyTrigger::Local(0), 2, &[]);
         }
         let states = |no_symmetry| {
-            let (report, states) = run(&toy, Limits { no_symmetry, ..Limits::default() }, reduce::explore);
+            let (report, states) = run(&toy, Limits { no_symmetry, ..Limits::default() }, bdfs::explore_reduced);
             assert_eq!(states.len(), 3_usize.pow(nodes));
             report.counts.global_states
         };

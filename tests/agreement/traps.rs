@@ -8,8 +8,7 @@ use host_model::property::Judgement;
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
 use host_search::kernel::{End, Limits};
-use host_search::table::{Bound, STRATEGIES, Strategy};
-use host_search::{bdfs, consequence, reduce, walk};
+use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 300;
@@ -97,7 +96,7 @@ fn check(family: fn(u64) -> System) {
         }
         if is_unordered(&system) {
             let limits = Limits { reduce: true, deadlock: false, ..limits };
-            check_run(&system, &reached, ("reduced", reduce::explore, limits), seed);
+            check_run(&system, &reached, ("reduced", bdfs::explore_reduced, limits), seed);
         }
         check_counts(&system, &reached, limits, seed);
         check_incomplete(&system, &reached, limits, seed);
@@ -177,7 +176,7 @@ fn check_counts(system: &System, reached: &Reached, limits: Limits, seed: u64) {
 /// What is found is there.
 fn check_incomplete(system: &System, reached: &Reached, limits: Limits, seed: u64) {
     let expected = reached.findings(system.toy.nodes, limits.deadlock);
-    for (strategy, walks) in [(consequence::run as Run, None), (walk::run, Some(30))] {
+    for (strategy, walks) in [(consequence::run as Run, None), (random_walk::run, Some(30))] {
         let ran = toys::run(system, Limits { walks, seed: walks.map(|_| seed), ..limits }, strategy, false);
         let found = toys::findings(&ran.report);
         assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}: {found:?} of {expected:?}");

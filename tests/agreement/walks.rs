@@ -10,12 +10,12 @@ use host_model::scenario::Scenario;
 use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::{Toy, ToyTrigger};
+use host_search::kernel::weights::Weights;
 use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
-use host_search::walk;
-use host_search::weights::Weights;
+use host_search::strategy::random_walk;
 
 fn run(toy: &Toy, limits: Limits) -> Report {
-    run_numbers(toy, limits, 0..limits.walks.unwrap_or(walk::WALKS_DEFAULT))
+    run_numbers(toy, limits, 0..limits.walks.unwrap_or(random_walk::WALKS_DEFAULT))
 }
 
 fn run_numbers(toy: &Toy, limits: Limits, numbers: Range<u64>) -> Report {
@@ -24,7 +24,7 @@ fn run_numbers(toy: &Toy, limits: Limits, numbers: Range<u64>) -> Report {
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let starts = start::initial(&mut stepper).expect("a toy starts");
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
-    walk::run_numbers(&search, numbers).expect("a toy has no host faults")
+    random_walk::run_numbers(&search, numbers).expect("a toy has no host faults")
 }
 
 fn limits(seed: u64, walks: u64) -> Limits {
@@ -143,7 +143,7 @@ fn a_walk_ends_at_the_bound() {
         0,
         &[(1, 0)],
     );
-    for (depth, length) in [(None, walk::LENGTH_DEFAULT), (Some(7), 7)] {
+    for (depth, length) in [(None, random_walk::LENGTH_DEFAULT), (Some(7), 7)] {
         let report = run(&toy, Limits { depth, ..limits(0, 3) });
         assert_eq!((report.end, report.depth), (End::WalksDone, length));
         assert_eq!((report.counts.transitions, report.counts.walks_ended), (Some(3 * u64::from(length)), Some(0)));

@@ -9,7 +9,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_model::toy::Toy;
 use host_search::kernel::{End, Limits, Monitor, Report, Search};
-use host_search::table::STRATEGIES;
+use host_search::strategy::STRATEGIES;
 
 use crate::global::for_random_systems;
 
@@ -20,7 +20,7 @@ fn run(toy: &Toy, name: &str, limits: Limits, workers: usize, monitor: &(dyn Mon
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
     let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
-    let strategy = host_search::table::find(name).expect("the strategy is in the table");
+    let strategy = host_search::strategy::find(name).expect("the strategy is in the table");
     pool.install(|| (strategy.run)(&search)).expect("a toy has no host faults")
 }
 
@@ -95,6 +95,6 @@ fn a_checkpoint_of_another_system_is_refused() {
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
     let limits = Limits::default();
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &keeper, collect_system_states: false };
-    let refused = host_search::bdfs::run(&search).expect_err("it is of another system");
+    let refused = host_search::strategy::bdfs::run(&search).expect_err("it is of another system");
     assert_eq!(refused, host_search::kernel::SearchError::Checkpoint);
 }

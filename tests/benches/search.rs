@@ -11,7 +11,7 @@ use host_model::start;
 use host_model::stepper::Stepper;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{Limits, Search, Unmonitored};
-use host_search::table;
+use host_search::strategy;
 
 /// One row of the table.
 struct Row {
@@ -93,7 +93,7 @@ fn measure(plugin: &Plugin, row: &Row) {
         collect_system_states: false,
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(*workers).build().expect("threads can be started");
-    let run = table::find(algo).expect("a strategy").run;
+    let run = strategy::find(algo).expect("a strategy").run;
     let began = Instant::now();
     let report = pool.install(|| run(&search)).expect("no host fault");
     let seconds = began.elapsed().as_secs_f64();

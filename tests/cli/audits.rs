@@ -140,7 +140,7 @@ fn audited(plugin: &Plugin, mode: Mode) -> Audited {
     let starts = start::initial(&mut Stepper::new(&lts).expect("an instance")).expect("it starts");
     let limits = Limits { depth: Some(6), ..Limits::default() };
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
-    host_search::bdfs::run(&search).expect("no host fault");
+    host_search::strategy::bdfs::run(&search).expect("no host fault");
     lts.check_promises().expect("no host fault")
 }
 

@@ -222,7 +222,7 @@ fn list_names_strategies_and_plugins() {
     assert!(ran.out.contains("  plugins/ring  A token goes round.\n"), "{ran:?}");
     let json = place.host(&["list", "--json"]).exits(0).json();
     let names: Vec<&Value> = json["strategies"].as_array().expect("a list").iter().map(|row| &row["name"]).collect();
-    let table: Vec<&str> = host_search::table::STRATEGIES.iter().map(|strategy| strategy.name).collect();
+    let table: Vec<&str> = host_search::strategy::STRATEGIES.iter().map(|strategy| strategy.name).collect();
     assert_eq!(names, table);
     assert_eq!(json["plugins"][0], json!({ "name": "ring", "path": "plugins/ring", "summary": "A token goes round." }));
 }

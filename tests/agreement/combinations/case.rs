@@ -5,8 +5,8 @@ use host_agreement::reference::{self, Prefix, Reached, System};
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toy::{Dice, Feature, Toy};
 use host_search::kernel::Limits;
-use host_search::table::{STRATEGIES, Strategy};
-use host_search::weights::Weights;
+use host_search::kernel::weights::Weights;
+use host_search::strategy::{STRATEGIES, Strategy};
 
 /// Systems with more global states than this are left out: the reference is slow.
 const STATES_MAX: usize = 400;

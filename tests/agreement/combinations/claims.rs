@@ -280,7 +280,9 @@ fn executions_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String
 fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
     let (walks, limits) = (facts.ran.report.counts.walks, &facts.case.limits);
     let is_done = facts.end() == End::WalksDone;
-    ensure(!is_done || walks == limits.walks.or(Some(host_search::walk::WALKS_DEFAULT)), || format!("{walks:?}"))
+    ensure(!is_done || walks == limits.walks.or(Some(host_search::strategy::random_walk::WALKS_DEFAULT)), || {
+        format!("{walks:?}")
+    })
 }
 
 /// Everything but times.

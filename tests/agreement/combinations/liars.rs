@@ -2,9 +2,8 @@
 
 use host_agreement::covering::covering;
 use host_agreement::options::Axis;
-use host_search::bdfs;
 use host_search::kernel::{End, Limits, Report, Search, SearchError};
-use host_search::table::Strategy;
+use host_search::strategy::{Strategy, bdfs};
 
 use crate::combinations::case::Case;
 use crate::combinations::claims;

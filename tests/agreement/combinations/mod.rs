@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use host_agreement::covering::covering;
 use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
 use host_search::kernel::{End, Limits};
-use host_search::table::Bound;
+use host_search::strategy::Bound;
 
 use crate::combinations::case::{Case, Stop};
 use crate::combinations::run::run_all;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use host_search::table::{STRATEGIES, Strategy};
+use host_search::strategy::{STRATEGIES, Strategy};
 use serde_json::{Value, json};
 
 use crate::base::environment::Environment;

@@ -12,8 +12,8 @@ use host_model::stepper::Stepper;
 use host_model::stop::Stopped;
 use host_model::trace::Trace;
 use host_search::kernel::{Found, Keeper, Limits, Report, Search, SearchError};
-use host_search::table::Bound;
-use host_search::walk::WALKS_DEFAULT;
+use host_search::strategy::Bound;
+use host_search::strategy::random_walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
 
 use crate::base::bounds::Bounds;

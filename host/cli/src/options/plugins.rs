@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use host_search::table::Strategy;
+use host_search::strategy::Strategy;
 
 use crate::options::limits::LimitArguments;
 use crate::options::values::{NODES_MAX, SourceArguments, assignment, strategies};

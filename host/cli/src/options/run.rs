@@ -9,8 +9,8 @@ use clap::Args;
 use clap::builder::ArgPredicate;
 use host_model::audit::Mode;
 use host_model::scenario::{Faults, Network};
-use host_search::table::Strategy;
-use host_search::weights::Weights;
+use host_search::kernel::weights::Weights;
+use host_search::strategy::Strategy;
 
 use crate::base::units;
 use crate::options::expectation::Expectation;

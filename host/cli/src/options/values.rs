@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use host_model::audit::Mode;
 use host_model::scenario::Network;
-use host_search::table::{self, STRATEGIES, Strategy};
+use host_search::strategy::{self, STRATEGIES, Strategy};
 
 /// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
 pub const NODES_MAX: u32 = 1024;
@@ -29,7 +29,7 @@ pub fn strategies() -> impl TypedValueParser<Value = &'static Strategy> {
         PossibleValue::new(strategy.name).aliases(strategy.aliases.iter().copied()).help(strategy.summary)
     };
     PossibleValuesParser::new(STRATEGIES.iter().map(value))
-        .map(|name| table::find(&name).expect("only names of strategies are possible values"))
+        .map(|name| strategy::find(&name).expect("only names of strategies are possible values"))
 }
 
 /// Modes of the audit.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use host_model::scenario::{Link, Network, Scenario};
 use host_model::trace::Placement;
-use host_search::visited;
+use host_search::strategy::bdfs;
 use serde::Serialize;
 
 use crate::base::text::count;
@@ -180,7 +180,7 @@ impl Assumed {
             },
             limits: limits::changed(&run.loaded.limits),
             identity: "serialized",
-            collision_odds: run.report.fingerprints.map(visited::collision_odds),
+            collision_odds: run.report.fingerprints.map(bdfs::collision_odds),
             prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.prefix_steps }),
             reduced: arguments.reduce,
             bounds: Bounds {

@@ -2,7 +2,7 @@
 
 use host_inspect::words;
 use host_model::scenario::Network;
-use host_search::visited::FINGERPRINT_BITS;
+use host_search::strategy::bdfs::FINGERPRINT_BITS;
 
 use crate::base::names::short_digest;
 use crate::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
-use host_search::codec::{Reader, Writer};
 use host_search::kernel::Keeper;
+use host_search::kernel::checkpoint_codec::{Reader, Writer};
 use serde::{Deserialize, Serialize};
 
 use crate::base::environment::Environment;

@@ -6,7 +6,7 @@ use host_model::scenario::{Faults, Link, Misfit, Network, Scenario};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
 use host_search::kernel::Limits;
-use host_search::table::{Bound, STRATEGIES};
+use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::base::failure::Failure;
 use crate::options::links;

@@ -1,0 +1,228 @@
+//! A global state that moves along a path and back again.
+
+use std::collections::BTreeSet;
+
+use host_model::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::Judgement;
+use host_model::start::Start;
+use host_model::stepper::{OutcomesRef, Stepper};
+use rustc_hash::FxHashSet;
+
+use crate::global::judge::judge_end;
+use crate::global::state::{Budgets, GlobalState};
+use crate::kernel::Limits;
+
+pub use crate::global::state::Child;
+
+/// How to leave a state again.
+struct Frame {
+    row: OutcomesRef,
+    before: LocalStateId,
+    fingerprint: Fingerprint,
+    /// The messages in flight, on an ordered network: a step can lose some.
+    in_flight: Option<Vec<MessageId>>,
+}
+
+/// The current global state and the path to it.
+pub struct Cursor {
+    state: GlobalState,
+    budgets: Budgets,
+    path: Vec<Step>,
+    frames: Vec<Frame>,
+}
+
+impl Cursor {
+    /// At a start state.
+    pub fn new(stepper: &Stepper<'_>, start: &Start, limits: &Limits) -> Self {
+        let state = GlobalState::new(stepper.known(), start);
+        Self { state, budgets: Budgets::new(start.locals.len(), limits), path: Vec::new(), frames: Vec::new() }
+    }
+
+    /// The local states, one per node.
+    pub fn locals(&self) -> &[LocalStateId] {
+        &self.state.locals
+    }
+
+    /// The fingerprint of the global state, used-up budgets included.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.state.fingerprint
+    }
+
+    /// The events from the start state.
+    pub fn path(&self) -> &[Step] {
+        &self.path
+    }
+
+    /// Number of events from the start state.
+    pub fn depth(&self) -> u32 {
+        self.path.len() as u32
+    }
+
+    /// What can happen here; see [`GlobalState::enabled`].
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<bool, MachineError> {
+        self.state.enabled(stepper, &self.budgets, enabled)
+    }
+
+    /// What is wrong here if nothing but faults can happen, see [`judge_end`].
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
+        judge_end(stepper, &self.state)
+    }
+
+    /// The same of a child.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge_end_of(&self, stepper: &mut Stepper<'_>, child: &Child) -> Result<Option<Judgement>, MachineError> {
+        let mut state = self.state.clone();
+        state.take(stepper.known(), &self.budgets, child.step, child.row);
+        judge_end(stepper, &state)
+    }
+
+    /// Whether nothing but faults can happen here, although no node has crashed.
+    pub fn is_end(&self, stepper: &Stepper<'_>) -> bool {
+        self.state.crashed(stepper.known(), 0).is_some()
+    }
+
+    /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn leave_out_idle(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<(), MachineError> {
+        let mut index = 0;
+        while let Some((node, trigger)) = enabled.get(index) {
+            let local = self.state.locals[*node as usize];
+            if (trigger.fault().is_some() || trigger.quorum().is_some()) && stepper.is_idle(local, *trigger)? {
+                enabled.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the successors by one trigger to `children`: one for each outcome of the handler.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    #[inline]
+    pub fn children(
+        &self,
+        stepper: &mut Stepper<'_>,
+        (node, trigger): (NodeId, Trigger),
+        children: &mut Vec<Child>,
+    ) -> Result<(), MachineError> {
+        let row = stepper.step(self.state.locals[node as usize], trigger)?;
+        GlobalState::push_children(stepper.known(), (node, trigger), row, children);
+        Ok(())
+    }
+
+    /// The fingerprint of a child.
+    pub fn fingerprint_of(&self, stepper: &Stepper<'_>, child: &Child) -> Fingerprint {
+        self.state.fingerprint_of(stepper.known(), &self.budgets, child)
+    }
+
+    /// Moves to a child.
+    pub fn descend(&mut self, stepper: &Stepper<'_>, step: Step, row: OutcomesRef) {
+        let (before, fingerprint) = (self.state.locals[step.node as usize], self.state.fingerprint);
+        let in_flight = stepper.known().is_ordered().then(|| self.state.in_flight.clone());
+        self.state.take(stepper.known(), &self.budgets, step, row);
+        self.path.push(step);
+        self.frames.push(Frame { row, before, fingerprint, in_flight });
+    }
+
+    /// Moves back to the parent; false at the start state.
+    pub fn ascend(&mut self, stepper: &Stepper<'_>) -> bool {
+        let (Some(frame), Some(step)) = (self.frames.pop(), self.path.pop()) else {
+            return false;
+        };
+        match frame.in_flight {
+            Some(in_flight) => self.state.put_back(step, frame.before, frame.fingerprint, in_flight),
+            None => self.state.take_back(stepper.known(), step, frame.row, frame.before, frame.fingerprint),
+        }
+        true
+    }
+
+    /// Moves to the state after these steps from the start state, through the last state that both paths share.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn go_to(&mut self, stepper: &mut Stepper<'_>, path: &[Step]) -> Result<(), MachineError> {
+        let shared = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
+        while self.path.len() > shared {
+            self.ascend(stepper);
+        }
+        for step in &path[shared..] {
+            let row = stepper.step(self.state.locals[step.node as usize], step.trigger)?;
+            self.descend(stepper, *step, row);
+        }
+        Ok(())
+    }
+
+    /// Counts the system state of the current state, or of a child, and keeps it where `collected` is given.
+    pub fn note_system_state(
+        &self,
+        stepper: &Stepper<'_>,
+        child: Option<&Child>,
+        counted: &mut FxHashSet<Fingerprint>,
+        collected: Option<&mut BTreeSet<Box<[LocalStateId]>>>,
+    ) {
+        let mut locals: Box<[LocalStateId]> = self.state.locals.as_slice().into();
+        if let Some(child) = child {
+            if child.next == locals[child.step.node as usize] {
+                return;
+            }
+            locals[child.step.node as usize] = child.next;
+        }
+        let fingerprints = locals.iter().map(|id| stepper.state(*id).fingerprint);
+        if counted.insert(fingerprints.fold(0, Fingerprint::wrapping_add))
+            && let Some(collected) = collected
+        {
+            collected.insert(locals);
+        }
+    }
+
+    /// What there is to say about a child that is not said about the current state already.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    #[inline]
+    pub fn judge_child(
+        &self,
+        stepper: &mut Stepper<'_>,
+        child: &Child,
+    ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+        if !self.state.is_worth_judging(stepper.known(), child) {
+            return Ok(Vec::new());
+        }
+        let node = child.step.node;
+        let mut classes = Vec::with_capacity(self.state.locals.len());
+        self.state.classes_of(stepper.known(), child, &mut classes);
+        let own = stepper.state(child.next).judgements.iter();
+        let mut judgements: Vec<_> = own.map(|judgement| (Some(node), judgement.clone())).collect();
+        judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
+        Ok(judgements)
+    }
+}

@@ -1,0 +1,15 @@
+//! The parallel depth-first search of global states, in rounds.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `rounds` | the rounds: expand, exchange, admit |
+//! | `partition` | one partition of the search: its stack of states; and one shard of the visited set |
+//! | `packed_stack` | a compact stack of global states with their paths |
+//! | `path_forest` | paths as a forest, with common beginnings shared |
+//! | `sleeping_traps` | events that trap although this search has them asleep |
+
+pub(crate) mod packed_stack;
+pub(crate) mod partition;
+pub(crate) mod path_forest;
+pub(crate) mod rounds;
+pub(crate) mod sleeping_traps;

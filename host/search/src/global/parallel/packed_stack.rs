@@ -1,0 +1,406 @@
+//! Global states that are still to be expanded, each with the path that led to it: a stack without a single allocation
+//! for each state, whose states are read and made where they lie.
+
+use host_model::fingerprint::Fingerprint;
+use host_model::known::Known;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::start::Start;
+
+use crate::global::parallel::path_forest::{PathId, Paths};
+use crate::global::state::{Budgets, Child, GlobalState};
+use crate::kernel::checkpoint_codec::{Reader, Writer};
+
+/// How a state was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The events from a start state up to the last one, which is `step`.
+    pub path: PathId,
+    /// The last event; without a trigger in a start state.
+    pub step: Step,
+    /// The number of events.
+    pub depth: u32,
+    /// Whether the state was never expanded before, so that its edges count.
+    pub first: bool,
+}
+
+/// A stack of global states.
+pub struct Pending {
+    nodes: usize,
+    /// One record a state: local states, local events, edges, messages in flight, and a tail of fixed length.
+    words: Vec<u32>,
+    len: usize,
+    paths: Paths,
+    /// What a step sends, sorted.
+    sent: Vec<MessageId>,
+}
+
+/// Of the word for a message in flight: whether its delivery is asleep.
+const ASLEEP: u32 = 1 << 31;
+
+/// Words at the end of each record: fingerprint, path, last step, depth with a bit for `first`, and number of messages.
+const TAIL: usize = 10;
+
+/// The place of the path in it.
+const PATH: usize = 4;
+
+/// How a start state was reached.
+const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
+
+/// A state as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'r> {
+    nodes: usize,
+    words: &'r [u32],
+}
+
+impl<'r> Record<'r> {
+    /// Number of nodes.
+    #[inline]
+    pub fn nodes(self) -> usize {
+        self.nodes
+    }
+
+    /// The local state of a node.
+    #[inline]
+    pub fn local(self, node: usize) -> LocalStateId {
+        LocalStateId(self.words[node])
+    }
+
+    /// Local events of each node on the path.
+    #[inline]
+    pub fn local_events(self) -> &'r [u32] {
+        &self.words[self.nodes..2 * self.nodes]
+    }
+
+    /// How many edges the events of each node had in the state before the last event.
+    #[inline]
+    pub fn edges(self) -> &'r [u32] {
+        &self.words[2 * self.nodes..3 * self.nodes]
+    }
+
+    #[inline]
+    fn in_flight(self) -> &'r [u32] {
+        &self.words[3 * self.nodes..self.words.len() - TAIL]
+    }
+
+    /// Number of messages in flight.
+    #[inline]
+    pub fn in_flight_len(self) -> usize {
+        self.in_flight().len()
+    }
+
+    /// The messages in flight in the order of their ids, each as often as it is there.
+    pub fn copies(self) -> impl Iterator<Item = MessageId> + 'r {
+        self.in_flight().iter().map(|word| MessageId(word & !ASLEEP))
+    }
+
+    /// The distinct messages in flight in the order of their ids, without those asleep.
+    #[inline]
+    pub fn awake(self) -> impl Iterator<Item = MessageId> + 'r {
+        let mut last = u32::MAX;
+        self.in_flight().iter().filter_map(move |word| {
+            let is_same = std::mem::replace(&mut last, word & !ASLEEP) == word & !ASLEEP;
+            (!is_same && word & ASLEEP == 0).then_some(MessageId(*word))
+        })
+    }
+
+    /// The distinct messages in flight in the order of their ids, each with whether it is asleep.
+    #[inline]
+    pub fn messages(self) -> impl Iterator<Item = (MessageId, bool)> + 'r {
+        let messages = self.in_flight().chunk_by(|one, other| one & !ASLEEP == other & !ASLEEP);
+        messages.map(|same| (MessageId(same[0] & !ASLEEP), same[0] & ASLEEP != 0))
+    }
+
+    #[inline]
+    fn tail(self) -> &'r [u32; TAIL] {
+        self.words.last_chunk().expect("a record ends in a tail")
+    }
+
+    /// The fingerprint.
+    #[inline]
+    pub fn fingerprint(self) -> Fingerprint {
+        let [a, b, c, d, ..] = *self.tail();
+        [d, c, b, a].iter().fold(0, |sum: Fingerprint, part| sum << 32 | Fingerprint::from(*part))
+    }
+
+    /// Whether this is a record of that state.
+    fn is_of(self, state: &GlobalState) -> bool {
+        // How many edges there were cannot be told without expanding the state before; their sum must not overflow.
+        let edges_max = u32::MAX / 2 / self.nodes as u32;
+        self.words[..self.nodes].iter().eq(state.locals.iter().map(|id| &id.0))
+            && self.local_events() == state.local_events
+            && self.edges().iter().all(|edges| *edges <= edges_max)
+            && self.in_flight().iter().map(|word| word & !ASLEEP).eq(state.in_flight.iter().map(|id| id.0))
+            && self.fingerprint() == state.fingerprint
+    }
+
+    /// How the state was reached.
+    #[inline]
+    pub fn reached(self) -> Reached {
+        let [.., path, node, trigger, outcome, depth, _] = *self.tail();
+        let step = Step { node, trigger: Trigger::from_raw(trigger), outcome };
+        Reached { path: PathId(path), step, depth: depth >> 1, first: depth & 1 == 1 }
+    }
+}
+
+/// States that were taken off a stack together.
+#[derive(Default)]
+pub struct Taken {
+    nodes: usize,
+    words: Vec<u32>,
+    /// Where each record ends; what was pushed last comes first.
+    ends: Vec<usize>,
+}
+
+impl Taken {
+    /// Their numbers.
+    pub fn numbers(&self) -> std::ops::Range<usize> {
+        0..self.ends.len()
+    }
+
+    /// A state by its number, from the one pushed last.
+    #[inline]
+    pub fn record(&self, index: usize) -> Record<'_> {
+        let start = self.ends.get(index + 1).copied().unwrap_or(0);
+        Record { nodes: self.nodes, words: &self.words[start..self.ends[index]] }
+    }
+}
+
+/// A successor of a state in the making.
+pub struct Successor<'r> {
+    /// The state before.
+    pub parent: Record<'r>,
+    /// How many edges the events of each node have there.
+    pub edges: &'r [u32],
+    /// The step.
+    pub child: &'r Child,
+    /// How the successor was reached.
+    pub reached: Reached,
+}
+
+impl Pending {
+    /// An empty stack for states of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { nodes, words: Vec::new(), len: 0, paths: Paths::default(), sent: Vec::new() }
+    }
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        (self.words.capacity() * size_of::<u32>()) as u64 + self.paths.bytes()
+    }
+
+    /// Pushes a start state, which has this index.
+    pub fn push_start(&mut self, state: &GlobalState, index: u32) {
+        let path = self.paths.root(index);
+        self.words.extend(state.locals.iter().map(|id| id.0));
+        self.words.extend(&state.local_events);
+        self.words.extend(state.locals.iter().map(|_| 0));
+        self.words.extend(state.in_flight.iter().map(|id| id.0));
+        let reached = Reached { path, step: NO_STEP, depth: 0, first: true };
+        self.push_tail(state.fingerprint, reached, state.in_flight.len());
+    }
+
+    /// Pushes a successor; its path belongs to it from now on.
+    ///
+    /// The deliveries at nodes before that of the event fall asleep, unless the event has sent the message and it was not
+    /// in flight before. So does a quorum if all its messages do.
+    #[inline]
+    pub fn push(&mut self, known: &Known, budgets: &Budgets, successor: &Successor<'_>) {
+        let Successor { parent, edges, child, reached } = successor;
+        let Step { node, trigger, outcome } = child.step;
+        let edge = &known.edges(child.row)[outcome as usize];
+        let start = self.words.len();
+        self.words.extend_from_slice(&parent.words[..2 * self.nodes]);
+        self.words[start + node as usize] = child.next.0;
+        self.words[start + self.nodes + node as usize] += u32::from(trigger.local_event().is_some());
+        self.words.extend_from_slice(edges);
+        self.sent.clear();
+        self.sent.extend_from_slice(known.sent(edge));
+        self.sent.sort_unstable();
+        let mut sent = self.sent.iter().peekable();
+        let mut consumed = trigger.message();
+        let mut consumed_together = known.taken_together(trigger);
+        let first = self.words.len();
+        for word in parent.in_flight() {
+            let message = MessageId(word & !ASLEEP);
+            if consumed == Some(message) {
+                consumed = None;
+                continue;
+            }
+            if let Some((first, rest)) = consumed_together.split_first()
+                && *first == message
+            {
+                consumed_together = rest;
+                continue;
+            }
+            while let Some(new) = sent.next_if(|new| **new < message) {
+                self.words.push(new.0);
+            }
+            let is_asleep = known.destination(message) < node;
+            self.words.push(if is_asleep { message.0 | ASLEEP } else { message.0 });
+        }
+        self.words.extend(sent.map(|new| new.0));
+        let in_flight = self.words.len() - first;
+        let added = edge.delta.wrapping_add(budgets.of_step(node, trigger));
+        self.push_tail(parent.fingerprint().wrapping_add(added), *reached, in_flight);
+    }
+
+    fn push_tail(&mut self, fingerprint: Fingerprint, reached: Reached, in_flight: usize) {
+        let part = |shift: u32| (fingerprint >> shift) as u32;
+        let Step { node, trigger, outcome } = reached.step;
+        let depth = reached.depth << 1 | u32::from(reached.first);
+        let [path, in_flight] = [reached.path.0, in_flight as u32];
+        let [a, b, c, d] = [part(0), part(32), part(64), part(96)];
+        self.words.extend_from_slice(&[a, b, c, d, path, node, trigger.raw(), outcome, depth, in_flight]);
+        self.len += 1;
+    }
+
+    /// Pushes a state that was taken and not expanded; its path belongs to it again.
+    pub fn put_back(&mut self, record: Record<'_>) {
+        self.words.extend_from_slice(record.words);
+        self.len += 1;
+    }
+
+    /// Takes up to `quota` states, those pushed last; their paths belong to the caller, who must
+    /// [`release`](Self::release) them.
+    pub fn take(&mut self, quota: usize, taken: &mut Taken) {
+        let quota = quota.min(self.len);
+        taken.ends.clear();
+        let mut start = self.words.len();
+        for _ in 0..quota {
+            taken.ends.push(start);
+            start -= 3 * self.nodes + TAIL + self.words[start - 1] as usize;
+        }
+        taken.ends.iter_mut().for_each(|end| *end -= start);
+        taken.nodes = self.nodes;
+        taken.words.clear();
+        taken.words.extend_from_slice(&self.words[start..]);
+        self.words.truncate(start);
+        self.len -= quota;
+    }
+
+    /// Saves all states with their paths.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        out.words(&self.words);
+        out.number(self.len as u64);
+        self.paths.save(out);
+    }
+
+    /// The states that were saved; none if one of them is not where its path leads, so that nothing can go wrong later.
+    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+        let (words, len) = (saved.words()?, usize::try_from(saved.number()?).ok()?);
+        let mut pending = Self { words, len, paths: Paths::load(saved)?, ..Self::new(budgets.nodes()) };
+        let mut end = pending.words.len();
+        for _ in 0..len {
+            let in_flight = *pending.words[..end].last()? as usize;
+            let start = end.checked_sub((3 * pending.nodes + TAIL).checked_add(in_flight)?)?;
+            let record = Record { nodes: pending.nodes, words: &pending.words[start..end] };
+            let reached = record.reached();
+            let is_start = reached.step == NO_STEP;
+            let before = (reached.depth as usize).checked_sub(usize::from(!is_start))?;
+            let (first, mut steps) = pending.paths.adopt(reached.path, before)?;
+            steps.extend((!is_start).then_some(reached.step));
+            let state = GlobalState::after(known, budgets, starts.get(first as usize)?, &steps)?;
+            if !record.is_of(&state) {
+                return None;
+            }
+            end = start;
+        }
+        pending.paths.sweep();
+        (end == 0).then_some(pending)
+    }
+
+    /// Moves the state pushed last, and its path, to another stack.
+    pub fn give(&mut self, other: &mut Self, scratch: &mut Taken) {
+        self.take(1, scratch);
+        let record = scratch.record(0);
+        let (start, steps) = self.paths.steps(record.reached().path);
+        self.release(record.reached().path);
+        let root = other.paths.root(start);
+        let path = steps.into_iter().fold(root, |path, step| other.paths.extend(path, step));
+        other.put_back(record);
+        let tail = other.words.len() - TAIL;
+        other.words[tail + PATH] = path.0;
+    }
+
+    /// The path to a state that was taken, its last step included. Takes the place of `reached.path`, which is the
+    /// caller's no more.
+    pub fn path_to(&mut self, reached: Reached) -> PathId {
+        if reached.step == NO_STEP { reached.path } else { self.paths.extend(reached.path, reached.step) }
+    }
+
+    /// Makes a path belong to one user more.
+    pub fn share(&mut self, path: PathId) {
+        self.paths.share(path);
+    }
+
+    /// Gives a path back.
+    pub fn release(&mut self, path: PathId) {
+        self.paths.release(path);
+    }
+
+    /// The index of the start state, and the steps to a state that was taken.
+    pub fn steps_to(&self, reached: Reached) -> (u32, Vec<Step>) {
+        let (start, mut steps) = self.paths.steps(reached.path);
+        if reached.step != NO_STEP {
+            steps.push(reached.step);
+        }
+        (start, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(seed: u32) -> GlobalState {
+        GlobalState {
+            locals: vec![LocalStateId(seed), LocalStateId(seed + 1)],
+            in_flight: (0..seed % 4).map(|message| MessageId(message / 2)).collect(),
+            local_events: vec![0, seed],
+            fingerprint: Fingerprint::from(seed) << 96 | 7,
+        }
+    }
+
+    fn check(record: Record<'_>, seed: u32) {
+        let expected = state(seed);
+        assert_eq!((0..2).map(|node| record.local(node)).collect::<Vec<_>>(), expected.locals);
+        assert_eq!((record.local_events(), record.edges()), (&*expected.local_events, &[0, 0][..]));
+        assert_eq!((record.fingerprint(), record.in_flight_len()), (expected.fingerprint, expected.in_flight.len()));
+        let mut distinct = expected.in_flight;
+        distinct.dedup();
+        assert_eq!(record.awake().collect::<Vec<_>>(), distinct);
+        assert_eq!((record.reached().depth, record.reached().first), (0, true));
+    }
+
+    #[test]
+    fn states_come_back_in_parts_from_any_stack_they_were_given_to() {
+        let (mut pending, mut other, mut taken) = (Pending::new(2), Pending::new(2), Taken::default());
+        (0..50).for_each(|seed| pending.push_start(&state(seed), seed));
+        (0..20).for_each(|_| pending.give(&mut other, &mut taken));
+        // The last ones come first, and giving turns them round.
+        for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
+            for part in seeds.chunks(7) {
+                stack.take(7, &mut taken);
+                assert_eq!(taken.numbers(), 0..part.len());
+                for (index, seed) in part.iter().enumerate() {
+                    check(taken.record(index), *seed);
+                    let reached = taken.record(index).reached();
+                    assert_eq!(stack.steps_to(reached), (*seed, Vec::new()));
+                    stack.release(reached.path);
+                }
+            }
+            assert!(stack.is_empty());
+        }
+    }
+}

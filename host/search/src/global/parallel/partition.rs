@@ -1,0 +1,553 @@
+//! One of the fixed number of stacks that a parallel search expands side by side.
+
+use std::collections::BTreeSet;
+
+use host_model::deadlock;
+use host_model::fingerprint::Fingerprint;
+use host_model::known::Known;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{NodeId, Role};
+use host_model::property::{ClassId, Judgement};
+use host_model::quorum::for_each_set;
+use host_model::start::Start;
+use host_model::stepper::OutcomesRef;
+
+use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor, Taken};
+use crate::global::parallel::path_forest::PathId;
+use crate::global::parallel::sleeping_traps;
+use crate::global::state::{Budgets, Child, says_more};
+use crate::global::visited::{SHARDS, Seen, Shard, shard_of};
+use crate::kernel::checkpoint_codec::{Reader, Writer};
+
+/// What no count comes close to, so that sums of those that were saved do not overflow.
+const COUNT_MAX: u64 = 1 << 56;
+
+/// A state that was found, on its way to its shard.
+struct Arrival {
+    /// The fingerprint in halves, which keeps the whole at 24 bytes.
+    high: u64,
+    low: u64,
+    /// Index into the children of the lane.
+    child: u32,
+    depth: u32,
+}
+
+impl Arrival {
+    #[inline]
+    fn new(fingerprint: Fingerprint, child: u32, depth: u32) -> Self {
+        Self { high: (fingerprint >> 64) as u64, low: fingerprint as u64, child, depth }
+    }
+
+    #[inline]
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::from(self.high) << 64 | Fingerprint::from(self.low)
+    }
+}
+
+/// A state that was taken off the stack in this wave.
+struct Expanded {
+    reached: Reached,
+    /// The path to the state itself, once a child of it is pushed.
+    path: Option<PathId>,
+    /// Whether handlers have to be executed before it can be expanded.
+    is_stalled: bool,
+}
+
+/// Something to say about a child; `classes` are still to be judged together.
+pub struct Note {
+    /// Index into the children of the lane.
+    child: u32,
+    /// The node of the event, whose local state may have judgements of its own.
+    pub node: NodeId,
+    /// The local state of that node.
+    pub next: LocalStateId,
+    /// One per node.
+    pub classes: Vec<ClassId>,
+    /// The local states, one per node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
+    pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
+}
+
+/// A lane: a stack of states to expand, and what the current wave makes of them.
+pub struct Lane {
+    /// What is still to be expanded.
+    pub pending: Pending,
+    /// The states of the current wave, and for each what became of it and how many edges the events of each node have.
+    taken: Taken,
+    expanded: Vec<Expanded>,
+    edges: Vec<u32>,
+    /// The index of the expanded state, and the child.
+    children: Vec<(u32, Child)>,
+    /// The children on their way, one list a shard.
+    arrivals: Vec<Vec<Arrival>>,
+    /// What the shards said of each child.
+    seen: Vec<Seen>,
+    /// The fingerprints of system states on their way, one list a shard.
+    system_states: Vec<Vec<Fingerprint>>,
+    /// System states that were sent lately: most are met again and again.
+    recent: Box<[Fingerprint]>,
+    /// What is awake in the state at hand, with its outcomes.
+    awake: Vec<(NodeId, Trigger, OutcomesRef)>,
+    /// What is asleep there and traps in some outcome.
+    traps: Vec<(NodeId, Trigger, OutcomesRef)>,
+    classes: Vec<ClassId>,
+    /// Handlers that have to be executed before the stalled states can be expanded.
+    pub missing: Vec<(LocalStateId, Trigger)>,
+    /// Quorums that have no id yet, which the stalled states wait for as well.
+    pub unnamed: Vec<Vec<MessageId>>,
+    /// What there is to say about new states.
+    pub notes: Vec<Note>,
+    /// New system states by content, if they are asked for.
+    pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
+    /// Executed edges.
+    pub transitions: u64,
+    /// States at the bound that have successors and were not reached by a shorter path; a lane may count one down that
+    /// another one has counted.
+    pub cut: i64,
+    /// Whether a local event was left out by its bound.
+    pub local_events_cut: bool,
+    /// The longest path.
+    pub depth: u32,
+}
+
+/// What a wave needs to know.
+#[derive(Clone, Copy)]
+pub struct Wave<'w> {
+    /// The local transition system as far as it is known.
+    pub known: &'w Known,
+    /// The bounds that are part of a state.
+    pub budgets: &'w Budgets,
+    /// The bound on depth.
+    pub bound: u32,
+    /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
+    pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+    /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
+    pub crashes_max: Option<u32>,
+}
+
+/// How many system states are remembered as sent.
+const RECENT: usize = 1024;
+
+impl Lane {
+    /// An empty lane.
+    pub fn new(nodes: usize, collect: bool) -> Self {
+        Self {
+            pending: Pending::new(nodes),
+            taken: Taken::default(),
+            expanded: Vec::new(),
+            edges: Vec::new(),
+            children: Vec::new(),
+            arrivals: (0..SHARDS).map(|_| Vec::new()).collect(),
+            seen: Vec::new(),
+            system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
+            recent: vec![0; RECENT].into(),
+            awake: Vec::new(),
+            traps: Vec::new(),
+            classes: Vec::new(),
+            missing: Vec::new(),
+            unnamed: Vec::new(),
+            notes: Vec::new(),
+            collected: collect.then(BTreeSet::new),
+            transitions: 0,
+            cut: 0,
+            local_events_cut: false,
+            depth: 0,
+        }
+    }
+
+    /// Saves the lane as it is between two waves.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        self.pending.save(out);
+        for on_the_way in &self.system_states {
+            out.wide(on_the_way.len() as u64, on_the_way.iter().copied());
+        }
+        out.number(self.transitions);
+        out.number(self.cut as u64);
+        out.number(u64::from(self.local_events_cut));
+        out.number(u64::from(self.depth));
+    }
+
+    /// The lane that was saved.
+    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+        let pending = Pending::load(known, budgets, starts, saved)?;
+        let mut lane = Self { pending, ..Self::new(budgets.nodes(), false) };
+        for on_the_way in &mut lane.system_states {
+            saved.wide(|system_state| on_the_way.push(system_state))?;
+        }
+        lane.transitions = saved.number().filter(|transitions| *transitions < COUNT_MAX)?;
+        lane.cut = Some(saved.number()? as i64).filter(|cut| cut.unsigned_abs() < COUNT_MAX)?;
+        lane.local_events_cut = saved.number()? != 0;
+        lane.depth = saved.word()?;
+        Some(lane)
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let arrivals: usize = self.arrivals.iter().map(Vec::capacity).sum();
+        let buffers = self.children.capacity() * size_of::<(u32, Child)>() + arrivals * size_of::<Arrival>();
+        self.pending.bytes() + buffers as u64
+    }
+
+    /// First step of a wave: takes up to `quota` states off the stack and finds their successors.
+    pub fn expand(&mut self, wave: Wave<'_>, quota: usize) {
+        self.pending.take(quota, &mut self.taken);
+        self.expanded.clear();
+        self.edges.clear();
+        self.children.clear();
+        self.missing.clear();
+        self.unnamed.clear();
+        self.arrivals.iter_mut().for_each(Vec::clear);
+        for index in self.taken.numbers() {
+            let record = self.taken.record(index);
+            let reached = record.reached();
+            let first = self.edges.len();
+            self.edges.extend_from_slice(record.edges());
+            self.edges[first + reached.step.node as usize..].fill(0);
+            let is_over = (0..record.nodes()).any(|node| wave.known.brief(record.local(node)).is_stuck);
+            if is_over {
+                self.expanded.push(Expanded { reached, path: None, is_stalled: false });
+                continue;
+            }
+            let missing = self.missing.len() + self.unnamed.len();
+            let is_cut = wake(wave, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
+            let is_stalled = self.missing.len() + self.unnamed.len() > missing;
+            self.expanded.push(Expanded { reached, path: None, is_stalled });
+            if is_stalled {
+                continue;
+            }
+            let edges = &mut self.edges[first..];
+            for (node, _, row) in &self.awake {
+                edges[*node as usize] += wave.known.edges(*row).len() as u32;
+            }
+            let total: u32 = edges.iter().sum();
+            if reached.depth >= wave.bound {
+                // Only the start state under a bound of zero: other states at the bound are not pushed.
+                self.cut += i64::from(total > 0);
+                continue;
+            }
+            self.local_events_cut |= is_cut;
+            self.transitions += if reached.first { u64::from(total) } else { 0 };
+            self.depth = self.depth.max(reached.depth + u32::from(total > 0));
+            let fingerprint = record.fingerprint();
+            sleeping_traps::list_asleep(wave, record, &mut self.traps);
+            let all = self.awake.iter().map(|event| (event, false)).chain(self.traps.iter().map(|event| (event, true)));
+            for (&(node, trigger, row), is_asleep) in all {
+                let base = fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
+                for (outcome, edge) in (0..).zip(wave.known.edges(row)) {
+                    if is_asleep && !wave.known.brief(edge.next).is_stuck {
+                        continue;
+                    }
+                    let step = Step { node, trigger, outcome };
+                    let fingerprint = base.wrapping_add(edge.delta);
+                    let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
+                    self.children.push((index as u32, Child { step, row, next: edge.next }));
+                    self.arrivals[shard_of(fingerprint)].push(arrival);
+                }
+            }
+        }
+    }
+
+    /// Third step: takes the new states in, judges them, and pushes what has to be expanded. If there is nothing to say
+    /// about any of them, the wave is over for this lane; otherwise it has to be [closed](Self::close).
+    pub fn enter(&mut self, wave: Wave<'_>, this: usize, shards: &[WaveShard]) {
+        self.seen.clear();
+        self.seen.resize(self.children.len(), Seen::Already);
+        self.system_states.iter_mut().for_each(Vec::clear);
+        for shard in shards {
+            for (child, seen) in &shard.fresh[this] {
+                self.seen[*child as usize] = *seen;
+            }
+        }
+        for index in 0..self.seen.len() {
+            let seen = self.seen[index];
+            if seen == Seen::Already {
+                continue;
+            }
+            let (parent, child) = self.children[index];
+            let depth = self.expanded[parent as usize].reached.depth + 1;
+            let mut first = true;
+            if let Seen::Deeper(before) = seen {
+                first = before >= wave.bound;
+                self.cut -= i64::from(first && depth < wave.bound && self.has_successors(wave, parent, &child));
+            } else {
+                self.cut += i64::from(depth == wave.bound && self.has_successors(wave, parent, &child));
+                self.look_at(wave, parent, index);
+            }
+            if depth < wave.bound {
+                let nodes = wave.budgets.nodes();
+                let Expanded { reached, path, .. } = &mut self.expanded[parent as usize];
+                let path = *path.get_or_insert_with(|| self.pending.path_to(*reached));
+                self.pending.share(path);
+                let successor = Successor {
+                    parent: self.taken.record(parent as usize),
+                    edges: &self.edges[parent as usize * nodes..][..nodes],
+                    child: &child,
+                    reached: Reached { path, step: child.step, depth, first },
+                };
+                self.pending.push(wave.known, wave.budgets, &successor);
+            }
+        }
+        if self.notes.is_empty() {
+            self.close();
+        }
+    }
+
+    /// Whether something can happen in a child.
+    fn has_successors(&self, wave: Wave<'_>, parent: u32, child: &Child) -> bool {
+        if wave.known.brief(child.next).is_stuck {
+            return false;
+        }
+        let record = self.taken.record(parent as usize);
+        let node = child.step.node as usize;
+        let local = |other: usize| if other == node { child.next } else { record.local(other) };
+        self.in_flight_len(wave, parent, child) > 0
+            || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
+    }
+
+    /// How many messages are in flight in a child.
+    fn in_flight_len(&self, wave: Wave<'_>, parent: u32, child: &Child) -> usize {
+        let Step { trigger, outcome, .. } = child.step;
+        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]).len();
+        let taken = usize::from(trigger.message().is_some()) + wave.known.taken_together(trigger).len();
+        self.taken.record(parent as usize).in_flight_len() + sent - taken
+    }
+
+    /// Sends the system state of a new state to its shard, and notes what there is to say about it.
+    fn look_at(&mut self, wave: Wave<'_>, parent: u32, index: usize) {
+        let end = self.end(wave, parent, index);
+        let record = self.taken.record(parent as usize);
+        let (_, child) = &self.children[index];
+        let node = child.step.node as usize;
+        let before = record.local(node);
+        if child.next == before {
+            if end.is_some() {
+                let (node, next, classes) = (child.step.node, child.next, Vec::new());
+                self.notes.push(Note { child: index as u32, node, next, classes, end });
+            }
+            return;
+        }
+        let local = |other: usize| if other == node { child.next } else { record.local(other) };
+        let briefs = (0..record.nodes()).map(|other| wave.known.brief(local(other)));
+        let fingerprint = briefs.clone().fold(0, |sum: Fingerprint, brief| sum.wrapping_add(brief.fingerprint));
+        let slot = &mut self.recent[fingerprint as usize % RECENT];
+        if *slot != fingerprint {
+            *slot = fingerprint;
+            self.system_states[shard_of(fingerprint)].push(fingerprint);
+            if let Some(collected) = &mut self.collected {
+                collected.insert((0..record.nodes()).map(local).collect());
+            }
+        }
+        if !says_more(wave.known, before, child.next) && end.is_none() {
+            return;
+        }
+        self.classes.clear();
+        self.classes.extend(briefs.map(|brief| brief.class));
+        let own = wave.known.state(child.next).judgements.iter();
+        let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
+        if end.is_some() || all.is_none_or(|mut all| all.any(wave.is_wanted)) {
+            let (node, next, classes) = (child.step.node, child.next, self.classes.clone());
+            self.notes.push(Note { child: index as u32, node, next, classes, end });
+        }
+    }
+
+    /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
+    /// can, or nobody asks.
+    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
+        let record = self.taken.record(parent as usize);
+        let (_, child) = &self.children[index];
+        let crashes_max = wave.crashes_max?;
+        if crashes_max == 0 && self.in_flight_len(wave, parent, child) > 0 {
+            return None;
+        }
+        let Step { node, trigger, outcome } = child.step;
+        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
+        let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
+        let mut in_flight: Vec<MessageId> = record.copies().collect();
+        for taken in trigger.message().iter().chain(wave.known.taken_together(trigger)) {
+            let at = in_flight.iter().position(|message| message == taken).expect("what is taken was in flight");
+            in_flight.swap_remove(at);
+        }
+        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]);
+        let addressees = in_flight.iter().chain(sent).map(|message| wave.known.message(*message).to);
+        let crashed = deadlock::crashed_in(wave.known, &locals, addressees, crashes_max)?;
+        Some((locals, crashed))
+    }
+
+    /// Drops what is on its way to the visited set; the system states stay.
+    pub fn forget_arrivals(&mut self) {
+        self.arrivals.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Number of events on the path to the state of a note.
+    pub fn depth_of(&self, note: &Note) -> u32 {
+        let (parent, _) = self.children[note.child as usize];
+        self.expanded[parent as usize].reached.depth + 1
+    }
+
+    /// The index of the start state and the steps to the state of a note of this wave.
+    pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
+        let (parent, child) = &self.children[note.child as usize];
+        let (start, mut steps) = self.pending.steps_to(self.expanded[*parent as usize].reached);
+        steps.push(child.step);
+        (start, steps)
+    }
+
+    /// Ends the wave: stalled states go back on the stack, the others and the notes are forgotten.
+    pub fn close(&mut self) {
+        for (index, Expanded { reached, path, is_stalled }) in self.expanded.iter().enumerate().rev() {
+            if *is_stalled {
+                self.pending.put_back(self.taken.record(index));
+            } else {
+                self.pending.release(path.unwrap_or(reached.path));
+            }
+        }
+        self.expanded.clear();
+        self.notes.clear();
+    }
+}
+
+/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
+/// bound on local events left out something that no state before left out.
+fn wake(
+    wave: Wave<'_>,
+    record: Record<'_>,
+    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
+) -> bool {
+    let known = wave.known;
+    awake.clear();
+    for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
+        wake_by_role(known, record, node, awake, (missing, unnamed));
+    }
+    let mut wake = |node: NodeId, trigger| {
+        let local = record.local(node as usize);
+        match known.row(local, trigger) {
+            Some(row) => awake.push((node, trigger, row)),
+            None => missing.push((local, trigger)),
+        }
+    };
+    for message in record.awake() {
+        let node = known.destination(message);
+        if !known.takes_quorums(node) {
+            wake(node, Trigger::deliver(message));
+        }
+    }
+    let mut is_cut = false;
+    for node in record.reached().step.node..record.nodes() as NodeId {
+        let local = record.local(node as usize);
+        if !known.brief(local).has_own_events {
+            continue;
+        }
+        let state = known.state(local);
+        if wave.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
+            is_cut |= !state.local_events.is_empty();
+        } else {
+            state.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
+        }
+        state.faults.iter().for_each(|fault| wake(node, *fault));
+    }
+    is_cut
+}
+
+/// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.
+fn wake_by_role(
+    known: &Known,
+    record: Record<'_>,
+    node: NodeId,
+    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
+) {
+    let local = record.local(node as usize);
+    let to_node = || record.messages().filter(|(message, _)| known.destination(*message) == node);
+    if to_node().all(|(_, is_asleep)| is_asleep) {
+        return;
+    }
+    let mut members = Vec::new();
+    let missing_before = missing.len();
+    for (message, is_asleep) in to_node() {
+        let trigger = Trigger::deliver(message);
+        let Some(row) = known.row(local, trigger) else {
+            missing.push((local, trigger));
+            continue;
+        };
+        match known.role(local, message) {
+            Role::Alone if !is_asleep => awake.push((node, trigger, row)),
+            Role::Alone | Role::Held => {}
+            Role::Member(kind) => members.push(known.member(kind, message, (message, is_asleep))),
+        }
+    }
+    if missing.len() > missing_before {
+        return;
+    }
+    for_each_set(&members, &|_, _| true, &mut |set| {
+        if set.iter().all(|member| member.item.1) {
+            return;
+        }
+        let mut messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
+        messages.sort_unstable();
+        let Some(quorum) = known.find_quorum(&messages) else { return unnamed.push(messages) };
+        let trigger = Trigger::deliver_quorum(quorum);
+        match known.row(local, trigger) {
+            Some(row) => awake.push((node, trigger, row)),
+            None => missing.push((local, trigger)),
+        }
+    });
+}
+
+/// The visited states and the system states whose fingerprints have the same highest bits.
+pub struct WaveShard {
+    /// Visited global states.
+    pub visited: Shard,
+    /// System states; their depth is always zero.
+    pub system_states: Shard,
+    /// For each lane the children of the current wave that have to be looked at.
+    fresh: Vec<Vec<(u32, Seen)>>,
+}
+
+impl WaveShard {
+    /// An empty shard for so many lanes.
+    pub fn new(lanes: usize) -> Self {
+        Self {
+            visited: Shard::default(),
+            system_states: Shard::default(),
+            fresh: (0..lanes).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Saves the shard as it is between two waves.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        self.visited.save(out);
+        self.system_states.save(out);
+    }
+
+    /// The shard that was saved.
+    pub fn load(lanes: usize, saved: &mut Reader<'_>) -> Option<Self> {
+        let (visited, system_states) = (Shard::load(saved)?, Shard::load(saved)?);
+        Some(Self { visited, system_states, ..Self::new(lanes) })
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        self.visited.bytes() + self.system_states.bytes()
+    }
+
+    /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the
+    /// same one is new whoever does the work.
+    pub fn admit(&mut self, this: usize, lanes: &[Lane]) {
+        for lane in lanes {
+            self.visited.warm(lane.arrivals[this].iter().map(Arrival::fingerprint));
+            self.system_states.warm(lane.system_states[this].iter().copied());
+        }
+        for (lane, fresh) in lanes.iter().zip(&mut self.fresh) {
+            fresh.clear();
+            for system_state in &lane.system_states[this] {
+                self.system_states.insert(*system_state, 0);
+            }
+            for arrival in &lane.arrivals[this] {
+                let seen = self.visited.insert(arrival.fingerprint(), arrival.depth);
+                if seen != Seen::Already {
+                    fresh.push((arrival.child, seen));
+                }
+            }
+        }
+    }
+}

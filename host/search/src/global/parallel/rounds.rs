@@ -1,0 +1,367 @@
+//! The search of global states by many workers, with the same result for any number of them.
+//!
+//! A fixed number of lanes, each with a stack of states to expand, and a fixed number of shards of the visited set. The
+//! search goes in waves of three steps, each of which can be done by all workers at once without a lock: every lane
+//! expands the states on top of its stack and sorts their successors by shard; every shard says which of them are new,
+//! lane by lane; every lane judges what is new and pushes it. Between waves, one worker executes handlers that were
+//! missing, in the order of the lanes, and evens the stacks out. So neither an id nor a count nor the order of discovery
+//! depends on who did what when.
+//!
+//! Stacks and not queues: as in a depth-first search, few states wait to be expanded.
+
+use std::collections::BTreeSet;
+
+use host_model::lts::{LocalStateId, Trigger};
+use host_model::property::Judgement;
+use host_model::stepper::Stepper;
+use rayon::prelude::*;
+
+use crate::global::judge::judge_start;
+use crate::global::parallel::packed_stack::Taken;
+use crate::global::parallel::partition::{Lane, Wave, WaveShard};
+use crate::global::state::{Budgets, GlobalState};
+use crate::global::visited::{SHARDS, Seen, shard_of};
+use crate::kernel::checkpoint_codec::Reader;
+use crate::kernel::{Counts, End, Found, Keeper, Progress, Report, Search, SearchError, load_lts, or_end, save_lts};
+
+/// Number of stacks. Enough to keep many workers busy; every result depends on it.
+const LANES: usize = 16;
+
+/// States of a wave. Few enough that little waits to be expanded, many enough that the steps between waves do not count.
+const WAVE: u64 = 8192;
+
+/// A wave of fewer states is done by one worker: it takes microseconds.
+const SHARED_WAVE: u64 = 128;
+
+/// Handlers that are executed together at most.
+const BATCH: usize = 16_384;
+
+/// A stack with this many states can give half of them to an empty one.
+const RICH: usize = 16;
+
+/// One search up to a bound on depth.
+pub struct Waves<'s, 'l> {
+    search: &'s Search<'s>,
+    stepper: &'s mut Stepper<'l>,
+    budgets: Budgets,
+    bound: u32,
+    states_max: u64,
+    lanes: Vec<Lane>,
+    shards: Vec<WaveShard>,
+    report: Report,
+    /// Handlers that the last wave asked for, until they are executed.
+    missing: Vec<(LocalStateId, Trigger)>,
+    is_resumed: bool,
+    is_kept: bool,
+    /// Whether all is there that is to be saved: not while states of a wave are being judged.
+    is_whole: bool,
+}
+
+impl<'s, 'l> Waves<'s, 'l> {
+    /// Nothing explored yet; the search ends once there are `states_max` global states.
+    pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
+        let nodes = search.lts.scenario().nodes as usize;
+        Self {
+            search,
+            stepper,
+            budgets: Budgets::new(nodes, &search.limits),
+            bound,
+            states_max: states_max.unwrap_or(u64::MAX),
+            lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
+            shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
+            report: Report::new(search.lts).collecting(&search.limits),
+            missing: Vec::new(),
+            is_resumed: false,
+            is_kept: false,
+            is_whole: false,
+        }
+    }
+
+    /// Goes on where a search was saved; the bound is part of what was saved.
+    ///
+    /// # Errors
+    ///
+    /// What was saved is not of this system.
+    pub fn load(
+        search: &'s Search<'s>,
+        stepper: &'s mut Stepper<'l>,
+        saved: &mut Reader<'_>,
+    ) -> Result<Self, SearchError> {
+        load_lts(stepper, saved)?;
+        let mut waves = Self::new(search, stepper, 0, search.limits.states);
+        waves.load_state(saved).ok_or(SearchError::Checkpoint)?;
+        (waves.is_resumed, waves.is_whole) = (true, true);
+        Ok(waves)
+    }
+
+    fn load_state(&mut self, saved: &mut Reader<'_>) -> Option<()> {
+        self.bound = saved.word()?;
+        for index in 0..self.report.witnessed.len() as u32 {
+            if saved.number()? != 0 {
+                self.report.witness(index);
+            }
+        }
+        for lane in &mut self.lanes {
+            *lane = Lane::load(self.stepper.known(), &self.budgets, self.search.starts, saved)?;
+        }
+        for shard in &mut self.shards {
+            *shard = WaveShard::load(LANES, saved)?;
+        }
+        let missing = saved.words()?;
+        let pairs = missing.as_chunks::<2>().0.iter();
+        self.missing = pairs.map(|[state, trigger]| (LocalStateId(*state), Trigger::from_raw(*trigger))).collect();
+        Some(())
+    }
+
+    fn save(&self, keeper: &dyn Keeper) {
+        keeper.save(&|out| {
+            save_lts(self.search.lts, out);
+            out.number(u64::from(self.bound));
+            for witnessed in &self.report.witnessed {
+                out.number(u64::from(*witnessed == Some(true)));
+            }
+            self.lanes.iter().for_each(|lane| lane.save(out));
+            self.shards.iter().for_each(|shard| shard.save(out));
+            out.words(&self.missing.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
+        });
+    }
+
+    /// Goes on with the violations that an earlier round has found.
+    #[must_use]
+    pub fn after(mut self, violations: Vec<Found>) -> Self {
+        self.report.violations = violations;
+        self
+    }
+
+    /// Has the monitor's keeper save the search.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
+    }
+
+    /// The bound on depth.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// Distinct global states so far.
+    pub fn states(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.visited.len()).sum()
+    }
+
+    /// Searches; the report of a violation has a path to it.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn explore(mut self) -> Result<Report, SearchError> {
+        let begun = match (self.is_resumed, self.missing.is_empty()) {
+            (false, _) => self.enter_starts(),
+            (true, true) => Ok(None),
+            (true, false) => self.execute_saved().map(|()| None),
+        };
+        let mut end = or_end(begun)?;
+        let keeper = self.search.monitor.keeper().filter(|_| self.is_kept);
+        let end = loop {
+            if let Some(keeper) = keeper
+                && self.is_whole
+                && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
+            {
+                self.save(keeper);
+            }
+            if let Some(end) = end {
+                break end;
+            }
+            end = or_end(self.wave())?;
+        };
+        // System states are taken in one wave later than global ones.
+        self.lanes.iter_mut().for_each(Lane::forget_arrivals);
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            shard.admit(index, &self.lanes);
+        }
+        let counts = self.progress().counts;
+        let mut report = Report { end, counts, fingerprints: counts.global_states, ..self.report };
+        report.depth = self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0);
+        if self.search.collect_system_states {
+            let collected = self.lanes.iter_mut().flat_map(|lane| lane.collected.take().unwrap_or_default());
+            let collected: BTreeSet<Box<[LocalStateId]>> = collected.collect();
+            report.system_states = Some(collected.into_iter().collect());
+        }
+        Ok(report)
+    }
+
+    /// Judges the start states and makes them pending.
+    fn enter_starts(&mut self) -> Result<Option<End>, SearchError> {
+        for (index, start) in (0..).zip(self.search.starts) {
+            let state = GlobalState::new(self.stepper.known(), start);
+            if self.shards[shard_of(state.fingerprint)].visited.insert(state.fingerprint, 0) == Seen::Already {
+                continue;
+            }
+            let system_state = state.locals_fingerprint(self.stepper.known());
+            self.shards[shard_of(system_state)].system_states.insert(system_state, 0);
+            let lane = &mut self.lanes[index as usize % LANES];
+            if let Some(collected) = &mut lane.collected {
+                collected.insert(state.locals.as_slice().into());
+            }
+            let judgements = judge_start(self.search, self.stepper, start)?;
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(End::Violation));
+            }
+            lane.pending.push_start(&state, index);
+        }
+        self.is_whole = true;
+        Ok(None)
+    }
+
+    /// One wave; returns why the search ends, if it does.
+    fn wave(&mut self) -> Result<Option<End>, SearchError> {
+        let states = self.states();
+        if states >= self.states_max {
+            return Ok(Some(End::StateBound));
+        }
+        // Close to the bound on states the waves get small, so that it is hardly exceeded.
+        let size = WAVE.min((self.states_max - states).div_ceil(8));
+        let mut left = size as usize;
+        let mut quotas = [0; LANES];
+        for (lane, quota) in self.lanes.iter().zip(&mut quotas) {
+            *quota = (size as usize).div_ceil(LANES).min(left).min(lane.pending.len());
+            left -= *quota;
+        }
+        let total: usize = quotas.iter().sum();
+        if total == 0 {
+            let cut: i64 = self.lanes.iter().map(|lane| lane.cut).sum();
+            let is_local_cut = self.lanes.iter().any(|lane| lane.local_events_cut);
+            return Ok(Some(match (cut, is_local_cut) {
+                (1.., _) => End::DepthBound,
+                (_, true) => End::LocalEventBound,
+                (_, false) => End::SpaceExhausted,
+            }));
+        }
+        self.run(&quotas, total as u64 >= SHARED_WAVE);
+        self.is_whole = false;
+        let end = self.note()?;
+        self.is_whole = true;
+        self.lanes.iter_mut().for_each(Lane::close);
+        if end.is_some() {
+            return Ok(end);
+        }
+        for messages in self.lanes.iter().flat_map(|lane| &lane.unnamed) {
+            self.stepper.quorum(messages);
+        }
+        self.missing = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
+        self.execute_missing()?;
+        Ok(self.search.monitor.check(&self.progress()))
+    }
+
+    /// The end of a wave: executes the handlers that were missing, and evens the stacks out. If it is stopped, it can be done
+    /// again, also by another process.
+    fn execute_missing(&mut self) -> Result<(), SearchError> {
+        for batch in self.missing.chunks(BATCH) {
+            self.stepper.prepare(batch)?;
+        }
+        self.missing.clear();
+        self.even_out();
+        Ok(())
+    }
+
+    /// The same for handlers that another process has asked for.
+    fn execute_saved(&mut self) -> Result<(), SearchError> {
+        if !self.stepper.repeat(&self.missing)? {
+            return Err(SearchError::Checkpoint);
+        }
+        self.execute_missing()
+    }
+
+    /// The three steps of a wave, by all workers or by this one.
+    fn run(&mut self, quotas: &[usize; LANES], is_shared: bool) {
+        let report = &self.report;
+        let is_wanted = |judgement: &Judgement| report.wants(judgement);
+        let (known, budgets) = (self.stepper.known(), &self.budgets);
+        let crashes_max = self.search.limits.deadlock.then_some(self.search.lts.scenario().faults.crashes);
+        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, crashes_max };
+        let (lanes, shards) = (&mut self.lanes, &mut self.shards);
+        if is_shared {
+            lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
+            lanes.par_iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+        } else {
+            lanes.iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
+            lanes.iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+        }
+    }
+
+    /// Judges what the workers could not; returns the end if there are enough violations. Those of a wave are taken in the
+    /// order of their depth.
+    fn note(&mut self) -> Result<Option<End>, SearchError> {
+        let mut bad = Vec::new();
+        for lane in &self.lanes {
+            for note in &lane.notes {
+                let own = self.stepper.state(note.next).judgements.iter();
+                let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
+                if !note.classes.is_empty() {
+                    let verdict = self.stepper.judge(&note.classes)?;
+                    judgements.extend(verdict.iter().map(|judgement| (None, judgement.clone())));
+                }
+                if let Some((locals, crashed)) = &note.end {
+                    judgements.extend(self.stepper.judge_end(locals, crashed)?.map(|judgement| (None, judgement)));
+                }
+                if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
+                    bad.push((lane.depth_of(note), lane, note, judgements));
+                    continue;
+                }
+                for (_, judgement) in judgements {
+                    if let Judgement::Witnessed { property } = judgement {
+                        self.report.witness(property);
+                    }
+                }
+            }
+        }
+        bad.sort_by_key(|(depth, ..)| *depth);
+        for (_, lane, note, judgements) in bad {
+            if judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
+                let (start, path) = lane.path_of(note);
+                if self.report.note(&self.search.starts[start as usize], &path, judgements) {
+                    return Ok(Some(End::Violation));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives lanes without work half of what the richest one has.
+    fn even_out(&mut self) {
+        let mut scratch = Taken::default();
+        for poor in 0..LANES {
+            if !self.lanes[poor].pending.is_empty() {
+                continue;
+            }
+            let rich = (0..LANES).rev().max_by_key(|lane| self.lanes[*lane].pending.len()).unwrap_or(poor);
+            let len = self.lanes[rich].pending.len();
+            if len < RICH {
+                return;
+            }
+            let [rich, poor] = self.lanes.get_disjoint_mut([rich, poor]).expect("an empty lane is not the richest");
+            for _ in 0..(len / 2).min(WAVE as usize / LANES) {
+                rich.pending.give(&mut poor.pending, &mut scratch);
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            global_states: Some(self.states()),
+            transitions: Some(self.lanes.iter().map(|lane| lane.transitions).sum()),
+            system_states: Some(self.shards.iter().map(|shard| shard.system_states.len()).sum()),
+            ..Counts::default()
+        };
+        let lanes: u64 = self.lanes.iter().map(Lane::bytes).sum();
+        let shards: u64 = self.shards.iter().map(WaveShard::bytes).sum();
+        Progress {
+            counts,
+            depth: self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0),
+            queue: self.lanes.iter().map(|lane| lane.pending.len() as u64).sum(),
+            bytes: lanes + shards + self.search.lts.counts().bytes,
+        }
+    }
+}

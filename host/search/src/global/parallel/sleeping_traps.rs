@@ -1,0 +1,50 @@
+//! Events that trap although they are asleep, in a search that leaves out orders of independent events.
+
+use host_model::lts::{MessageId, Trigger};
+use host_model::machine::{NodeId, Role};
+use host_model::quorum::{Member, for_each_set};
+use host_model::stepper::OutcomesRef;
+
+use crate::global::parallel::packed_stack::Record;
+use crate::global::parallel::partition::Wave;
+
+/// Puts what is asleep in a state, and traps in some outcome, into `traps`. Other events can come after those that are asleep, so
+/// they were taken in another order; but nothing comes after a trap, which is so the last event in one order only.
+pub(crate) fn list_asleep(wave: Wave<'_>, record: Record<'_>, traps: &mut Vec<(NodeId, Trigger, OutcomesRef)>) {
+    let known = wave.known;
+    traps.clear();
+    if !known.has_traps() {
+        return;
+    }
+    let mut note = |node: NodeId, trigger| {
+        // What is asleep was executed when it was awake.
+        let row = known.row(record.local(node as usize), trigger);
+        let row = row.filter(|row| known.edges(*row).iter().any(|edge| known.brief(edge.next).is_stuck));
+        traps.extend(row.map(|row| (node, trigger, row)));
+    };
+    let mut members: Vec<Vec<Member<MessageId>>> = vec![Vec::new(); record.nodes()];
+    for (message, _) in record.messages().filter(|(_, is_asleep)| *is_asleep) {
+        let node = known.destination(message);
+        match known.role(record.local(node as usize), message) {
+            Role::Alone => note(node, Trigger::deliver(message)),
+            Role::Held => {}
+            Role::Member(kind) => members[node as usize].push(known.member(kind, message, message)),
+        }
+    }
+    for (node, members) in (0..).zip(&members) {
+        for_each_set(members, &|_, _| true, &mut |set| {
+            let mut messages: Vec<MessageId> = set.iter().map(|member| member.item).collect();
+            messages.sort_unstable();
+            if let Some(quorum) = known.find_quorum(&messages) {
+                note(node, Trigger::deliver_quorum(quorum));
+            }
+        });
+    }
+    for node in 0..record.reached().step.node {
+        let state = known.state(record.local(node as usize));
+        if wave.budgets.local_events_max.is_none_or(|max| record.local_events()[node as usize] < max) {
+            state.local_events.iter().for_each(|event| note(node, Trigger::local(*event)));
+        }
+        state.faults.iter().for_each(|fault| note(node, *fault));
+    }
+}

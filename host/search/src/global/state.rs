@@ -1,0 +1,346 @@
+//! A global state: local states and messages in flight, and what can happen there.
+
+use host_model::channels;
+use host_model::deadlock;
+use host_model::fingerprint::{self, Fingerprint};
+use host_model::known::{Edge, Known};
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::ClassId;
+use host_model::start::Start;
+use host_model::stepper::{OutcomesRef, Stepper};
+
+use crate::kernel::Limits;
+use crate::kernel::quorums::Inbox;
+
+/// The bounds that make a difference between global states that are otherwise equal.
+#[derive(Clone, Debug, Default)]
+pub struct Budgets {
+    /// Local events of each node on a path.
+    pub local_events_max: Option<u32>,
+    /// What a local event of each node adds to the fingerprint: under a bound, states with different budgets are
+    /// different.
+    counters: Vec<Fingerprint>,
+}
+
+impl Budgets {
+    /// The budgets of a search over so many nodes.
+    pub fn new(nodes: usize, limits: &Limits) -> Self {
+        let counter = |node| limits.local_events.map_or(0, |_| fingerprint::of_counter(b"local events", node));
+        Self { local_events_max: limits.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
+    }
+
+    /// Number of nodes.
+    #[inline]
+    pub fn nodes(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// What budgets that are used up add to a fingerprint: so many local events of each node.
+    pub fn of_used(&self, local_events: &[u32]) -> Fingerprint {
+        let each = self.counters.iter().zip(local_events);
+        each.fold(0, |sum: Fingerprint, (counter, used)| sum.wrapping_add(counter.wrapping_mul((*used).into())))
+    }
+
+    /// What a step adds to the fingerprint besides its outcome.
+    #[inline]
+    pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
+        if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }
+    }
+}
+
+/// A successor of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The event that leads there.
+    pub step: Step,
+    /// The outcomes of its trigger.
+    pub row: OutcomesRef,
+    /// The local state of its node there.
+    pub next: LocalStateId,
+}
+
+/// A global state.
+#[derive(Clone, Debug, Default)]
+pub struct GlobalState {
+    /// One per node.
+    pub locals: Vec<LocalStateId>,
+    /// Sorted; a message in flight twice stands twice. On an ordered network channel by channel, without what is lost, see
+    /// [`channels`].
+    pub in_flight: Vec<MessageId>,
+    /// Local events of each node on the path.
+    pub local_events: Vec<u32>,
+    /// Of the whole state, used-up budgets included.
+    pub fingerprint: Fingerprint,
+}
+
+impl GlobalState {
+    /// A start state.
+    pub fn new(known: &Known, start: &Start) -> Self {
+        let mut state = Self {
+            locals: start.locals.clone(),
+            in_flight: start.in_flight.clone(),
+            local_events: vec![0; start.locals.len()],
+            fingerprint: 0,
+        };
+        state.fingerprint = state.locals_fingerprint(known).wrapping_add(state.in_flight_fingerprint(known));
+        state
+    }
+
+    /// The state after steps from a start state, on an unordered network; none if one of them cannot be taken there, or has
+    /// not been executed.
+    pub fn after(known: &Known, budgets: &Budgets, start: &Start, steps: &[Step]) -> Option<Self> {
+        let mut state = Self::new(known, start);
+        for step in steps {
+            let row = known.row(*state.locals.get(step.node as usize)?, step.trigger)?;
+            known.edges(row).get(step.outcome as usize)?;
+            let consumed = step.trigger.message();
+            let consumed = if consumed.is_some() { consumed.as_slice() } else { known.taken_together(step.trigger) };
+            let are_in_flight = consumed.chunk_by(|one, other| one == other).all(|same| {
+                let first = state.in_flight.partition_point(|message| *message < same[0]);
+                state.in_flight[first..].starts_with(same)
+            });
+            if !are_in_flight {
+                return None;
+            }
+            state.take(known, budgets, *step, row);
+        }
+        Some(state)
+    }
+
+    /// The fingerprint of the messages in flight alone.
+    fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
+        let fingerprint = |id: &MessageId| known.message(*id).fingerprint;
+        if !known.is_ordered() {
+            return self.in_flight.iter().map(fingerprint).fold(0, Fingerprint::wrapping_add);
+        }
+        let loose = self.in_flight.iter().filter(|id| known.message(**id).route().is_loose());
+        let loose = loose.map(fingerprint).fold(0, Fingerprint::wrapping_add);
+        let channel = |id: &MessageId| (known.message(*id).from, known.message(*id).to);
+        let channels = self.in_flight.chunk_by(|one, other| channel(one) == channel(other));
+        let channels = channels.filter(|items| !known.message(items[0]).route().is_loose());
+        let each = channels.map(|items| fingerprint::of_channel(items.iter().rev().map(fingerprint)));
+        each.fold(loose, Fingerprint::wrapping_add)
+    }
+
+    /// The fingerprint of the local states alone.
+    pub fn locals_fingerprint(&self, known: &Known) -> Fingerprint {
+        self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
+    }
+
+    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
+    /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
+    /// on local events left something out. Nothing can happen where a node is stuck in a fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        budgets: &Budgets,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<bool, MachineError> {
+        enabled.clear();
+        let known = stepper.known();
+        if known.is_over(&self.locals) {
+            return Ok(false);
+        }
+        let mut last = None;
+        let mut has_roles = false;
+        let mut add = |message: &MessageId| {
+            let node = known.destination(*message);
+            if known.takes_quorums(node) {
+                has_roles = true;
+            } else {
+                enabled.push((node, Trigger::deliver(*message)));
+            }
+        };
+        if known.is_ordered() {
+            channels::for_each_next(&self.in_flight, |id| known.message(*id).route(), add);
+        } else {
+            for message in &self.in_flight {
+                if last.replace(*message) != Some(*message) {
+                    add(message);
+                }
+            }
+        }
+        if has_roles {
+            self.enabled_by_role(stepper, enabled)?;
+        }
+        let known = stepper.known();
+        let mut is_cut = false;
+        for (node, local) in (0..).zip(&self.locals) {
+            if !known.brief(*local).has_own_events {
+                continue;
+            }
+            let state = known.state(*local);
+            let events = &state.local_events;
+            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
+                is_cut |= !events.is_empty();
+            } else {
+                enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
+            }
+            enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
+        }
+        Ok(is_cut)
+    }
+
+    /// Adds the deliveries at nodes that take quorums.
+    fn enabled_by_role(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<(), MachineError> {
+        let mut inbox = Inbox::default();
+        for messages in self.in_flight.chunk_by(|one, other| one == other) {
+            let node = stepper.known().destination(messages[0]);
+            let local = self.locals[node as usize];
+            if stepper.known().takes_quorums(node) {
+                inbox.add(stepper, (node, local), messages[0], enabled)?;
+            }
+        }
+        inbox.add_quorums(stepper, enabled);
+        Ok(())
+    }
+
+    /// The nodes that have crashed if nothing but faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
+    pub fn crashed(&self, known: &Known, crashes_max: u32) -> Option<Vec<NodeId>> {
+        // Of what is in flight, also on an ordered network, something can come next.
+        let addressees = self.in_flight.iter().map(|message| known.message(*message).to);
+        deadlock::crashed_in(known, &self.locals, addressees, crashes_max)
+    }
+
+    /// Adds the successors by one trigger to `children`: one for each outcome in its row.
+    #[inline]
+    pub fn push_children(
+        known: &Known,
+        (node, trigger): (NodeId, Trigger),
+        row: OutcomesRef,
+        children: &mut Vec<Child>,
+    ) {
+        let child =
+            |(outcome, edge): (u32, &Edge)| Child { step: Step { node, trigger, outcome }, row, next: edge.next };
+        children.extend((0..).zip(known.edges(row)).map(child));
+    }
+
+    /// The fingerprint of a child.
+    #[inline]
+    pub fn fingerprint_of(&self, known: &Known, budgets: &Budgets, child: &Child) -> Fingerprint {
+        let Step { node, trigger, outcome } = child.step;
+        if known.is_ordered() {
+            let mut next = self.clone();
+            next.take(known, budgets, child.step, child.row);
+            return next.fingerprint;
+        }
+        let delta = known.edges(child.row)[outcome as usize].delta;
+        self.fingerprint.wrapping_add(budgets.of_step(node, trigger)).wrapping_add(delta)
+    }
+
+    /// Moves to a child.
+    pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+        if known.is_ordered() {
+            return self.take_in_order(known, budgets, step, row);
+        }
+        let edge = &known.edges(row)[step.outcome as usize];
+        match step.trigger.message() {
+            Some(message) => remove(&mut self.in_flight, message),
+            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            remove(&mut self.in_flight, *message);
+        }
+        for message in known.sent(edge) {
+            insert(&mut self.in_flight, *message);
+        }
+        self.locals[step.node as usize] = edge.next;
+        let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
+        self.fingerprint = self.fingerprint.wrapping_add(added);
+    }
+
+    /// The same on an ordered network. What the step loses is taken out of flight.
+    fn take_in_order(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+        let route = |id: &MessageId| known.message(*id).route();
+        let edge = &known.edges(row)[step.outcome as usize];
+        match step.trigger.message() {
+            Some(message) => channels::take(&mut self.in_flight, &message, route),
+            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            channels::take(&mut self.in_flight, message, route);
+        }
+        self.locals[step.node as usize] = edge.next;
+        channels::drop_lost(&mut self.in_flight, step.node, &known.state(edge.next).standing, route);
+        for message in known.sent(edge) {
+            let destination = known.state(self.locals[known.destination(*message) as usize]);
+            if !route(message).is_lost(&destination.standing) {
+                channels::insert(&mut self.in_flight, *message, route);
+            }
+        }
+        self.fingerprint = self
+            .locals_fingerprint(known)
+            .wrapping_add(self.in_flight_fingerprint(known))
+            .wrapping_add(budgets.of_used(&self.local_events));
+    }
+
+    /// Takes a step back that led here from a state with these local state and fingerprint.
+    pub fn take_back(
+        &mut self,
+        known: &Known,
+        step: Step,
+        row: OutcomesRef,
+        before: LocalStateId,
+        fingerprint: Fingerprint,
+    ) {
+        for message in known.sent(&known.edges(row)[step.outcome as usize]) {
+            remove(&mut self.in_flight, *message);
+        }
+        match step.trigger.message() {
+            Some(message) => insert(&mut self.in_flight, message),
+            None => self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some()),
+        }
+        for message in known.taken_together(step.trigger) {
+            insert(&mut self.in_flight, *message);
+        }
+        self.locals[step.node as usize] = before;
+        self.fingerprint = fingerprint;
+    }
+
+    /// The same on an ordered network, where the messages that were in flight have to be known.
+    pub fn put_back(&mut self, step: Step, before: LocalStateId, fingerprint: Fingerprint, in_flight: Vec<MessageId>) {
+        self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some());
+        self.in_flight = in_flight;
+        self.locals[step.node as usize] = before;
+        self.fingerprint = fingerprint;
+    }
+
+    /// Whether something can be said about a child that is not said about this state already.
+    #[inline]
+    pub fn is_worth_judging(&self, known: &Known, child: &Child) -> bool {
+        says_more(known, self.locals[child.step.node as usize], child.next)
+    }
+
+    /// Puts the classes of a child into `classes`, one per node.
+    pub fn classes_of(&self, known: &Known, child: &Child, classes: &mut Vec<ClassId>) {
+        classes.clear();
+        classes.extend(self.locals.iter().map(|local| known.brief(*local).class));
+        classes[child.step.node as usize] = known.brief(child.next).class;
+    }
+}
+
+/// Whether something can be said about a global state that was not said before the local state of one node changed: only
+/// a change of class, or a local state judged by itself, has something new to say.
+#[inline]
+pub fn says_more(known: &Known, before: LocalStateId, next: LocalStateId) -> bool {
+    next != before && (known.brief(next).class != known.brief(before).class || known.brief(next).is_judged)
+}
+
+fn insert(in_flight: &mut Vec<MessageId>, message: MessageId) {
+    let position = in_flight.partition_point(|other| *other < message);
+    in_flight.insert(position, message);
+}
+
+fn remove(in_flight: &mut Vec<MessageId>, message: MessageId) {
+    let position = in_flight.binary_search(&message).expect("a consumed message is in flight");
+    in_flight.remove(position);
+}

@@ -1,0 +1,358 @@
+//! The set of visited global states: fingerprints with the least depth at which each was seen.
+
+use host_model::fingerprint::Fingerprint;
+use rustc_hash::FxHashMap;
+
+use crate::kernel::checkpoint_codec::{Reader, Writer};
+use crate::kernel::table_bytes;
+
+/// What a state's insertion found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The state is new.
+    New,
+    /// The state was seen before, but only at this greater depth.
+    Deeper(u32),
+    /// The state was seen before at this depth or a smaller one.
+    Already,
+}
+
+/// Bits of a fingerprint that are kept: those of the shard, 64 and 16. With a billion states the odds that any two of
+/// them are taken for one are 1 in 10^8, see [`collision_odds`].
+pub const FINGERPRINT_BITS: u32 = SHARD_BITS + 80;
+
+/// The odds that among so many states some two have the same fingerprint as far as it is kept.
+pub fn collision_odds(states: u64) -> f64 {
+    let states = states as f64;
+    (states * states / 2.0 / 2f64.powi(FINGERPRINT_BITS as i32)).min(1.0)
+}
+
+/// Tables by the highest bits, so that growing one needs little memory besides the whole, and each can have a worker of
+/// its own.
+const SHARD_BITS: u32 = 6;
+
+/// Number of shards.
+pub const SHARDS: usize = 1 << SHARD_BITS;
+
+/// The shard where a state belongs.
+#[inline]
+pub fn shard_of(fingerprint: Fingerprint) -> usize {
+    (fingerprint >> (128 - SHARD_BITS)) as usize
+}
+
+/// Visited global states, 12 bytes per slot.
+///
+/// Each shard is a linear-probing table whose entries stand in the order of their fingerprints: a miss ends at the
+/// first larger entry, and growing copies the entries in order. A shard is at most 17/20 full and grows by a quarter.
+pub struct Visited {
+    shards: Vec<Shard>,
+    len: u64,
+}
+
+/// The states whose fingerprints have the same highest bits.
+pub struct Shard {
+    /// Home positions are the first `homes`; the rest takes the overflow of the last ones.
+    slots: Vec<Slot>,
+    homes: usize,
+    len: usize,
+    /// The depths that do not fit in a slot, by the state's key: of states that take more than 65,534 events, of which there
+    /// are hardly any.
+    deep: FxHashMap<Key, u32>,
+}
+
+/// What a slot keeps of a fingerprint.
+type Key = (u64, u32);
+
+/// A state, or nothing where `high` is zero. Packed, so that it takes no padding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(4))]
+struct Slot {
+    /// The bits of the fingerprint after those of the shard; a zero is moved to one.
+    high: u64,
+    /// The next 16 bits of the fingerprint, then 16 bits for the depth: all ones if it is in the table of deep states.
+    low: u32,
+}
+
+const EMPTY: Slot = Slot { high: 0, low: 0 };
+
+const DEPTH_MASK: u32 = 0xffff;
+
+/// Room behind the last home position, so that probing need not wrap.
+const OVERFLOW: usize = 64;
+
+impl Slot {
+    #[inline]
+    fn new(fingerprint: Fingerprint, depth: u32) -> Self {
+        let high = (fingerprint >> (64 - SHARD_BITS)) as u64;
+        let low = (fingerprint >> (48 - SHARD_BITS)) as u32 & 0xffff;
+        Self { high: high.max(1), low: low << 16 | depth.min(DEPTH_MASK) }
+    }
+
+    /// All but the depth.
+    #[inline]
+    fn key(self) -> Key {
+        (self.high, self.low & !DEPTH_MASK)
+    }
+
+    /// The depth, [`DEPTH_MASK`] for all from there on.
+    #[inline]
+    fn depth(self) -> u32 {
+        self.low & DEPTH_MASK
+    }
+
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.high == 0
+    }
+}
+
+impl Visited {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Shard::default()).collect(), len: 0 }
+    }
+
+    /// Number of distinct states.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().map(Shard::bytes).sum()
+    }
+
+    /// Whether a state was inserted, at whatever depth.
+    #[inline]
+    pub fn contains(&self, fingerprint: Fingerprint) -> bool {
+        let slot = Slot::new(fingerprint, 0);
+        let shard = &self.shards[shard_of(fingerprint)];
+        shard.slots[shard.find(slot)].key() == slot.key()
+    }
+
+    /// Notes that a state was seen at a depth.
+    #[inline]
+    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
+        let seen = self.shards[shard_of(fingerprint)].insert(fingerprint, depth);
+        self.len += u64::from(seen == Seen::New);
+        seen
+    }
+}
+
+impl Default for Visited {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self::new(192)
+    }
+}
+
+impl Shard {
+    /// Number of states.
+    pub fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    /// Bytes of the table.
+    pub fn bytes(&self) -> u64 {
+        (self.slots.capacity() * size_of::<Slot>() + table_bytes::<(Key, u32)>(self.deep.capacity())) as u64
+    }
+
+    /// Saves all states with their depths.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        let slots = self.slots.iter().filter(|slot| !slot.is_empty());
+        let saved = |slot: &Slot| {
+            let (high, low) = slot.key();
+            u128::from(high) << 48 | u128::from(low) << 16 | u128::from(self.depth_of(*slot))
+        };
+        out.wide(self.len as u64, slots.map(saved));
+    }
+
+    /// The states that were saved.
+    pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
+        let mut shard = Self::default();
+        saved.wide(|slot| {
+            let (low, depth) = ((slot >> 16) as u32 & !DEPTH_MASK, slot as u32);
+            let high = ((slot >> 48) as u64).max(1);
+            shard.insert_slot(Slot { high, low: low | depth.min(DEPTH_MASK) }, depth);
+        })?;
+        Some(shard)
+    }
+
+    /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for
+    /// memory, and these waits overlap.
+    #[inline]
+    pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
+        let read = |fingerprint| self.slots[Self::home(Slot::new(fingerprint, 0), self.homes)].high;
+        std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
+    }
+
+    /// Notes that a state of this shard was seen at a depth.
+    #[inline]
+    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
+        self.insert_slot(Slot::new(fingerprint, depth), depth)
+    }
+
+    fn new(homes: usize) -> Self {
+        Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: 0, deep: FxHashMap::default() }
+    }
+
+    #[inline]
+    fn home(slot: Slot, homes: usize) -> usize {
+        ((u128::from(slot.high) * homes as u128) >> 64) as usize
+    }
+
+    /// Where a state is, or belongs.
+    #[inline]
+    fn find(&self, slot: Slot) -> usize {
+        let mut index = Self::home(slot, self.homes);
+        // One comparison for "not empty, and smaller".
+        while self.slots[index].high.wrapping_sub(1) < slot.high - 1 {
+            index += 1;
+        }
+        // Only what is the same, or will never be met, gets past the first 64 bits.
+        while self.slots[index].high == slot.high && self.slots[index].key() < slot.key() {
+            index += 1;
+        }
+        index
+    }
+
+    /// The least depth at which a state that is there was seen.
+    #[inline]
+    fn depth_of(&self, slot: Slot) -> u32 {
+        match slot.depth() {
+            DEPTH_MASK => self.deep[&slot.key()],
+            depth => depth,
+        }
+    }
+
+    #[inline]
+    fn insert_slot(&mut self, slot: Slot, depth: u32) -> Seen {
+        let index = self.find(slot);
+        let known = self.slots[index];
+        let mut seen = Seen::New;
+        if known.key() == slot.key() {
+            let least = self.depth_of(known);
+            if least <= depth {
+                return Seen::Already;
+            }
+            self.slots[index] = slot;
+            seen = Seen::Deeper(least);
+        } else {
+            self.insert_at(index, slot);
+        }
+        if depth >= DEPTH_MASK {
+            self.deep.insert(slot.key(), depth);
+        } else if matches!(seen, Seen::Deeper(least) if least >= DEPTH_MASK) {
+            self.deep.remove(&slot.key());
+        }
+        seen
+    }
+
+    /// Puts a new entry at `index` and moves the entries up to the next empty slot by one.
+    fn insert_at(&mut self, index: usize, entry: Slot) {
+        let end = index + self.slots[index..].iter().position(|slot| slot.is_empty()).expect("the last slot is empty");
+        self.slots.copy_within(index..end, index + 1);
+        self.slots[index] = entry;
+        self.len += 1;
+        // The last slot stays empty, so that probing always ends.
+        if end + 2 >= self.slots.len() {
+            self.slots.push(EMPTY);
+        }
+        if self.len * 20 > self.homes * 17 {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        let homes = self.homes + self.homes / 4 + 1;
+        let mut grown =
+            Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: self.len, deep: std::mem::take(&mut self.deep) };
+        let mut next = 0;
+        for entry in self.slots.iter().filter(|entry| !entry.is_empty()) {
+            next = next.max(Self::home(*entry, homes));
+            if next + 2 >= grown.slots.len() {
+                grown.slots.push(EMPTY);
+            }
+            grown.slots[next] = *entry;
+            next += 1;
+        }
+        *self = grown;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Agreement with a map from the standard library, with keys that crowd together at both ends.
+    #[test]
+    fn insertion_agrees_with_a_map() {
+        let mut visited = Visited::new();
+        let mut reference: BTreeMap<u128, u32> = BTreeMap::new();
+        let mut random: u128 = 1;
+        let unit = 1 << (128 - FINGERPRINT_BITS);
+        for round in 0..200_000_u32 {
+            random = random.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(0x5851);
+            let key = match round % 5 {
+                0 => (1 << 58) + random % 500 * unit,
+                1 => u128::MAX - random % 500 * unit,
+                // Equal in the first 64 bits, so that the others decide.
+                2 => (7 << 90) + random % 60_000 * unit,
+                _ => random,
+            };
+            let kept = key / unit;
+            // Also around the largest depth that fits in a slot, and far behind it.
+            let depth = round % 97 + [0, 65_480, 70_000, 1 << 31][round as usize / 97 % 4];
+            let expected = match reference.get(&kept) {
+                None => Seen::New,
+                Some(known) if *known > depth => Seen::Deeper(*known),
+                Some(_) => Seen::Already,
+            };
+            let least = reference.entry(kept).or_insert(depth);
+            *least = depth.min(*least);
+            assert_eq!(visited.insert(key, depth), expected, "round {round}");
+            assert!(visited.contains(key));
+        }
+        assert_eq!(visited.len(), reference.len() as u64);
+        // What is saved has the same depths.
+        for shard in &mut visited.shards {
+            let mut saved = Vec::new();
+            shard.save(&mut Writer(&mut |part| saved.extend_from_slice(part)));
+            let mut rest = saved.as_slice();
+            *shard = Shard::load(&mut Reader(&mut |buffer| {
+                let (first, others) = rest.split_at(buffer.len());
+                buffer.copy_from_slice(first);
+                rest = others;
+                true
+            }))
+            .expect("it was saved");
+        }
+        for (kept, depth) in reference {
+            assert_eq!(visited.insert(kept * unit, depth), Seen::Already);
+            assert_eq!(visited.insert(kept * unit, depth.saturating_sub(1)) == Seen::Deeper(depth), depth > 0);
+        }
+    }
+
+    #[test]
+    fn a_state_takes_at_most_17_bytes_in_the_mean() {
+        let mut visited = Visited::new();
+        let mut random: u128 = 7;
+        let (mut sum, mut samples) = (0.0, 0.0);
+        for round in 0..2_000_000_u32 {
+            random = random.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(0x5851);
+            visited.insert(random, 0);
+            if round > 100_000 && round % 1_000 == 0 {
+                sum += visited.bytes() as f64 / visited.len() as f64;
+                samples += 1.0;
+            }
+        }
+        assert!(sum / samples < 17.0, "{} bytes a state", sum / samples);
+    }
+}

@@ -1,0 +1,627 @@
+//! Search of global states with reductions that are proven from the local transition system.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::global::state::{Budgets, Child, GlobalState};
+use crate::kernel::{
+    Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, judge_system_state, table_bytes, tuples,
+};
+use crate::reduction::message_facts::{Facts, is_subset};
+use crate::reduction::symmetric_verdicts::Outlooks;
+use crate::reduction::symmetry::{Symmetry, SymmetryError};
+
+/// Search of global states that leaves out what cannot matter to any property.
+///
+/// - A *dead* message is taken out of flight.
+/// - A *sink* is put off: it stays in flight, and instead of its delivery the local states that it could lead to are
+///   judged.
+/// - Of two states that differ only in what is in flight, the one with less is left out: in a network without order a
+///   message in flight disables nothing.
+/// - An event that changes nothing and sends nothing is left out for the same reason.
+/// - Of two states that differ only in the names of interchangeable nodes, one is left out.
+///
+/// Guarantee: every reported violation is reachable.
+/// Complete: within the bounds, for properties of local states, which are all there are.
+/// Explores: global states breadth-first; again from the start while a fact about messages that was used turns out wrong
+/// (see `reduction/message_facts.rs`).
+/// Honours: local-event and state bounds, the monitor. Not the bound on depth: what is left out makes paths shorter.
+///
+/// Why nothing is missed: let the last search have used facts that are true of all local steps it has taken. By
+/// induction over an execution, it has a state for each state of the execution whose local states are the same but for
+/// sinks that were put off and are in flight, and in which everything is in flight that is in flight in the execution
+/// and not dead. A delivery that was left out because it is dead, a sink, or idle keeps that true by what was proven of
+/// it; any other event was taken there too, and commutes with the sinks that were put off.
+pub fn explore(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    if !search.limits.no_symmetry {
+        match explore_up_to_symmetry(search, &mut stepper) {
+            Ok(Some(report)) => return Ok(report),
+            Ok(None) => {}
+            Err(SymmetryError::Machine(error)) => return Err(error.into()),
+            Err(SymmetryError::Asymmetric(why)) => {
+                let mut report = explore_each(search, &mut stepper)?;
+                report.symmetry = Some(SymmetryUse::Refused(why));
+                return Ok(report);
+            }
+        }
+    }
+    explore_each(search, &mut stepper)
+}
+
+/// Searches with the interchangeable nodes that the protocol declares; none if it declares nothing.
+fn explore_up_to_symmetry(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Result<Option<Report>, SymmetryError> {
+    let Some(mut symmetry) = Symmetry::declared(stepper, search.starts)? else { return Ok(None) };
+    let mut report = repeat(search, stepper, Some(&mut symmetry))?;
+    report.symmetry = Some(SymmetryUse::Renamings(symmetry.size() as u64));
+    Ok(Some(report))
+}
+
+/// Searches without.
+fn explore_each(search: &Search<'_>, stepper: &mut Stepper<'_>) -> Result<Report, SearchError> {
+    repeat(search, stepper, None).map_err(|error| match error {
+        SymmetryError::Machine(error) => error.into(),
+        SymmetryError::Asymmetric(why) => unreachable!("nothing is renamed: {why}"),
+    })
+}
+
+/// Searches until the facts that were used hold.
+fn repeat(
+    search: &Search<'_>,
+    stepper: &mut Stepper<'_>,
+    mut symmetry: Option<&mut Symmetry>,
+) -> Result<Report, SymmetryError> {
+    let mut facts = Facts::default();
+    loop {
+        facts.begin();
+        let mut pass = Pass::new(search, stepper, &mut facts, symmetry.as_deref_mut());
+        let end = match pass.explore() {
+            Err(SymmetryError::Machine(MachineError::Stopped(why))) => why.into(),
+            end => end?,
+        };
+        let mut report = pass.finish(end);
+        // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
+        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound)
+            || match facts.is_stale(stepper) {
+                Err(MachineError::Stopped(why)) => {
+                    report.end = why.into();
+                    true
+                }
+                is_stale => !is_stale?,
+            };
+        if is_final {
+            report.count_local(search.lts);
+            return Ok(report);
+        }
+    }
+}
+
+/// A state that was found.
+struct Found {
+    /// Where it was found from; none for a start state.
+    parent: Option<u32>,
+    step: Step,
+    /// Index of the start state.
+    start: u32,
+    /// Number of events from there.
+    depth: u32,
+}
+
+/// A state that waits to be expanded.
+struct Waiting {
+    found: u32,
+    /// Tells it from all others.
+    serial: u32,
+    state: GlobalState,
+}
+
+/// The sets in flight that were seen with one tuple of local states (and of budgets), none inside another one.
+#[derive(Default)]
+struct Frontier {
+    sets: Vec<(u32, Box<[MessageId]>)>,
+}
+
+/// What a state has in common with all states that renamings lead to.
+struct Canonical {
+    /// The least local states and budgets.
+    key: Box<[u32]>,
+    /// What is in flight, under each of the renamings that lead to these.
+    forms: Vec<Vec<MessageId>>,
+}
+
+/// What a node can make of its local state with the sinks in flight to it, as the properties see it.
+struct Reach {
+    /// Each class with sinks that lead there.
+    classes: Vec<(ClassId, Vec<MessageId>)>,
+    /// The same for all that reach the same classes.
+    kind: u32,
+}
+
+/// One search with the facts known so far.
+struct Pass<'p, 's, 'l> {
+    search: &'s Search<'s>,
+    stepper: &'p mut Stepper<'l>,
+    facts: &'p mut Facts,
+    symmetry: Option<&'p mut Symmetry>,
+    outlooks: Outlooks,
+    /// Steps that were noted for the facts, under all renamings.
+    noted: FxHashSet<(LocalStateId, LocalStateId)>,
+    /// Answers about facts under all renamings. One that has become wrong makes the pass be repeated anyway, since it was
+    /// used.
+    dead: FxHashMap<(LocalStateId, MessageId), bool>,
+    sinks: FxHashMap<(LocalStateId, MessageId), bool>,
+    budgets: Budgets,
+    report: Report,
+    found: Vec<Found>,
+    frontiers: Vec<Frontier>,
+    frontier_of: FxHashMap<Box<[u32]>, u32>,
+    queue: VecDeque<Waiting>,
+    /// The serial numbers of states that a later one has made superfluous.
+    superseded: FxHashSet<u32>,
+    serials: u32,
+    transitions: u64,
+    kept: u64,
+    /// Bytes behind the entries of the frontiers, the queue and the tables.
+    heap: usize,
+    /// Classes that a node can reach by sinks, once for each local state and sinks in flight; judged when they are new.
+    reaches: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
+    reach_lists: Vec<Reach>,
+    kinds: FxHashMap<Vec<ClassId>, u32>,
+    /// Tuples of kinds that were judged.
+    judged: FxHashSet<Box<[u32]>>,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    ticks: Ticks,
+}
+
+impl<'p, 's, 'l> Pass<'p, 's, 'l> {
+    fn new(
+        search: &'s Search<'s>,
+        stepper: &'p mut Stepper<'l>,
+        facts: &'p mut Facts,
+        symmetry: Option<&'p mut Symmetry>,
+    ) -> Self {
+        Self {
+            search,
+            stepper,
+            facts,
+            symmetry,
+            outlooks: Outlooks::default(),
+            noted: FxHashSet::default(),
+            dead: FxHashMap::default(),
+            sinks: FxHashMap::default(),
+            budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
+            report: Report::new(search.lts).collecting(&search.limits),
+            found: Vec::new(),
+            frontiers: Vec::new(),
+            frontier_of: FxHashMap::default(),
+            queue: VecDeque::new(),
+            superseded: FxHashSet::default(),
+            serials: 0,
+            transitions: 0,
+            kept: 0,
+            heap: 0,
+            reaches: FxHashMap::default(),
+            reach_lists: Vec::new(),
+            kinds: FxHashMap::default(),
+            judged: FxHashSet::default(),
+            collected: BTreeSet::new(),
+            ticks: Ticks::default(),
+        }
+    }
+
+    fn explore(&mut self) -> Result<End, SymmetryError> {
+        for (index, start) in (0..).zip(self.search.starts) {
+            let state = GlobalState::new(self.stepper.known(), start);
+            let step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
+            if self.enter(state, Found { parent: None, step, start: index, depth: 0 })? {
+                return Ok(End::Violation);
+            }
+        }
+        let mut end = End::SpaceExhausted;
+        let (mut enabled, mut children) = (Vec::new(), Vec::new());
+        while let Some(waiting) = self.queue.pop_front() {
+            self.heap -= heap(&waiting.state);
+            if self.superseded.remove(&waiting.serial) {
+                continue;
+            }
+            let Waiting { state, found, .. } = waiting;
+            if state.enabled(self.stepper, &self.budgets, &mut enabled)? {
+                end = End::LocalEventBound;
+            }
+            if self.symmetry.is_some() {
+                self.check_roles(&state)?;
+            }
+            for &(node, trigger) in &enabled {
+                let local = state.locals[node as usize];
+                if let Some(message) = trigger.message()
+                    && self.is_sink(local, message)?
+                {
+                    continue;
+                }
+                if let Some(symmetry) = &mut self.symmetry {
+                    symmetry.check(self.stepper, local, trigger)?;
+                }
+                let row = self.stepper.step(local, trigger)?;
+                GlobalState::push_children(self.stepper.known(), (node, trigger), row, &mut children);
+            }
+            for child in children.drain(..) {
+                if self.take(&state, found, &child)? {
+                    return Ok(End::Violation);
+                }
+            }
+            if self.search.limits.states.is_some_and(|max| self.kept >= max) {
+                return Ok(End::StateBound);
+            }
+            if self.ticks.is_check_due(self.stepper)
+                && let Some(end) = self.search.monitor.check(&self.progress())
+            {
+                return Ok(end);
+            }
+        }
+        Ok(end)
+    }
+
+    /// Compares how the messages in flight are taken with how the renamed ones are, where there are quorums: so renamed
+    /// states have the renamed quorums.
+    fn check_roles(&mut self, state: &GlobalState) -> Result<(), SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else { return Ok(()) };
+        for message in &state.in_flight {
+            let node = self.stepper.known().destination(*message);
+            let local = state.locals[node as usize];
+            if self.stepper.known().takes_quorums(node) && !self.stepper.known().brief(local).is_stuck {
+                symmetry.check(self.stepper, local, Trigger::deliver(*message))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a step; returns whether it leads to a violation.
+    fn take(&mut self, state: &GlobalState, found: u32, child: &Child) -> Result<bool, SymmetryError> {
+        let Child { step, row, next, .. } = *child;
+        let before = state.locals[step.node as usize];
+        if next == before && self.stepper.outcomes(row)[step.outcome as usize].sent.is_empty() {
+            return Ok(false);
+        }
+        self.transitions += 1;
+        match &self.symmetry {
+            None => self.facts.note_step(self.stepper, before, next)?,
+            Some(_) if !self.noted.insert((before, next)) => {}
+            Some(symmetry) => {
+                for (before, next) in symmetry.states(before).iter().zip(&*symmetry.states(next)) {
+                    self.facts.note_step(self.stepper, *before, *next)?;
+                }
+            }
+        }
+        let mut after = state.clone();
+        after.take(self.stepper.known(), &self.budgets, step, row);
+        let Found { start, depth, .. } = self.found[found as usize];
+        self.enter(after, Found { parent: Some(found), step, start, depth: depth + 1 })
+    }
+
+    /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
+    fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SymmetryError> {
+        let mut in_flight = Vec::with_capacity(state.in_flight.len());
+        for message in &state.in_flight {
+            let local = state.locals[self.stepper.message(*message).to as usize];
+            if !self.is_dead(local, *message)? {
+                in_flight.push(*message);
+            }
+        }
+        state.in_flight = in_flight;
+        let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
+        let Canonical { key, forms } = self.canonical(&state, budgets)?;
+        let (fresh, key_bytes) = (self.frontiers.len() as u32, size_of_val(&*key));
+        let site = *self.frontier_of.entry(key).or_insert(fresh);
+        if site == fresh {
+            self.frontiers.push(Frontier::default());
+            self.heap += key_bytes;
+        }
+        let sets = &mut self.frontiers[site as usize].sets;
+        if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
+            return Ok(false);
+        }
+        let (superseded, heap_bytes) = (&mut self.superseded, &mut self.heap);
+        let serial = self.serials;
+        self.serials += 1;
+        sets.retain(|(other, set)| {
+            let is_inside = forms.iter().any(|form| is_subset(set, form));
+            if is_inside {
+                superseded.insert(*other);
+                *heap_bytes -= size_of_val(&**set);
+            }
+            !is_inside
+        });
+        let room = sets.capacity();
+        sets.push((serial, forms[0].as_slice().into()));
+        *heap_bytes += (sets.capacity() - room) * size_of::<(u32, Box<[MessageId]>)>() + size_of_val(&*forms[0]);
+        self.kept += 1;
+        self.report.depth = self.report.depth.max(found.depth);
+        let index = u32::try_from(self.found.len()).expect("fewer than four billion states");
+        self.found.push(found);
+        let is_bad = self.judge(&state, index)?;
+        self.heap += heap(&state);
+        self.queue.push_back(Waiting { found: index, serial, state });
+        Ok(is_bad)
+    }
+
+    /// What stands for a state and for all states that renamings lead to.
+    fn canonical(&mut self, state: &GlobalState, budgets: &[u32]) -> Result<Canonical, SymmetryError> {
+        let key = |locals: &[LocalStateId], budgets: &[u32]| -> Box<[u32]> {
+            locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()
+        };
+        let Some(symmetry) = &mut self.symmetry else {
+            return Ok(Canonical { key: key(&state.locals, budgets), forms: vec![state.in_flight.clone()] });
+        };
+        let renamed = |renaming: usize| {
+            let budgets = if budgets.is_empty() { Vec::new() } else { symmetry.permute(renaming, budgets) };
+            (key(&symmetry.rename_locals(renaming, &state.locals), &budgets), renaming)
+        };
+        let all: Vec<(Box<[u32]>, usize)> = symmetry.to_least_kinds(&state.locals).into_iter().map(renamed).collect();
+        let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
+        let mut forms = Vec::new();
+        for (key, renaming) in &all {
+            if *key == least {
+                forms.push(symmetry.rename_messages(self.stepper, *renaming, &state.in_flight)?);
+            }
+        }
+        forms.sort_unstable();
+        forms.dedup();
+        Ok(Canonical { key: least, forms })
+    }
+
+    /// Whether a message in flight can be left out. With symmetry, whether it can under every renaming: so the facts that
+    /// are used are closed under renaming, as the steps are that they rest on.
+    fn is_dead(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else {
+            return Ok(self.facts.is_dead(self.stepper, local, message)?);
+        };
+        if let Some(known) = self.dead.get(&(local, message)) {
+            return Ok(*known);
+        }
+        let mut is_dead = true;
+        let messages = symmetry.messages(self.stepper, message)?;
+        for (local, message) in symmetry.states(local).iter().zip(&*messages) {
+            is_dead &= self.facts.is_dead(self.stepper, *local, *message)?;
+        }
+        self.dead.insert((local, message), is_dead);
+        Ok(is_dead)
+    }
+
+    /// Whether a message in flight can be put off; with symmetry, whether it can under every renaming.
+    fn is_sink(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
+        let Some(symmetry) = &mut self.symmetry else { return Ok(self.facts.is_sink(local, message)) };
+        if let Some(known) = self.sinks.get(&(local, message)) {
+            return Ok(*known);
+        }
+        let mut is_sink = true;
+        let messages = symmetry.messages(self.stepper, message)?;
+        for (local, message) in symmetry.states(local).iter().zip(&*messages) {
+            is_sink &= self.facts.is_sink(*local, *message);
+        }
+        self.sinks.insert((local, message), is_sink);
+        Ok(is_sink)
+    }
+
+    /// Judges a state and all that it leads to by sinks; returns whether one is bad.
+    fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SymmetryError> {
+        let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
+        let is_over = self.stepper.known().is_over(&state.locals);
+        if is_over {
+            // The other nodes are as they were before the trap.
+            let judgements = judge_system_state(self.stepper, &state.locals)?;
+            if self.note(found, &[], judgements)? {
+                return Ok(true);
+            }
+        }
+        // But a start state, where nothing happens before it, a trap comes last.
+        let is_start = self.found[found as usize].parent.is_none();
+        for message in state.in_flight.iter().filter(|_| !(is_over && is_start)) {
+            let to = self.stepper.message(*message).to as usize;
+            if self.stepper.state(state.locals[to]).snapshot.is_some() && self.is_sink(state.locals[to], *message)? {
+                sinks[to].push(*message);
+            }
+        }
+        if self.search.collect_system_states || self.search.limits.count_system_states {
+            self.collect(state, &sinks)?;
+        }
+        if is_over {
+            return Ok(false);
+        }
+        let mut tuple = Vec::with_capacity(sinks.len());
+        for (node, (local, sinks)) in (0..).zip(state.locals.iter().zip(&sinks)) {
+            let Some(reach) = self.reach(node, *local, sinks, found)? else { return Ok(true) };
+            tuple.push(reach);
+        }
+        let is_new = self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect());
+        self.heap += if is_new { tuple.len() * size_of::<u32>() } else { 0 };
+        if is_new && self.judge_tuple(&tuple, found)? {
+            return Ok(true);
+        }
+        if let Some(symmetry) = &mut self.symmetry {
+            self.outlooks.check(self.stepper, self.facts, symmetry, &state.locals, &sinks)?;
+        }
+        Ok(false)
+    }
+
+    /// What a node can make of its local state by sinks; a new one is judged by itself. None if something is bad.
+    fn reach(
+        &mut self,
+        node: NodeId,
+        local: LocalStateId,
+        sinks: &[MessageId],
+        found: u32,
+    ) -> Result<Option<u32>, MachineError> {
+        if let Some(known) = self.reaches.get(&(local, sinks.into())) {
+            return Ok(Some(*known));
+        }
+        let mut classes: Vec<(ClassId, Vec<MessageId>)> = Vec::new();
+        let alone = (local, Vec::new());
+        let closure = self.facts.closure(self.stepper, local, sinks)?;
+        let states = closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states);
+        for (state, delivered) in states {
+            let (class, judgements) = {
+                let state = self.stepper.state(*state);
+                (state.class, state.judgements.to_vec())
+            };
+            let judgements = judgements.into_iter().map(|judgement| (Some(node), judgement)).collect();
+            if self.note(found, &[(node, delivered)], judgements)? {
+                return Ok(None);
+            }
+            if classes.iter().all(|(other, _)| *other != class) {
+                classes.push((class, delivered.clone()));
+            }
+        }
+        classes.sort_unstable();
+        let fresh = self.kinds.len() as u32;
+        let kind = *self.kinds.entry(classes.iter().map(|(class, _)| *class).collect()).or_insert(fresh);
+        let index = self.reach_lists.len() as u32;
+        let delivered: usize = classes.iter().map(|(_, messages)| messages.capacity()).sum();
+        self.heap += classes.capacity() * size_of::<(ClassId, Vec<MessageId>)>()
+            + (delivered + sinks.len()) * size_of::<MessageId>();
+        self.reach_lists.push(Reach { classes, kind });
+        self.reaches.insert((local, sinks.into()), index);
+        Ok(Some(index))
+    }
+
+    /// Judges every tuple of classes that a tuple of reaches has; returns whether one is bad.
+    fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, MachineError> {
+        let lists: Vec<Vec<usize>> =
+            tuple.iter().map(|reach| (0..self.reach_lists[*reach as usize].classes.len()).collect()).collect();
+        for choice in tuples::all(&lists) {
+            let chosen = |node: usize| &self.reach_lists[tuple[node] as usize].classes[choice[node]];
+            let classes: Vec<ClassId> = (0..tuple.len()).map(|node| chosen(node).0).collect();
+            let judgements = self.stepper.judge(&classes)?;
+            if judgements.is_empty() {
+                continue;
+            }
+            let delivered: Vec<Vec<MessageId>> = (0..tuple.len()).map(|node| chosen(node).1.clone()).collect();
+            let delivered: Vec<(NodeId, &Vec<MessageId>)> = (0..).zip(&delivered).collect();
+            let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
+            if self.note(found, &delivered, judgements)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes what there is to say about a state after sinks were delivered; returns whether the search is to end with it.
+    fn note(
+        &mut self,
+        found: u32,
+        delivered: &[(NodeId, &Vec<MessageId>)],
+        judgements: Vec<(Option<NodeId>, Judgement)>,
+    ) -> Result<bool, MachineError> {
+        if !judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
+            return Ok(false);
+        }
+        let (start, mut path) = self.path(found);
+        let mut locals = self.replay(start, &path)?;
+        for (node, messages) in delivered {
+            path.extend(self.order(*node, &mut locals[*node as usize], messages)?);
+        }
+        Ok(self.report.note(start, &path, judgements))
+    }
+
+    /// The start state and the steps that lead to a found state.
+    fn path(&self, found: u32) -> (&'s Start, Vec<Step>) {
+        let mut path = Vec::new();
+        let mut at = &self.found[found as usize];
+        while let Some(parent) = at.parent {
+            path.push(at.step);
+            at = &self.found[parent as usize];
+        }
+        path.reverse();
+        (&self.search.starts[at.start as usize], path)
+    }
+
+    /// The local states after a path.
+    fn replay(&mut self, start: &Start, path: &[Step]) -> Result<Vec<LocalStateId>, MachineError> {
+        let mut locals = start.locals.clone();
+        for step in path {
+            let local = &mut locals[step.node as usize];
+            let row = self.stepper.step(*local, step.trigger)?;
+            *local = self.stepper.outcomes(row)[step.outcome as usize].next;
+        }
+        Ok(locals)
+    }
+
+    /// The deliveries of sinks as steps.
+    fn order(
+        &mut self,
+        node: NodeId,
+        local: &mut LocalStateId,
+        messages: &[MessageId],
+    ) -> Result<Vec<Step>, MachineError> {
+        let mut steps = Vec::with_capacity(messages.len());
+        for message in messages {
+            let trigger = Trigger::deliver(*message);
+            let row = self.stepper.step(*local, trigger)?;
+            *local = self.stepper.outcomes(row)[0].next;
+            steps.push(Step { node, trigger, outcome: 0 });
+        }
+        Ok(steps)
+    }
+
+    /// Keeps all system states that a state, or a renamed one, leads to by sinks.
+    fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), SymmetryError> {
+        for renaming in 0..self.symmetry.as_ref().map_or(1, |symmetry| symmetry.size()) {
+            let mut lists: Vec<Vec<LocalStateId>> = vec![Vec::new(); sinks.len()];
+            for (node, (local, sinks)) in state.locals.iter().zip(sinks).enumerate() {
+                let (node, local, sinks) = match &mut self.symmetry {
+                    None => (node, *local, sinks.clone()),
+                    Some(symmetry) => (
+                        symmetry.node(renaming, node),
+                        symmetry.states(*local)[renaming],
+                        symmetry.rename_messages(self.stepper, renaming, sinks)?,
+                    ),
+                };
+                let closure = self.facts.closure(self.stepper, local, &sinks)?;
+                let states = closure.iter().flat_map(|closure| closure.states.iter().map(|(state, _)| *state));
+                let states: BTreeSet<LocalStateId> = states.chain([local]).collect();
+                lists[node] = states.into_iter().collect();
+            }
+            self.collected.extend(tuples::all(&lists).map(Vec::into_boxed_slice));
+        }
+        Ok(())
+    }
+
+    /// Bytes kept, from the capacities of what keeps them.
+    fn bytes(&self) -> usize {
+        let vectors = self.found.capacity() * size_of::<Found>()
+            + self.frontiers.capacity() * size_of::<Frontier>()
+            + self.queue.capacity() * size_of::<Waiting>()
+            + self.reach_lists.capacity() * size_of::<Reach>();
+        let tables = table_bytes::<(Box<[u32]>, u32)>(self.frontier_of.capacity())
+            + table_bytes::<u32>(self.superseded.capacity())
+            + table_bytes::<((LocalStateId, Box<[MessageId]>), u32)>(self.reaches.capacity())
+            + table_bytes::<Box<[u32]>>(self.judged.capacity());
+        self.heap + vectors + tables + self.facts.bytes()
+    }
+
+    fn progress(&self) -> Progress {
+        let counts =
+            Counts { global_states: Some(self.kept), transitions: Some(self.transitions), ..Counts::default() };
+        let bytes = self.bytes() as u64 + self.search.lts.counts().bytes;
+        Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
+    }
+
+    fn finish(self, end: End) -> Report {
+        let mut counts = self.progress().counts;
+        if self.search.limits.count_system_states {
+            counts.system_states = Some(self.collected.len() as u64);
+        }
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        Report { end, counts, system_states, ..self.report }
+    }
+}
+
+/// Bytes behind a global state.
+fn heap(state: &GlobalState) -> usize {
+    (state.locals.capacity() + state.in_flight.capacity() + state.local_events.capacity()) * size_of::<u32>()
+}

@@ -1,0 +1,142 @@
+//! Whether the properties say the same about a global state and about its renamed ones.
+
+use std::collections::BTreeSet;
+
+use host_model::lts::{LocalStateId, MessageId};
+use host_model::machine::MachineError;
+use host_model::property::ClassId;
+use host_model::stepper::Stepper;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::kernel::tuples;
+use crate::reduction::message_facts::Facts;
+use crate::reduction::symmetry::{Saying, Symmetry, SymmetryError, saying, told_apart};
+
+/// What the properties see of the local states that a node can reach by sinks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Outlook {
+    classes: BTreeSet<ClassId>,
+    /// What is said about the local states by themselves.
+    said: BTreeSet<Saying>,
+}
+
+/// Evaluates properties on renamed states, each combination of what they see once.
+#[derive(Default)]
+pub struct Outlooks {
+    /// By local state and sinks in flight to it.
+    known: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
+    ids: FxHashMap<Outlook, u32>,
+    outlooks: Vec<Outlook>,
+    /// By local state and sinks in flight to it: what is seen under each renaming.
+    orbits: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
+    orbit_ids: FxHashMap<Vec<u32>, u32>,
+    orbit_lists: Vec<Vec<u32>>,
+    /// Tuples of those that were compared.
+    compared: FxHashSet<Vec<u32>>,
+    verdicts: FxHashMap<Vec<u32>, BTreeSet<Saying>>,
+}
+
+impl Outlooks {
+    /// Evaluates the properties on a global state with these sinks in flight to each node, under every renaming.
+    ///
+    /// # Errors
+    ///
+    /// A property says something else about a renamed state.
+    pub fn check(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        facts: &mut Facts,
+        symmetry: &mut Symmetry,
+        locals: &[LocalStateId],
+        sinks: &[Vec<MessageId>],
+    ) -> Result<(), SymmetryError> {
+        let mut tuple = Vec::with_capacity(locals.len());
+        for (local, sinks) in locals.iter().zip(sinks) {
+            tuple.push(self.orbit(stepper, facts, symmetry, (*local, sinks.as_slice().into()))?);
+        }
+        if self.compared.contains(&tuple) {
+            return Ok(());
+        }
+        let mut expected = BTreeSet::new();
+        for renaming in 0..symmetry.size() {
+            let outlooks: Vec<u32> = tuple.iter().map(|id| self.orbit_lists[*id as usize][renaming]).collect();
+            let said = self.verdict(stepper, symmetry.permute(renaming, &outlooks))?;
+            if renaming == 0 {
+                expected = said;
+            } else if said != expected {
+                return Err(told_apart(stepper.lts().properties(), said.symmetric_difference(&expected).next()));
+            }
+        }
+        self.compared.insert(tuple);
+        Ok(())
+    }
+
+    /// What is seen of a local state with sinks in flight to it, under each renaming.
+    fn orbit(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        facts: &mut Facts,
+        symmetry: &mut Symmetry,
+        key: (LocalStateId, Box<[MessageId]>),
+    ) -> Result<u32, SymmetryError> {
+        if let Some(known) = self.orbits.get(&key) {
+            return Ok(*known);
+        }
+        let mut orbit = Vec::with_capacity(symmetry.size());
+        for renaming in 0..symmetry.size() {
+            let image = symmetry.states(key.0)[renaming];
+            let sinks = symmetry.rename_messages(stepper, renaming, &key.1)?;
+            orbit.push(self.outlook(stepper, facts, image, sinks)?);
+        }
+        let fresh = self.orbit_lists.len() as u32;
+        let id = *self.orbit_ids.entry(orbit.clone()).or_insert(fresh);
+        if id == fresh {
+            self.orbit_lists.push(orbit);
+        }
+        self.orbits.insert(key, id);
+        Ok(id)
+    }
+
+    fn outlook(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        facts: &mut Facts,
+        local: LocalStateId,
+        sinks: Vec<MessageId>,
+    ) -> Result<u32, MachineError> {
+        let key = (local, sinks.into_boxed_slice());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let mut outlook = Outlook::default();
+        let alone = (local, Vec::new());
+        let closure = facts.closure(stepper, local, &key.1)?;
+        for (state, _) in closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states) {
+            let state = stepper.state(*state);
+            outlook.classes.insert(state.class);
+            outlook.said.extend(state.judgements.iter().map(saying));
+        }
+        let fresh = self.outlooks.len() as u32;
+        let id = *self.ids.entry(outlook.clone()).or_insert(fresh);
+        if id == fresh {
+            self.outlooks.push(outlook);
+        }
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    /// All that is said about a tuple of outlooks, one per node.
+    fn verdict(&mut self, stepper: &mut Stepper<'_>, tuple: Vec<u32>) -> Result<BTreeSet<Saying>, MachineError> {
+        if let Some(known) = self.verdicts.get(&tuple) {
+            return Ok(known.clone());
+        }
+        let outlooks = tuple.iter().map(|id| &self.outlooks[*id as usize]);
+        let mut said: BTreeSet<Saying> = outlooks.clone().flat_map(|outlook| outlook.said.iter().copied()).collect();
+        let classes: Vec<Vec<ClassId>> = outlooks.map(|outlook| outlook.classes.iter().copied().collect()).collect();
+        for choice in tuples::all(&classes) {
+            said.extend(stepper.judge(&choice)?.iter().map(saying));
+        }
+        self.verdicts.insert(tuple, said.clone());
+        Ok(said)
+    }
+}

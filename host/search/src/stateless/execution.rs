@@ -1,0 +1,590 @@
+//! One execution with its happens-before: the common ground of the stateless strategies.
+//!
+//! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the
+//! events that sent the messages that it delivers: one, or each of a quorum; *happens-before* is the transitive closure. Identical messages in
+//! flight are interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that
+//! was sent as the `k`-th one. So executions have the same happens-before exactly if each node goes through the same
+//! sequence of triggers and outcomes in both.
+//!
+//! On an ordered network the same holds of all items from one node to another: they are delivered in the order of sending,
+//! those left out that are lost. Which of them a node can take next depends on its own events and on what was sent.
+//!
+//! *Bounds.* A bound on local events counts on one node, so it cannot tell executions with the same happens-before
+//! apart. A bound on the length of executions can: it would cut off some orders of independent events and leave others.
+//! [`Limits::depth`] is therefore applied to each event with all that happens before it, which contains every execution
+//! within the bound, and again to what is judged ([`Runs`](crate::stateless::consistent_cuts::Runs)).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use host_model::known::Known;
+use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId, Role};
+use host_model::quorum::for_each_set;
+use host_model::standing::Standing;
+use host_model::start::Start;
+use host_model::stepper::{OutcomesRef, Stepper};
+
+use crate::kernel::Limits;
+
+/// The sender of a message that is in flight at the start.
+const START: u32 = u32::MAX;
+
+/// An event of the current execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// What happens, and where.
+    pub step: Step,
+    /// The outcomes of its trigger.
+    pub row: OutcomesRef,
+    /// The local state of its node before.
+    pub before: LocalStateId,
+    /// The local state of its node afterwards.
+    pub next: LocalStateId,
+    /// How many events of its node there are up to this one.
+    pub position: u32,
+    /// How many items of the channel of its message were gone before.
+    delivered: u32,
+}
+
+/// An event and a trigger that could come instead of it.
+#[derive(Clone, Debug)]
+pub struct Race {
+    /// Index of the event.
+    pub event: usize,
+    /// Possible at the node of the event once all that does not happen after the event came before.
+    pub trigger: Trigger,
+    senders: Senders,
+}
+
+/// The events that send what a trigger delivers, without the start.
+#[derive(Clone, Debug)]
+enum Senders {
+    None,
+    One(u32),
+    Several(Box<[u32]>),
+}
+
+impl Senders {
+    fn new(senders: &[u32]) -> Self {
+        match senders {
+            [] | [START] => Self::None,
+            [sender] => Self::One(*sender),
+            _ => Self::Several(senders.iter().copied().filter(|sender| *sender != START).collect()),
+        }
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::None => &[],
+            Self::One(sender) => std::slice::from_ref(sender),
+            Self::Several(senders) => senders,
+        }
+    }
+
+    /// The index after the last one.
+    fn end(&self) -> usize {
+        self.as_slice().iter().max().map_or(0, |sender| *sender as usize + 1)
+    }
+}
+
+/// A delivery at a node that takes quorums, with the senders of its messages, the start among them.
+struct Delivery {
+    trigger: Trigger,
+    senders: Vec<u32>,
+}
+
+/// What was sent and is delivered in this order: all copies of one message, or where messages have an order all items from
+/// one node to another.
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    /// Each with the event that sent it.
+    items: Vec<(MessageId, u32)>,
+    /// Items before this one were delivered, or are lost.
+    delivered: usize,
+}
+
+impl Channel {
+    /// The items that a node of this standing can take next if those before `delivered` are gone, as indices: the first
+    /// one that is not lost, and the first notice, which overtakes messages.
+    fn next(&self, known: &Known, delivered: usize, standing: &Standing) -> impl Iterator<Item = usize> + use<> {
+        let (mut first, mut notice) = ((delivered < self.items.len()).then_some(delivered), None);
+        if known.is_ordered() {
+            let route = |index: usize| known.message(self.items[index].0).route();
+            let mut left = (delivered..self.items.len()).filter(|index| !route(*index).is_lost(standing));
+            first = left.next();
+            if first.is_some_and(|first| !route(first).is_notice) {
+                notice = left.find(|index| route(*index).is_notice);
+            }
+        }
+        first.into_iter().chain(notice)
+    }
+}
+
+/// Why something else could not happen in an execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// An event has more before it than [`Limits::depth`] allows.
+    pub depth: bool,
+    /// A node has had as many local events as [`Limits::local_events`] allows.
+    pub local_events: bool,
+}
+
+/// An execution from a start state that grows and shrinks at its end.
+pub struct Execution {
+    limits: Limits,
+    locals: Vec<LocalStateId>,
+    local_events: Vec<u32>,
+    events: Vec<Event>,
+    /// For each event, how many events of each node are in its past; the event itself counts.
+    clocks: Vec<u32>,
+    /// The events of each node, as indices.
+    chains: Vec<Vec<u32>>,
+    /// By message id, or by sender and destination.
+    channels: Vec<Channel>,
+    /// For each node, the channels to it that were ever used.
+    inboxes: Vec<Vec<u32>>,
+}
+
+impl Execution {
+    /// Without events, at a start state.
+    pub fn new(stepper: &mut Stepper<'_>, start: &Start, limits: Limits) -> Self {
+        let nodes = start.locals.len();
+        let mut execution = Self {
+            limits,
+            locals: start.locals.clone(),
+            local_events: vec![0; nodes],
+            events: Vec::new(),
+            clocks: Vec::new(),
+            chains: vec![Vec::new(); nodes],
+            channels: Vec::new(),
+            inboxes: vec![Vec::new(); nodes],
+        };
+        for message in &start.in_flight {
+            execution.send(stepper, *message, START);
+        }
+        execution
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Of the events after that of a race, those that must happen before its trigger.
+    pub fn before<'r>(&'r self, race: &'r Race) -> impl Iterator<Item = Step> + 'r {
+        let is_needed =
+            |index: &usize| race.senders.as_slice().iter().any(|sender| self.happens_after(*sender as usize, *index));
+        let needed = (race.event + 1..race.senders.end()).filter(is_needed);
+        needed.map(|index| self.events[index].step)
+    }
+
+    /// Of the events between that of a race and its trigger, or the sending of its message if the trigger does not come next
+    /// at the node, those that do not happen after the event. What must happen before the trigger is among them.
+    pub fn between(&self, race: &Race) -> impl Iterator<Item = Step> + use<'_> {
+        let Event { step, position, .. } = self.events[race.event];
+        let next = self.chains[step.node as usize].get(position as usize).map(|next| *next as usize);
+        let next = next.filter(|next| self.events[*next].step.trigger == race.trigger);
+        let end = next.unwrap_or_else(|| race.senders.end());
+        let event = race.event;
+        (event + 1..end).filter(move |index| !self.happens_after(*index, event)).map(|index| self.events[index].step)
+    }
+
+    /// What each node went through, as 128 bits: the same for executions with the same happens-before.
+    pub fn fingerprint(&self) -> u128 {
+        let half = |salt: u64| {
+            let mut hasher = DefaultHasher::new();
+            salt.hash(&mut hasher);
+            for chain in &self.chains {
+                chain.len().hash(&mut hasher);
+                chain.iter().for_each(|index| self.events[*index as usize].step.hash(&mut hasher));
+            }
+            u128::from(hasher.finish())
+        };
+        half(0) << 64 | half(1)
+    }
+
+    /// The local state of a node after all events.
+    pub fn local(&self, node: NodeId) -> LocalStateId {
+        self.locals[node as usize]
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> NodeId {
+        self.locals.len() as NodeId
+    }
+
+    /// The events of a node in order, as indices.
+    pub fn chain(&self, node: NodeId) -> &[u32] {
+        &self.chains[node as usize]
+    }
+
+    /// How many events of each node are in the past of an event, itself included.
+    pub fn clock(&self, index: usize) -> &[u32] {
+        let nodes = self.locals.len();
+        &self.clocks[index * nodes..(index + 1) * nodes]
+    }
+
+    /// Whether an event happens after an earlier one.
+    #[inline]
+    pub fn happens_after(&self, later: usize, earlier: usize) -> bool {
+        let Event { step, position, .. } = self.events[earlier];
+        self.clocks[later * self.locals.len() + step.node as usize] >= position
+    }
+
+    /// Appends an event whose trigger is possible.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn push(&mut self, stepper: &mut Stepper<'_>, step: Step) -> Result<(), MachineError> {
+        let node = step.node as usize;
+        let before = self.locals[node];
+        let row = stepper.step(before, step.trigger)?;
+        let mut delivered = 0;
+        let sender = match step.trigger.message() {
+            Some(message) => {
+                let index = self.channel_of(stepper, message);
+                let (known, channel) = (stepper.known(), &mut self.channels[index]);
+                let next = channel.next(known, channel.delivered, &known.state(before).standing);
+                let item = next.into_iter().find(|item| channel.items[*item].0 == message);
+                let item = item.expect("what is delivered is next");
+                delivered = channel.delivered as u32;
+                channel.delivered = item + 1;
+                channel.items[item].1
+            }
+            None => {
+                self.local_events[node] += u32::from(step.trigger.local_event().is_some());
+                START
+            }
+        };
+        let first = self.clocks.len();
+        let last = self.chains[node].last().copied().unwrap_or(START);
+        self.extend_clock(last, sender);
+        for message in stepper.known().taken_together(step.trigger) {
+            let index = self.channel_of(stepper, *message);
+            let channel = &mut self.channels[index];
+            let (_, sender) = channel.items[channel.delivered];
+            channel.delivered += 1;
+            self.join_clock(first, sender);
+        }
+        self.clocks[first + node] += 1;
+        let index = self.events.len() as u32;
+        self.chains[node].push(index);
+        let position = self.chains[node].len() as u32;
+        let outcome = &stepper.outcomes(row)[step.outcome as usize];
+        let (next, sent) = (outcome.next, outcome.sent.len());
+        for number in 0..sent {
+            let message = stepper.outcomes(row)[step.outcome as usize].sent[number];
+            self.send(stepper, message, index);
+        }
+        self.locals[node] = next;
+        self.events.push(Event { step, row, before, next, position, delivered });
+        Ok(())
+    }
+
+    /// Takes the last event back and returns it.
+    pub fn pop(&mut self, stepper: &mut Stepper<'_>) -> Option<Event> {
+        let event = self.events.pop()?;
+        let node = event.step.node as usize;
+        for number in (0..stepper.outcomes(event.row)[event.step.outcome as usize].sent.len()).rev() {
+            let message = stepper.outcomes(event.row)[event.step.outcome as usize].sent[number];
+            let index = self.channel_of(stepper, message);
+            let channel = &mut self.channels[index];
+            channel.items.pop();
+            if channel.items.is_empty() {
+                let to = stepper.message(message).to;
+                self.inboxes[to as usize].pop();
+            }
+        }
+        match event.step.trigger.message() {
+            Some(message) => {
+                let index = self.channel_of(stepper, message);
+                self.channels[index].delivered = event.delivered as usize;
+            }
+            None => self.local_events[node] -= u32::from(event.step.trigger.local_event().is_some()),
+        }
+        for message in stepper.known().taken_together(event.step.trigger) {
+            let index = self.channel_of(stepper, *message);
+            self.channels[index].delivered -= 1;
+        }
+        self.chains[node].pop();
+        self.clocks.truncate(self.clocks.len() - self.locals.len());
+        self.locals[node] = event.before;
+        Some(event)
+    }
+
+    /// The index of the channel of a message.
+    fn channel_of(&self, stepper: &Stepper<'_>, message: MessageId) -> usize {
+        if !stepper.known().is_ordered() {
+            return message.0 as usize;
+        }
+        let nodes = self.locals.len();
+        let route = stepper.message(message).route();
+        // A message on a link without order has a channel of its own, after all of those that have one.
+        if route.is_loose() {
+            nodes * nodes + message.0 as usize
+        } else {
+            route.from as usize * nodes + route.to as usize
+        }
+    }
+
+    fn send(&mut self, stepper: &mut Stepper<'_>, message: MessageId, sender: u32) {
+        let index = self.channel_of(stepper, message);
+        if self.channels.len() <= index {
+            self.channels.resize_with(index + 1, Channel::default);
+        }
+        if self.channels[index].items.is_empty() {
+            let to = stepper.message(message).to;
+            self.inboxes[to as usize].push(index as u32);
+        }
+        self.channels[index].items.push((message, sender));
+    }
+
+    /// Appends the clock of what happens after both events, not counted itself.
+    fn extend_clock(&mut self, one: u32, other: u32) {
+        let first = self.clocks.len();
+        self.clocks.resize(first + self.locals.len(), 0);
+        for earlier in [one, other] {
+            self.join_clock(first, earlier);
+        }
+    }
+
+    /// Has the clock that begins at `first` include that of an event.
+    fn join_clock(&mut self, first: usize, earlier: u32) {
+        if earlier != START {
+            let from = earlier as usize * self.locals.len();
+            for node in 0..self.locals.len() {
+                self.clocks[first + node] = self.clocks[first + node].max(self.clocks[from + node]);
+            }
+        }
+    }
+
+    /// Whether an event with nothing before it but these and their pasts is within the bound on depth.
+    fn fits(&self, last: u32, senders: &[u32]) -> bool {
+        let Some(depth) = self.limits.depth else { return true };
+        let entry = |event: u32, node: usize| {
+            if event == START { 0 } else { self.clocks[event as usize * self.locals.len() + node] }
+        };
+        let latest = |node| senders.iter().fold(entry(last, node), |max, sender| max.max(entry(*sender, node)));
+        (0..self.locals.len()).map(latest).sum::<u32>() < depth
+    }
+
+    /// What a node that takes quorums can take in a local state if so many items of the channels to it are gone, of those
+    /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    fn deliveries(
+        &self,
+        stepper: &mut Stepper<'_>,
+        (node, local): (NodeId, LocalStateId),
+        delivered: &[usize],
+        is_usable: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Delivery>, MachineError> {
+        let (mut found, mut members) = (Vec::new(), Vec::new());
+        for (channel, delivered) in self.inboxes[node as usize].iter().zip(delivered) {
+            let Some(&(message, sender)) = self.channels[*channel as usize].items.get(*delivered) else { continue };
+            if !is_usable(sender) {
+                continue;
+            }
+            match stepper.role(local, message)? {
+                Role::Alone => found.push(Delivery { trigger: Trigger::deliver(message), senders: vec![sender] }),
+                Role::Held => {}
+                Role::Member(kind) => members.push(stepper.known().member(kind, message, (message, sender))),
+            }
+        }
+        let alone = found.len();
+        for_each_set(&members, &|_, _| true, &mut |set| {
+            let messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
+            let senders = set.iter().map(|member| member.item.1).collect();
+            found.push(Delivery { trigger: Trigger::deliver_quorum(stepper.quorum(&messages)), senders });
+        });
+        let mut index = alone;
+        while index < found.len() {
+            if stepper.is_idle(local, found[index].trigger)? {
+                found.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
+    /// local events and the faults. Returns what was left out because of a bound.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<Cut, MachineError> {
+        enabled.clear();
+        let mut cut = Cut::default();
+        for (node, local) in (0..).zip(&self.locals) {
+            let state = Arc::clone(stepper.state(*local));
+            // Nothing happens any more at a node that is stuck in a fault.
+            if state.snapshot.is_none() {
+                continue;
+            }
+            let last = self.chains[node as usize].last().copied().unwrap_or(START);
+            let takes_quorums = stepper.known().takes_quorums(node);
+            if takes_quorums {
+                let inbox = self.inboxes[node as usize].iter();
+                let delivered: Vec<usize> = inbox.map(|channel| self.channels[*channel as usize].delivered).collect();
+                for Delivery { trigger, senders } in self.deliveries(stepper, (node, *local), &delivered, &|_| true)? {
+                    if self.fits(last, &senders) {
+                        enabled.push((node, trigger));
+                    } else {
+                        cut.depth = true;
+                    }
+                }
+            }
+            let inbox = if takes_quorums { &[][..] } else { &self.inboxes[node as usize] };
+            for channel in inbox {
+                let channel = &self.channels[*channel as usize];
+                for item in channel.next(stepper.known(), channel.delivered, &state.standing) {
+                    let (message, sender) = channel.items[item];
+                    if self.fits(last, &[sender]) {
+                        enabled.push((node, Trigger::deliver(message)));
+                    } else {
+                        cut.depth = true;
+                    }
+                }
+            }
+            if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
+                cut.local_events |= !state.local_events.is_empty();
+            } else if self.fits(last, &[]) {
+                enabled.extend(state.local_events.iter().map(|event| (node, Trigger::local(*event))));
+            } else {
+                cut.depth |= !state.local_events.is_empty();
+            }
+            for fault in &state.faults {
+                if stepper.is_idle(*local, *fault)? {
+                    continue;
+                }
+                if self.fits(last, &[]) {
+                    enabled.push((node, *fault));
+                } else {
+                    cut.depth = true;
+                }
+            }
+        }
+        Ok(cut)
+    }
+
+    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does not happen after the event came before. The trigger of the event itself is
+    /// among them, since it can have other outcomes.
+    ///
+    /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
+    /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these triggers, one that is possible
+    /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
+    /// come next.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn races(
+        &self,
+        stepper: &mut Stepper<'_>,
+        node: NodeId,
+        mut found: impl FnMut(Race),
+    ) -> Result<(), MachineError> {
+        let inbox = &self.inboxes[node as usize];
+        let mut delivered: Vec<usize> =
+            inbox.iter().map(|channel| self.channels[*channel as usize].delivered).collect();
+        let mut delivered_after = delivered.clone();
+        let mut local_events = self.local_events[node as usize];
+        let chain = &self.chains[node as usize];
+        let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
+        let mut next: Option<Trigger> = None;
+        for (position, index) in chain.iter().enumerate().rev() {
+            let last = if position == 0 { START } else { chain[position - 1] };
+            let (own, event) = (*index, &self.events[*index as usize]);
+            let local_events_after = local_events;
+            delivered_after.clone_from(&delivered);
+            match event.step.trigger.message() {
+                Some(message) => {
+                    let channel = self.channel_of(stepper, message) as u32;
+                    let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
+                    delivered[position] = event.delivered as usize;
+                }
+                None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
+            }
+            for message in stepper.known().taken_together(event.step.trigger) {
+                let channel = self.channel_of(stepper, *message) as u32;
+                let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
+                delivered[position] -= 1;
+            }
+            let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
+            let is_stuck = stepper.state(event.next).snapshot.is_none();
+            let takes_quorums = stepper.known().takes_quorums(node);
+            if takes_quorums {
+                let is_independent =
+                    |sender: u32| sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
+                let before = self.deliveries(stepper, (node, event.before), &delivered, &is_independent)?;
+                let mut after = match is_stuck {
+                    true => Vec::new(),
+                    false => self.deliveries(stepper, (node, event.next), &delivered_after, &is_independent)?,
+                };
+                after.retain(|delivery| self.fits(own, &delivery.senders));
+                for Delivery { trigger, senders } in before {
+                    let is_possible_after = after.iter().any(|delivery| delivery.trigger == trigger);
+                    if self.fits(last, &senders) && (is_looked_at(trigger) || !is_possible_after) {
+                        found(Race { event: own as usize, trigger, senders: Senders::new(&senders) });
+                    }
+                }
+            }
+            let known = stepper.known();
+            let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
+            let singles = if takes_quorums { &[][..] } else { inbox };
+            for (channel, (delivered, delivered_after)) in singles.iter().zip(delivered.iter().zip(&delivered_after)) {
+                let channel = &self.channels[*channel as usize];
+                for item in channel.next(known, *delivered, before) {
+                    let (message, sender) = channel.items[item];
+                    let is_independent =
+                        sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
+                    let trigger = Trigger::deliver(message);
+                    // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
+                    let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
+                    if is_independent
+                        && self.fits(last, &[sender])
+                        && (is_looked_at(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
+                    {
+                        found(Race { event: own as usize, trigger, senders: Senders::new(&[sender]) });
+                    }
+                }
+            }
+            if may_happen(local_events) && self.fits(last, &[]) {
+                let is_possible_after = may_happen(local_events_after) && self.fits(own, &[]);
+                let after = Arc::clone(stepper.state(event.next));
+                for local in &stepper.state(event.before).local_events {
+                    let trigger = Trigger::local(*local);
+                    if is_looked_at(trigger) || !is_possible_after || !after.local_events.contains(local) {
+                        found(Race { event: own as usize, trigger, senders: Senders::None });
+                    }
+                }
+            }
+            if self.fits(last, &[]) {
+                let before = Arc::clone(stepper.state(event.before));
+                let after = Arc::clone(stepper.state(event.next));
+                for fault in &before.faults {
+                    if stepper.is_idle(event.before, *fault)? {
+                        continue;
+                    }
+                    let is_possible_after =
+                        self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
+                    if is_looked_at(*fault) || !is_possible_after {
+                        found(Race { event: own as usize, trigger: *fault, senders: Senders::None });
+                    }
+                }
+            }
+            next = Some(event.step.trigger);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,305 @@
+//! What a stateless strategy has executed, judged and counted: its counterpart of the [`bookkeeping`](crate::global::bookkeeping).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use host_model::deadlock;
+use host_model::lts::{LocalStateId, Step, Trigger};
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::ClassId;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+
+use crate::global::cursor::Cursor;
+use crate::global::judge::judge_start;
+use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, or_end};
+use crate::stateless::consistent_cuts::Runs;
+use crate::stateless::execution::{Cut, Event, Execution};
+use crate::stateless::terminal_cuts::LeftOut;
+
+/// How many events an execution can have, or more precisely how many can happen before an event, unless
+/// [`Limits::depth`](crate::kernel::Limits::depth) says otherwise: a search that remembers no states cannot notice that
+/// it goes round in circles.
+pub const DEPTH_DEFAULT: u32 = 1_000;
+
+/// The frame of every stateless strategy: judges each start state, lets `explore` go on from there, and reports. `explore`
+/// returns why the search ended early, if it did.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn explore_all(
+    search: &Search<'_>,
+    mut explore: impl FnMut(&mut Account<'_, '_>) -> Result<Option<End>, SearchError>,
+) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut account = Account::new(search, &mut stepper);
+    let mut end = None;
+    for start in search.starts {
+        end = or_end(account.begin(start))?;
+        // Nothing happens where a node is stuck from the start.
+        if end.is_none() && !account.stepper.known().is_over(&start.locals) {
+            end = or_end(explore(&mut account))?;
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    Ok(account.finish(end))
+}
+
+/// The current execution from one start state, and the accounts of all of them.
+pub struct Account<'s, 'l> {
+    /// What the search was asked.
+    pub search: &'s Search<'s>,
+    /// The worker that executes the handlers.
+    pub stepper: &'s mut Stepper<'l>,
+    /// The current execution.
+    pub execution: Execution,
+    /// Executions that were given up because they only repeat earlier ones, or were such repetitions.
+    pub redundant: u64,
+    start: &'s Start,
+    executions: u64,
+    transitions: u64,
+    limits: Limits,
+    cut: Cut,
+    report: Report,
+    classes: Runs<ClassId>,
+    /// Kept if the system states are asked for.
+    locals: Option<Runs<LocalStateId>>,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    ticks: Ticks,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
+}
+
+impl<'s, 'l> Account<'s, 'l> {
+    fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>) -> Self {
+        let start = &search.starts[0];
+        let limits = Limits { depth: search.limits.depth.or(Some(DEPTH_DEFAULT)), ..search.limits };
+        Self {
+            search,
+            limits,
+            execution: Execution::new(stepper, start, limits),
+            stepper,
+            redundant: 0,
+            start,
+            executions: 0,
+            transitions: 0,
+            cut: Cut::default(),
+            report: Report::new(search.lts).collecting(&search.limits),
+            classes: Runs::new(std::iter::empty()),
+            locals: None,
+            collected: BTreeSet::new(),
+            ticks: Ticks::default(),
+            enabled: Vec::new(),
+        }
+    }
+
+    /// Goes to a start state and judges it; returns the end if it is a violation.
+    fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
+        self.start = start;
+        self.execution = Execution::new(self.stepper, start, self.limits);
+        let classes: Vec<ClassId> = start.locals.iter().map(|local| self.stepper.state(*local).class).collect();
+        self.classes = Runs::new(classes.into_iter());
+        if self.search.collect_system_states {
+            self.locals = Some(Runs::new(start.locals.iter().copied()));
+            self.collected.insert(start.locals.as_slice().into());
+        }
+        let judgements = judge_start(self.search, self.stepper, start)?;
+        Ok(self.report.note(start, &[], judgements).then_some(End::Violation))
+    }
+
+    /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
+    /// the search, if there is a reason.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn push(&mut self, step: Step) -> Result<Option<End>, SearchError> {
+        self.execution.push(self.stepper, step)?;
+        self.transitions += 1;
+        let depth_max = self.limits.depth.unwrap_or(DEPTH_DEFAULT);
+        let depth = self.execution.events().len() as u32;
+        self.cut.depth |= depth > depth_max;
+        self.report.depth = self.report.depth.max(depth.min(depth_max));
+        if self.judge(step.node, depth_max)? {
+            return Ok(Some(End::Violation));
+        }
+        if self.ticks.is_check_due(self.stepper)
+            && let Some(end) = self.search.monitor.check(&self.progress())
+        {
+            return Ok(Some(end));
+        }
+        Ok(None)
+    }
+
+    /// Takes the last event back.
+    pub fn pop(&mut self) -> Option<Event> {
+        if !self.execution.events().is_empty() {
+            self.classes.pop(&self.execution);
+            if let Some(locals) = &mut self.locals {
+                locals.pop(&self.execution);
+            }
+        }
+        self.execution.pop(self.stepper)
+    }
+
+    /// What can happen next.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) -> Result<(), SearchError> {
+        let cut = self.execution.enabled(self.stepper, enabled)?;
+        self.cut.depth |= cut.depth;
+        self.cut.local_events |= cut.local_events;
+        Ok(())
+    }
+
+    /// The next step of a desired order if it is possible; else the order is given up, and it is the first possible one.
+    /// None where nothing can happen.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
+        let mut enabled = std::mem::take(&mut self.enabled);
+        self.enabled(&mut enabled)?;
+        let first = enabled.first().map(|(node, trigger)| Step { node: *node, trigger: *trigger, outcome: 0 });
+        let wish = desired.pop_front().filter(|step| enabled.contains(&(step.node, step.trigger)));
+        self.enabled = enabled;
+        if let Some(step) = wish
+            && self.has_outcome(step)?
+        {
+            return Ok(Some(step));
+        }
+        desired.clear();
+        Ok(first)
+    }
+
+    /// Whether a trigger that is possible has as many outcomes as this step needs.
+    fn has_outcome(&mut self, step: Step) -> Result<bool, SearchError> {
+        let row = self.stepper.step(self.execution.local(step.node), step.trigger)?;
+        Ok((step.outcome as usize) < self.stepper.outcomes(row).len())
+    }
+
+    /// Counts an execution in which nothing more can happen, and judges where it and its beginnings come to an end;
+    /// returns why the search ends, if it does.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn count_execution(&mut self) -> Result<Option<End>, SearchError> {
+        self.executions += 1;
+        if self.limits.deadlock
+            && let Some(end) = self.judge_ends()?
+        {
+            return Ok(Some(end));
+        }
+        Ok(self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound))
+    }
+
+    /// Judges the ends among the cuts of the current execution; returns why to end the search, if there is a reason.
+    fn judge_ends(&mut self) -> Result<Option<End>, SearchError> {
+        let progress = self.progress();
+        let Self { search, execution, stepper, start, report, limits, .. } = self;
+        let events = execution.events();
+        let depth_max = limits.depth.unwrap_or(DEPTH_DEFAULT) as usize;
+        let crashes_max = stepper.lts().scenario().faults.crashes;
+        let mut cursor = Cursor::new(stepper, start, limits);
+        let mut locals = start.locals.clone();
+        let mut stopped = None;
+        let mut may_go_on = || {
+            stopped = search.monitor.check(&progress);
+            stopped.is_none()
+        };
+        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut may_go_on, |kept| {
+            if kept.clone().nth(depth_max).is_some() {
+                return Ok(true);
+            }
+            locals.clone_from(&start.locals);
+            kept.clone().for_each(|at| locals[events[at].step.node as usize] = events[at].next);
+            if deadlock::crashed_in(stepper.known(), &locals, [], crashes_max).is_none() {
+                return Ok(true);
+            }
+            let path: Vec<Step> = kept.map(|at| events[at].step).collect();
+            cursor.go_to(stepper, &path)?;
+            let deadlock = cursor.judge_end(stepper)?.map(|deadlock| (None, deadlock));
+            Ok::<_, MachineError>(!report.note(start, &path, deadlock.into_iter().collect()))
+        })?;
+        Ok(if is_full { Some(End::Violation) } else { stopped })
+    }
+
+    /// Judges what the last event brings; whether the search is to end with it.
+    fn judge(&mut self, node: NodeId, depth_max: u32) -> Result<bool, SearchError> {
+        let Self { execution, stepper, start, report, classes, locals, collected, .. } = self;
+        let index = execution.events().len() - 1;
+        let next = execution.events()[index].next;
+        let (class, judgements) = {
+            let state = stepper.state(next);
+            (state.class, state.judgements.clone())
+        };
+        if judgements.iter().any(|judgement| report.is_news(Some(node), judgement)) {
+            let path = cut_path(execution, execution.clock(index));
+            let judgements = judgements.iter().map(|judgement| (Some(node), judgement.clone())).collect();
+            if report.note(start, &path, judgements) {
+                return Ok(true);
+            }
+        }
+        if classes.push(execution, class) {
+            classes.for_each_new(execution, depth_max, |classes, cut| {
+                let judgements = stepper.judge(classes)?;
+                if !judgements.iter().any(|judgement| report.is_news(None, judgement)) {
+                    return Ok(true);
+                }
+                let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
+                Ok::<_, MachineError>(!report.note(start, &cut_path(execution, cut), judgements))
+            })?;
+        }
+        if let Some(locals) = locals
+            && locals.push(execution, next)
+        {
+            locals.for_each_new(execution, depth_max, |locals, _| {
+                // A trap can come last in each cut that it is in, but no second one can come after it.
+                let traps = locals.iter().filter(|local| stepper.known().brief(**local).is_stuck).count();
+                if traps < 2 && !collected.contains(locals) {
+                    collected.insert(locals.into());
+                }
+                Ok::<_, MachineError>(true)
+            })?;
+        }
+        Ok(self.report.is_full())
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            transitions: Some(self.transitions),
+            executions: Some(self.executions),
+            redundant: Some(self.redundant),
+            system_states: self.locals.is_some().then_some(self.collected.len() as u64),
+            ..Counts::default()
+        };
+        let bytes = self.search.lts.counts().bytes;
+        Progress { counts, depth: self.report.depth, queue: 0, bytes }
+    }
+
+    /// Closes the account of a search that ended early, or for no other reason than that everything was explored.
+    fn finish(self, end: Option<End>) -> Report {
+        let counts = self.progress().counts;
+        let end = end.unwrap_or(match (self.cut.depth, self.cut.local_events) {
+            (true, _) => End::DepthBound,
+            (false, true) => End::LocalEventBound,
+            (false, false) => End::SpaceExhausted,
+        });
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        let mut report = Report { end, counts, system_states, ..self.report };
+        report.count_local(self.search.lts);
+        report
+    }
+}
+
+/// The events of an execution that are in a consistent cut, in their order.
+fn cut_path(execution: &Execution, cut: &[u32]) -> Vec<Step> {
+    let events = execution.events().iter();
+    events.filter(|event| event.position <= cut[event.step.node as usize]).map(|event| event.step).collect()
+}

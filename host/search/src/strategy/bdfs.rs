@@ -1,0 +1,102 @@
+//! Bounded depth-first search of the global states.
+
+use host_model::scenario::Network;
+use host_model::stepper::Stepper;
+
+use crate::global::bfs::{self, Following};
+use crate::global::parallel::rounds::Waves;
+use crate::kernel::{End, Report, Search, SearchError};
+
+pub use crate::global::visited::{FINGERPRINT_BITS, collision_odds};
+pub use crate::reduction::reduced_search::explore as explore_reduced;
+
+/// The first bound of the iterative deepening; later ones double. Deep enough that a finite space is nearly always
+/// explored in one round, shallow enough that an infinite one is not entered head first.
+const FIRST_BOUND: u32 = 64;
+
+/// How many states the search for a shorter counterexample may visit besides four times those of the first search.
+const SHORTEN_STATES: u64 = 1_000_000;
+
+/// Bounded depth-first search (B-DFS).
+///
+/// Guarantee: every reported violation is reachable, and the shortest one unless the report says otherwise.
+/// Complete: within the bounds.
+/// Explores: global states (local states and messages in flight), each expanded once, or again when it is reached by
+/// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
+/// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
+/// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
+/// On an ordered network it is a breadth-first search by one worker, which keeps about 40 bytes per state and no checkpoints.
+/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor; the wish to reduce, which is another search, see
+/// [`explore_reduced`].
+/// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
+/// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded
+/// search misses nothing within the bound.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    // The parallel search assumes that a step changes the fingerprint by a constant.
+    if search.lts.scenario().has_network(Network::Ordered) {
+        return explore_in_order(search);
+    }
+    if search.limits.reduce {
+        return explore_reduced(search);
+    }
+    let mut stepper = Stepper::new(search.lts)?;
+    let limit = search.limits.depth.unwrap_or(u32::MAX);
+    let mut bound = FIRST_BOUND.min(limit);
+    let (mut resumed, mut violations) = (None, Vec::new());
+    if let Some(keeper) = search.monitor.keeper() {
+        keeper.resume(&mut |saved| {
+            resumed = Some(Waves::load(search, &mut stepper, saved).and_then(|waves| {
+                bound = waves.bound();
+                waves.kept().explore()
+            }));
+        });
+    }
+    loop {
+        let mut report = match resumed.take() {
+            Some(report) => report?,
+            None => {
+                let waves = Waves::new(search, &mut stepper, bound, search.limits.states);
+                waves.after(std::mem::take(&mut violations)).kept().explore()?
+            }
+        };
+        if report.end == End::Violation && report.violations_max == 1 {
+            shorten(search, &mut stepper, &mut report)?;
+        } else if report.end == End::DepthBound && bound < limit {
+            bound = bound.saturating_mul(2).min(limit);
+            violations = report.violations;
+            continue;
+        }
+        report.count_local(search.lts);
+        return Ok(report);
+    }
+}
+
+/// The search where a link has an order. All states are found level by level, so every violation is by a shortest path.
+fn explore_in_order(search: &Search<'_>) -> Result<Report, SearchError> {
+    let mut report = bfs::explore(search, Following::All)?;
+    report.violations.iter_mut().for_each(|found| found.shortest = true);
+    Ok(report)
+}
+
+/// Replaces the violation of a report by the shortest one, found by deepening step by step.
+fn shorten(search: &Search<'_>, stepper: &mut Stepper<'_>, report: &mut Report) -> Result<(), SearchError> {
+    let visited = report.counts.global_states.unwrap_or(0);
+    let found = &mut report.violations[0];
+    let prefix = search.starts.iter().map(|start| start.path.len()).min().unwrap_or(0);
+    let mut budget = SHORTEN_STATES.max(visited.saturating_mul(4));
+    for bound in 0..(found.path.len() - prefix) as u32 {
+        let mut round = Waves::new(search, stepper, bound, Some(budget)).explore()?;
+        budget = budget.saturating_sub(round.counts.global_states.unwrap_or(0));
+        match round.end {
+            End::Violation => {
+                *found = round.violations.swap_remove(0);
+                break;
+            }
+            End::DepthBound | End::LocalEventBound | End::SpaceExhausted => {}
+            // Out of budget: the violation stands, but a shorter one may exist.
+            _ => return Ok(()),
+        }
+    }
+    found.shortest = true;
+    Ok(())
+}

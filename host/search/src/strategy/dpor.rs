@@ -1,0 +1,163 @@
+//! Optimal dynamic partial-order reduction.
+
+use std::collections::BTreeSet;
+
+use host_model::lts::{Step, Trigger};
+use host_model::machine::NodeId;
+
+use crate::kernel::{End, Report, Search, SearchError};
+use crate::stateless::exploration::{self, Account};
+use crate::stateless::wakeup_tree::{WakeupTree, is_weak_initial};
+
+pub use crate::stateless::exploration::DEPTH_DEFAULT;
+
+/// Optimal dynamic partial-order reduction (optimal DPOR).
+///
+/// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
+/// Complete: within the bounds.
+/// Explores: one execution for each happens-before, to its end; no state is remembered. Properties are evaluated on
+/// all system states that the execution and its reorderings go through, see `stateless/consistent_cuts.rs`. `redundant` counts
+/// executions given up since all that can happen was explored before; optimality means that there are none. Memory:
+/// the path, with the beginnings of executions still to be explored.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
+/// Source: Abdulla, Aronis, Jonsson, Sagonas, "Source sets: a foundation for optimal dynamic partial order reduction",
+/// Journal of the ACM 64(4), 2017, algorithm 2; differs in: events of one node can disable each other, and a handler
+/// has several outcomes, so besides races between executed events, those with events that could have been executed
+/// instead are reversed.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_with(search, Races::All)
+}
+
+/// Which races are reversed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Races {
+    /// All.
+    All,
+    /// Only those between executed events. Wrong on purpose, for a test that notices.
+    Executed,
+}
+
+/// [`run`] with a choice of the races.
+#[doc(hidden)]
+pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError> {
+    exploration::explore_all(search, |account| {
+        let (levels, enabled, found) = (vec![Level::default()], Vec::new(), Vec::new());
+        Run { account, races, levels, enabled, found }.explore()
+    })
+}
+
+/// What is known about the state before an event of the current execution, or at its end.
+#[derive(Default)]
+struct Level {
+    /// Steps that need not be taken here: all executions that they can begin were explored.
+    sleep: Vec<Step>,
+    /// What still has to be explored from here, besides the current execution.
+    wakeup: WakeupTree,
+}
+
+struct Run<'r, 's, 'l> {
+    account: &'r mut Account<'s, 'l>,
+    races: Races,
+    levels: Vec<Level>,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
+    found: Vec<(usize, Trigger)>,
+}
+
+impl Run<'_, '_, '_> {
+    /// Explores one start state; returns why the search ended early, if it did.
+    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+        loop {
+            // To the end of an execution, along what the wakeup tree asks for and then any way.
+            while let Some((step, wakeup)) = self.next_step()? {
+                let end = self.account.push(step)?;
+                if end.is_some() {
+                    return Ok(end);
+                }
+                let level = self.levels.last().expect("the start state has a level");
+                // Steps of the same node depend on this one, so their executions are others from here on.
+                let sleep = level.sleep.iter().filter(|asleep| asleep.node != step.node).copied().collect();
+                self.levels.push(Level { sleep, wakeup });
+            }
+            if self.enabled.is_empty() {
+                let end = self.account.count_execution()?;
+                if end.is_some() {
+                    return Ok(end);
+                }
+            } else {
+                self.account.redundant += 1;
+            }
+            self.reverse_races()?;
+            // Back to where something is left to explore.
+            loop {
+                self.levels.pop();
+                let Some(event) = self.account.pop() else { return Ok(None) };
+                let level = self.levels.last_mut().expect("each event has the level before it");
+                level.sleep.push(event.step);
+                if !level.wakeup.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The next step, and what is to be explored after it; none where nothing can happen, or all of it is asleep.
+    fn next_step(&mut self) -> Result<Option<(Step, WakeupTree)>, SearchError> {
+        let level = self.levels.last_mut().expect("the start state has a level");
+        if let Some(first) = level.wakeup.take_first() {
+            return Ok(Some(first));
+        }
+        self.account.enabled(&mut self.enabled)?;
+        let steps = self.enabled.iter().map(|(node, trigger)| Step { node: *node, trigger: *trigger, outcome: 0 });
+        let step = steps.into_iter().find(|step| !level.sleep.contains(step));
+        Ok(step.map(|step| (step, WakeupTree::default())))
+    }
+
+    /// Asks for executions that reverse the races of the current one, unless they were explored.
+    fn reverse_races(&mut self) -> Result<(), SearchError> {
+        let mut found = std::mem::take(&mut self.found);
+        for node in 0..self.account.search.lts.scenario().nodes {
+            let Account { execution, stepper, .. } = &mut *self.account;
+            found.clear();
+            execution.races(stepper, node, |race| found.push((race.event, race.trigger)))?;
+            if self.races == Races::Executed {
+                let events = execution.chain(node).iter().map(|index| &execution.events()[*index as usize]);
+                let executed: BTreeSet<Trigger> = events.map(|event| event.step.trigger).collect();
+                found.retain(|(_, trigger)| executed.contains(trigger));
+            }
+            for (index, trigger) in &found {
+                self.reverse(*index, *trigger)?;
+            }
+        }
+        self.found = found;
+        Ok(())
+    }
+
+    /// Asks for executions where a trigger comes instead of an event, with each of its outcomes.
+    fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<(), SearchError> {
+        let Account { execution, stepper, .. } = &mut *self.account;
+        let event = execution.events()[index];
+        let row = stepper.step(event.before, trigger)?;
+        let level = &mut self.levels[index];
+        let mut independent: Option<Vec<Step>> = None;
+        for outcome in 0..stepper.outcomes(row).len() as u32 {
+            let step = Step { node: event.step.node, trigger, outcome };
+            if step == event.step || level.sleep.contains(&step) {
+                continue;
+            }
+            // All that does not happen after the event stays as it is: what was explored already is then told apart.
+            let sequence = independent.get_or_insert_with(|| {
+                let later = index + 1..execution.events().len();
+                let later = later.filter(|later| !execution.happens_after(*later, index));
+                later.map(|later| execution.events()[later].step).collect()
+            });
+            let mut sequence = sequence.clone();
+            sequence.push(step);
+            if !level.sleep.iter().any(|asleep| is_weak_initial(*asleep, &sequence)) {
+                level.wakeup.insert(sequence);
+            }
+        }
+        Ok(())
+    }
+}

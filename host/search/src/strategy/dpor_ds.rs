@@ -1,0 +1,113 @@
+//! Dynamic partial-order reduction for distributed systems, on the last path.
+
+use std::collections::VecDeque;
+
+use host_model::lts::Step;
+use rustc_hash::FxHashSet;
+
+use crate::kernel::{End, Report, Search, SearchError};
+use crate::stateless::execution::Race;
+use crate::stateless::exploration::{self, Account};
+
+/// DPOR-DS, the algorithm on the last path.
+///
+/// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
+/// Complete: within the bounds.
+/// Explores: executions to their end; for each pair of events of one node whose order is not forced, a branch before the
+/// first of them, with what the second one needs, then the second, then the first as its desired order. There are no
+/// sleep sets, so many executions repeat earlier ones up to the order of independent events: `redundant` says how many.
+/// Properties are evaluated as by [`dpor`](crate::strategy::dpor). Memory: the path, and 16 bytes an execution to tell
+/// repetitions.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
+/// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
+/// EPFL, the second algorithm, which the page calls precise; differs in: a branch is added unless one that begins with
+/// the same event is there, since the page leaves open when the loop ends; branches before the very first event are
+/// taken, too; other outcomes of a handler and events that were disabled are branches as well, without which it would
+/// not be complete.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    exploration::explore_all(search, |account| {
+        Run { account, levels: vec![Level::default()], races: Vec::new(), seen: FxHashSet::default() }.explore()
+    })
+}
+
+/// The state before an event of the current execution.
+#[derive(Default)]
+struct Level {
+    /// The first events of all branches, the current one among them.
+    begun: Vec<Step>,
+    /// Branches that are still to be explored, with their desired order.
+    open: Vec<Vec<Step>>,
+}
+
+struct Run<'r, 's, 'l> {
+    account: &'r mut Account<'s, 'l>,
+    levels: Vec<Level>,
+    /// Kept to spare allocations.
+    races: Vec<Race>,
+    /// Fingerprints of what the nodes went through.
+    seen: FxHashSet<u128>,
+}
+
+impl Run<'_, '_, '_> {
+    /// Explores one start state; returns why the search ended early, if it did.
+    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+        let mut desired = VecDeque::new();
+        loop {
+            while let Some(step) = self.account.next_step(&mut desired)? {
+                let level = self.levels.last_mut().expect("the start state has a level");
+                if !level.begun.contains(&step) {
+                    level.begun.push(step);
+                }
+                let end = self.account.push(step)?;
+                if end.is_some() {
+                    return Ok(end);
+                }
+                self.levels.push(Level::default());
+            }
+            self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
+            let end = self.account.count_execution()?;
+            if end.is_some() {
+                return Ok(end);
+            }
+            self.add_branches()?;
+            // The last open branch.
+            desired = loop {
+                if let Some(branch) = self.levels.last_mut().and_then(|level| level.open.pop()) {
+                    break branch.into();
+                }
+                self.levels.pop();
+                if self.account.pop().is_none() {
+                    return Ok(None);
+                }
+            };
+        }
+    }
+
+    /// Adds a branch for each race of the current execution.
+    fn add_branches(&mut self) -> Result<(), SearchError> {
+        let mut races = std::mem::take(&mut self.races);
+        races.clear();
+        for node in 0..self.account.search.lts.scenario().nodes {
+            let Account { execution, stepper, .. } = &mut *self.account;
+            execution.races(stepper, node, |race| races.push(race))?;
+        }
+        for race in &races {
+            let Account { execution, stepper, .. } = &mut *self.account;
+            let event = execution.events()[race.event];
+            let row = stepper.step(event.before, race.trigger)?;
+            let before: Vec<Step> = execution.before(race).collect();
+            for outcome in 0..stepper.outcomes(row).len() as u32 {
+                let step = Step { node: event.step.node, trigger: race.trigger, outcome };
+                let mut order = before.clone();
+                order.extend([step, event.step]);
+                let level = &mut self.levels[race.event];
+                if !level.begun.contains(&order[0]) {
+                    level.begun.push(order[0]);
+                    level.open.push(order);
+                }
+            }
+        }
+        self.races = races;
+        Ok(())
+    }
+}

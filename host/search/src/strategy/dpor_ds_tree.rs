@@ -1,0 +1,164 @@
+//! Dynamic partial-order reduction for distributed systems, as first proposed: on the tree of all executions.
+
+use std::collections::VecDeque;
+
+use host_model::lts::Step;
+use host_model::machine::MachineError;
+use rustc_hash::FxHashSet;
+
+use crate::kernel::{End, Report, Search, SearchError};
+use crate::stateless::execution::Race;
+use crate::stateless::exploration::{self, Account};
+
+/// DPOR-DS, the algorithm on the whole tree.
+///
+/// Guarantee: every reported violation is reachable, by a path without events that do not matter to it.
+/// Complete: within the bounds.
+/// Explores: executions to their end, all of which it keeps in a tree. When everything under an event of the tree is
+/// explored, each pair of that event and a later one of its node anywhere below whose order is not forced asks for a
+/// branch before the event: the events between the two in their order, without those that happen after the first, then
+/// the second, then the first. The branch is explored unless the tree has it. [`dpor-ds`](crate::strategy::dpor_ds) looks at the
+/// last execution alone, and repeats fewer of them; this is the yardstick for it. `redundant` says how many executions
+/// repeat earlier ones up to the order of independent events. Properties are evaluated as by [`dpor`](crate::strategy::dpor).
+/// Memory: the tree, about 50 bytes an event of an execution that it does not share with earlier ones, the pairs found
+/// under the current path, and 16 bytes an execution to tell repetitions.
+/// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
+/// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
+/// EPFL, the first algorithm (`AddBranch`); differs in: a pair is noted when its execution is explored, and not looked for
+/// again in the tree, which finds the same ones in the same order; the pair must be unordered by what messages force, since
+/// with the order of each node in it, as the page defines happens-before, no pair would be left; pairs are neighbours at
+/// their node, as those further apart become neighbours on the branches; other outcomes of a handler and events that were
+/// disabled are branches as well, without which it would not be complete.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    exploration::explore_all(search, |account| {
+        Run { account, tree: Tree::default(), levels: vec![Level::default()], seen: FxHashSet::default() }.explore()
+    })
+}
+
+/// All executions from one start state, common beginnings shared.
+struct Tree {
+    /// By node of the tree: the step to each child. The first node is the start state.
+    children: Vec<Vec<(Step, u32)>>,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self { children: vec![Vec::new()] }
+    }
+}
+
+impl Tree {
+    fn child(&self, node: u32, step: Step) -> Option<u32> {
+        let children = self.children[node as usize].iter();
+        children.clone().find(|(other, _)| *other == step).map(|(_, child)| *child)
+    }
+
+    /// The child that a step leads to; a new one if there is none.
+    fn grow(&mut self, node: u32, step: Step) -> u32 {
+        self.child(node, step).unwrap_or_else(|| {
+            let fresh = self.children.len() as u32;
+            self.children[node as usize].push((step, fresh));
+            self.children.push(Vec::new());
+            fresh
+        })
+    }
+
+    /// Whether an execution goes on from a node with these steps.
+    fn has(&self, node: u32, steps: &[Step]) -> bool {
+        steps.iter().try_fold(node, |at, step| self.child(at, *step)).is_some()
+    }
+}
+
+/// The state before an event of the current execution, or at its end.
+#[derive(Default)]
+struct Level {
+    /// Its place in the tree.
+    node: u32,
+    /// Branches that the events under the current child ask for: what comes before the second event of a pair, that event,
+    /// and the first one.
+    noted: Vec<Vec<Step>>,
+    /// Branches that those under earlier children asked for and that were not looked at yet, the next one last.
+    open: Vec<Vec<Step>>,
+}
+
+struct Run<'r, 's, 'l> {
+    account: &'r mut Account<'s, 'l>,
+    tree: Tree,
+    levels: Vec<Level>,
+    /// Fingerprints of what the nodes went through.
+    seen: FxHashSet<u128>,
+}
+
+impl Run<'_, '_, '_> {
+    /// Explores one start state; returns why the search ended early, if it did.
+    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+        let mut desired = VecDeque::new();
+        loop {
+            while let Some(step) = self.account.next_step(&mut desired)? {
+                let end = self.account.push(step)?;
+                if end.is_some() {
+                    return Ok(end);
+                }
+                let node = self.levels.last().expect("the start state has a level").node;
+                let node = self.tree.grow(node, step);
+                self.levels.push(Level { node, ..Level::default() });
+            }
+            self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
+            let end = self.account.count_execution()?;
+            if end.is_some() {
+                return Ok(end);
+            }
+            self.note_branches()?;
+            // Back to the last event with a branch that the tree has not.
+            desired = loop {
+                if let Some(branch) = self.next_branch() {
+                    break branch.into();
+                }
+                self.levels.pop();
+                if self.account.pop().is_none() {
+                    return Ok(None);
+                }
+            };
+        }
+    }
+
+    /// The next branch to explore from the last level; everything under its current child is explored.
+    fn next_branch(&mut self) -> Option<Vec<Step>> {
+        let Level { node, noted, open } = self.levels.last_mut()?;
+        open.extend(noted.drain(..).rev());
+        while let Some(branch) = open.pop() {
+            // The last step is only a wish: what comes before it can have made it impossible.
+            if !self.tree.has(*node, &branch[..branch.len() - 1]) {
+                return Some(branch);
+            }
+        }
+        None
+    }
+
+    /// Notes the branches that the current execution asks for.
+    fn note_branches(&mut self) -> Result<(), MachineError> {
+        let Account { execution, stepper, .. } = &mut *self.account;
+        for node in 0..execution.nodes() {
+            let mut races: Vec<Race> = Vec::new();
+            execution.races(stepper, node, |race| races.push(race))?;
+            for race in races {
+                let event = execution.events()[race.event];
+                let row = stepper.step(event.before, race.trigger)?;
+                for outcome in 0..stepper.outcomes(row).len() as u32 {
+                    let step = Step { node, trigger: race.trigger, outcome };
+                    // Another outcome comes instead of the event, not before it.
+                    if step != event.step {
+                        let between = execution.between(&race);
+                        let noted = &mut self.levels[race.event].noted;
+                        noted.push(between.chain([step, event.step]).collect());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

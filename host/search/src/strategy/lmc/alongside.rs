@@ -1,0 +1,281 @@
+//! The unfolding of everything, in turns with a search that may not end.
+//!
+//! Local model checking goes through an over-approximation, and that can be infinite although few global states are reachable:
+//! a content that is sent twice is received any number of times, and what branches send that exclude each other comes together.
+//! A verification can be endless as well, if it asks for what is not reachable in a system that never comes to rest. The causal
+//! unfolding from the same start state has neither problem. It is complete after finitely many events wherever
+//! the reachable global states are finite, and since its events are made by size, it comes to each reachable violation after
+//! finitely many events in any case. So it takes turns: whenever the search has done `GROWTH` times as much work as before the
+//! last turn, the unfolding begins anew with a budget of one `SHARE`th of that work. If it is complete within the budget, its
+//! answer is that of the search; if not, the search goes on.
+//!
+//! *Right*, since each of the two is right by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
+//! long as the search works. *Costs* a constant factor: beside `w` units of work of the search the turns cost at most
+//! `w / SHARE * GROWTH / (GROWTH - 1)`, and where the unfolding is complete after `u` units, the search does at most
+//! `GROWTH * SHARE * u` until the turn that suffices. To begin anew is a third of what the turns cost; handlers are not executed
+//! again.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+
+use crate::kernel::{Counts, End, Limits, Monitor, Phase, Progress, Report, Search, SearchError};
+use crate::strategy::unfold;
+use crate::unfolding::{Everything, Order};
+
+/// Work of the search before the next turn, as a multiple of that before the last one.
+const GROWTH: u64 = 4;
+
+/// What part of the work of the search a turn may take: one unit of so many.
+const SHARE: u64 = 2;
+
+/// Nothing that holds a lock here can panic.
+const UNPOISONED: &str = "a panic ends the search";
+
+/// When the turns begin.
+///
+/// A unit of work is an event of an unfolding, or what costs about as much: a step of a local state, the evaluation of a tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// The work of the search before the first turn, at least 1. Most small systems are done before.
+    pub first: u64,
+    /// The work that each turn may take at least.
+    pub least: u64,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { first: 4_096, least: 0 }
+    }
+}
+
+/// The unfolding from one start state that takes turns with a search.
+pub struct Alongside<'a, 's> {
+    search: &'a Search<'s>,
+    start: &'a Start,
+    /// What was found from other start states.
+    before: Report,
+    least: u64,
+    state: Mutex<State<'s>>,
+}
+
+struct State<'s> {
+    /// Made for the first turn, and kept for what it has looked up.
+    stepper: Option<Stepper<'s>>,
+    next_turn: u64,
+    /// Events of the last turn; none before the first one.
+    events: Option<u64>,
+    phase: Phase,
+    outcome: Option<Result<Report, SearchError>>,
+    /// Witnesses of turns that were not complete.
+    witnessed: BTreeSet<u32>,
+}
+
+impl<'a, 's> Alongside<'a, 's> {
+    /// No turn taken yet. `before` is what the search reports so far, from other start states.
+    pub fn new(search: &'a Search<'s>, start: &'a Start, turns: Turns, before: &Report) -> Self {
+        let state = State {
+            stepper: None,
+            next_turn: turns.first.max(1),
+            events: None,
+            phase: Phase::Exploring,
+            outcome: None,
+            witnessed: BTreeSet::new(),
+        };
+        let before = Report { end: End::SpaceExhausted, ..before.clone() };
+        Self { search, start, before, least: turns.least, state: Mutex::new(state) }
+    }
+
+    /// Whether the search, which has done so much work, is to stop, and why; asked instead of the monitor. The unfolding takes
+    /// its turn if it is due. Once it [has the answer](Self::is_over), the reason is [`End::Interrupted`].
+    pub fn check(&self, work: u64, progress: &Progress) -> Option<End> {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        if state.outcome.is_none() && work >= state.next_turn {
+            state.next_turn = work.saturating_mul(GROWTH);
+            if let Some(end) = self.take_turn(&mut state, self.least.max(work / SHARE), progress) {
+                return Some(end);
+            }
+        }
+        if state.outcome.is_some() {
+            return Some(End::Interrupted);
+        }
+        let counts = Counts { events: progress.counts.events.or(state.events), ..progress.counts };
+        self.search.monitor.check(&Progress { counts, ..*progress })
+    }
+
+    /// Tells the monitor that the search enters another phase.
+    pub fn enter(&self, phase: Phase) {
+        self.state.lock().expect(UNPOISONED).phase = phase;
+        self.search.monitor.enter(phase);
+    }
+
+    /// Whether the unfolding has the answer, or an error, so that the search need not go on.
+    pub fn is_over(&self) -> bool {
+        self.state.lock().expect(UNPOISONED).outcome.is_some()
+    }
+
+    /// The answer of the unfolding, if it has one: all that there is to report but the counts of the search. Without an answer,
+    /// notes the witnesses that it has come across.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn into_answer(self, report: &mut Report) -> Result<Option<Report>, SearchError> {
+        let State { outcome, witnessed, .. } = self.state.into_inner().expect(UNPOISONED);
+        witnessed.into_iter().for_each(|property| report.witness(property));
+        outcome.transpose()
+    }
+
+    /// Returns why to stop, if the monitor says so.
+    fn take_turn(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Option<End> {
+        let is_verifying = state.phase == Phase::Verifying;
+        if is_verifying {
+            self.search.monitor.enter(Phase::Exploring);
+        }
+        let ended = self.unfold(state, work_max, progress);
+        if is_verifying {
+            self.search.monitor.enter(Phase::Verifying);
+        }
+        match ended {
+            Ok(end) => end,
+            Err(error) => {
+                state.outcome = Some(Err(error));
+                None
+            }
+        }
+    }
+
+    fn unfold(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Result<Option<End>, SearchError> {
+        let shared = self.search.lts.counts().bytes;
+        let ask = |_: u64, own: &Progress| {
+            // Both count the snapshots.
+            let bytes = (progress.bytes + own.bytes).saturating_sub(shared);
+            let counts = Counts { events: own.counts.events, ..progress.counts };
+            self.search.monitor.check(&Progress { counts, bytes, ..*own })
+        };
+        let metered = Metered::new(&ask, work_max);
+        let limits = Limits { local_events: self.search.limits.local_events, ..Limits::default() };
+        let search = Search { limits, monitor: &metered, collect_system_states: false, ..*self.search };
+        let mut report = self.before.clone();
+        let mut run = unfold::Run {
+            search: &search,
+            start: self.start,
+            report: &mut report,
+            order: Order::Adequate,
+            until_witnessed: &[],
+            events_before: 0,
+            events: 0,
+        };
+        let stepper = match &mut state.stepper {
+            Some(stepper) => stepper,
+            none => none.insert(Stepper::new(self.search.lts)?),
+        };
+        run.explore(stepper, &Everything, &mut BTreeSet::new())?;
+        report.counts.events = Some(run.events);
+        state.events = report.counts.events;
+        if report.end == End::Violation || !(report.end.is_external() || metered.is_spent()) {
+            state.outcome = Some(Ok(report));
+            return Ok(None);
+        }
+        let is_new = |property: &u32| self.before.wants_witness(*property) && !report.wants_witness(*property);
+        state.witnessed.extend((0..report.witnessed.len() as u32).filter(is_new));
+        Ok((!metered.is_spent()).then_some(report.end))
+    }
+}
+
+/// What an unfolding asks whether to go on, with its work so far.
+type Ask<'m> = dyn Fn(u64, &Progress) -> Option<End> + Sync + 'm;
+
+/// A monitor that counts the work of an unfolding, and ends it when a budget is spent.
+pub struct Metered<'m> {
+    ask: &'m Ask<'m>,
+    work_max: u64,
+    meter: Mutex<Meter>,
+}
+
+#[derive(Default)]
+struct Meter {
+    events: u64,
+    /// Questions since the last event.
+    idle: u64,
+    /// Work besides events.
+    combining: u64,
+    is_spent: bool,
+}
+
+/// Questions without a new event between them that are no sign that classes are combined: there are a few for each size.
+const IDLE: u64 = 16;
+
+/// The work between two questions while classes are combined, see [`Patience`](crate::kernel::poll::Patience): many small steps.
+const COMBINING: u64 = 1_024;
+
+impl<'m> Metered<'m> {
+    /// Asks `ask` as long as there are at most so many units of work.
+    pub fn new(ask: &'m Ask<'m>, work_max: u64) -> Self {
+        Self { ask, work_max, meter: Mutex::default() }
+    }
+
+    /// The work so far.
+    pub fn work(&self) -> u64 {
+        let meter = self.meter.lock().expect(UNPOISONED);
+        meter.events + meter.combining
+    }
+
+    /// Whether the budget has ended it.
+    pub fn is_spent(&self) -> bool {
+        self.meter.lock().expect(UNPOISONED).is_spent
+    }
+}
+
+impl Monitor for Metered<'_> {
+    fn check(&self, progress: &Progress) -> Option<End> {
+        let work = {
+            let mut meter = self.meter.lock().expect(UNPOISONED);
+            let events = progress.counts.events.unwrap_or(0);
+            meter.idle = if events > meter.events { 0 } else { meter.idle + 1 };
+            meter.events = meter.events.max(events);
+            if meter.idle > IDLE {
+                meter.combining += COMBINING;
+            }
+            let work = meter.events + meter.combining;
+            meter.is_spent |= work > self.work_max;
+            if meter.is_spent {
+                return Some(End::Interrupted);
+            }
+            work
+        };
+        (self.ask)(work, progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_counts_events_and_long_combinations() {
+        let go_on = |_: u64, _: &Progress| None;
+        let metered = Metered::new(&go_on, 10_000);
+        let at =
+            |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
+        assert_eq!(metered.check(&at(9_000)), None);
+        for _ in 0..IDLE {
+            assert_eq!(metered.check(&at(9_000)), None, "a few questions belong to each size");
+        }
+        assert_eq!((metered.work(), metered.is_spent()), (9_000, false));
+        assert_eq!(metered.check(&at(9_000)), Some(End::Interrupted), "9,000 and 1,024 are more than 10,000");
+        assert!(metered.is_spent());
+    }
+
+    #[test]
+    fn the_monitor_is_asked_within_the_budget() {
+        let stop = |work: u64, _: &Progress| (work > 5).then_some(End::TimeBound);
+        let metered = Metered::new(&stop, 10);
+        let at =
+            |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
+        assert_eq!(metered.check(&at(5)), None);
+        assert_eq!((metered.check(&at(6)), metered.is_spent()), (Some(End::TimeBound), false));
+    }
+}

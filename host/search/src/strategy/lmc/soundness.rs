@@ -1,0 +1,248 @@
+//! The soundness verification: what it asks the unfolding, and what it remembers of the answers.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use host_model::lts::LocalStateId;
+use host_model::stepper::Stepper;
+use rustc_hash::FxHashSet;
+
+use super::Round;
+use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError};
+use crate::local::space::Index;
+use crate::strategy::lmc::alongside::Metered;
+use crate::strategy::unfold;
+use crate::unfolding::{Everything, Order, Relevance};
+
+/// What a verification may cost as long as the round is not the last one: so many units of work per step of a local state, and
+/// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
+/// more to ask, and what is asked may be without an end.
+const VERIFICATION_SHARE: u64 = 16;
+const VERIFICATION_MIN: u64 = 65_536;
+
+impl Round<'_, '_, '_> {
+    /// Asks the unfolding whether what was found on over-approximated states is reachable.
+    pub(super) fn verify(&mut self, stepper: &mut Stepper<'_>, is_complete: bool) -> Result<(), SearchError> {
+        self.is_inconclusive = false;
+        if !self.wanted.is_empty() {
+            let wanted: Vec<u32> = self.wanted.iter().copied().collect();
+            // Where a witness is, is not known, so nothing is left out; but the first ones are enough.
+            self.ask(stepper, Relevant::everything(), &wanted, is_complete)?;
+            let report = &self.report;
+            self.wanted.retain(|property| report.wants_witness(*property));
+        }
+        if self.end.is_none() && self.violating.len() + self.violating_locals.len() > 0 {
+            let relevant = self.relevant(stepper);
+            self.ask(stepper, relevant, &[], is_complete)?;
+        }
+        Ok(())
+    }
+
+    /// One run of the unfolding, unless an earlier one has the answer.
+    fn ask(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        relevant: Relevant,
+        until_witnessed: &[u32],
+        is_complete: bool,
+    ) -> Result<(), SearchError> {
+        let limits = self.limits();
+        let holds = |refuted: &&Refutation| refuted.still_holds(&relevant, limits);
+        if let Some(refuted) = self.refuted.iter().flatten().find(holds) {
+            self.is_inconclusive |= refuted.is_cut;
+            return Ok(());
+        }
+        self.soundness_checks += match until_witnessed.len() {
+            0 => self.violating.len() + self.violating_locals.len(),
+            wanted => wanted,
+        } as u64;
+        let (before, progress, alongside) = (self.work(), self.progress(), self.alongside);
+        let ask = |work: u64, own: &Progress| {
+            let bytes = (progress.bytes + own.bytes).saturating_sub(self.search.lts.counts().bytes);
+            let counts = Counts { events: own.counts.events, ..progress.counts };
+            alongside.check(before + work, &Progress { counts, bytes, ..*own })
+        };
+        let is_last =
+            is_complete && (!self.space.local_events_cut() || Some(self.bound) == self.search.limits.local_events);
+        let work_max = (self.space.transitions() * VERIFICATION_SHARE).max(VERIFICATION_MIN);
+        let metered = Metered::new(&ask, if is_last { u64::MAX } else { work_max });
+        let search = Search { limits, monitor: &metered, collect_system_states: false, ..*self.search };
+        let (end_before, known) = (self.report.end, self.report.violations.len());
+        let mut run = unfold::Run {
+            search: &search,
+            start: self.start,
+            report: self.report,
+            order: Order::Adequate,
+            until_witnessed,
+            events_before: 0,
+            events: 0,
+        };
+        let explored = run.explore(stepper, &relevant, &mut BTreeSet::new());
+        self.work += metered.work();
+        let end = std::mem::replace(&mut self.report.end, end_before);
+        explored?;
+        // A shorter one may need more local events, or violate a tuple that is not known yet.
+        let is_shortest = is_complete && !self.space.local_events_cut();
+        for found in &mut self.report.violations[known..] {
+            found.shortest &= is_shortest;
+        }
+        match end {
+            End::Violation => self.end = Some(End::Violation),
+            // It may go on once there is more to ask, or in a round with more local events.
+            _ if metered.is_spent() => self.is_inconclusive = true,
+            // The verification itself ran out of time or memory: its silence proves nothing.
+            End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
+            // The witnesses were found, and nothing else was asked.
+            End::Pruned => {}
+            _ => {
+                let is_cut = end == End::LocalEventBound;
+                self.is_inconclusive |= is_cut;
+                let is_partial = !relevant.is_everything();
+                self.refuted[usize::from(is_partial)] = Some(Refutation::new(relevant, limits, is_cut));
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits of what the unfolding is asked. The space can be complete although some executions have more local events
+    /// than the bound of the round: a cycle, say. Then only the user's bound counts.
+    fn limits(&self) -> Limits {
+        let of_round = self.space.local_events_cut().then_some(self.bound);
+        Limits { local_events: of_round.or(self.search.limits.local_events), ..Limits::default() }
+    }
+
+    /// The local states from which something to verify can be reached.
+    fn relevant(&self, stepper: &mut Stepper<'_>) -> Relevant {
+        if !self.violating_locals.is_empty() {
+            // The messages on the way to a single local state may come from anywhere.
+            return Relevant::everything();
+        }
+        let mut classes = vec![FxHashSet::default(); self.classes.len()];
+        #[expect(clippy::iter_over_hash_type, reason = "only fills sets")]
+        for tuple in &self.violating {
+            for (classes, class) in classes.iter_mut().zip(tuple) {
+                classes.insert(*class);
+            }
+        }
+        let mut targets = Vec::new();
+        for (index, reached) in (0u32..).zip(self.space.states()) {
+            if classes[reached.node as usize].contains(&stepper.state(reached.state).class) {
+                targets.push(Index(index));
+            }
+        }
+        Relevant::only(self.space.ancestors(targets.into_iter()))
+    }
+
+    /// The built system states that the soundness verification accepts; all of them if it was the unfolding alongside that had
+    /// the answer.
+    pub(super) fn collect(
+        &self,
+        stepper: &mut Stepper<'_>,
+        accepted: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        let is_all = self.alongside.is_over();
+        let limits = match is_all {
+            true => Limits { local_events: self.search.limits.local_events, ..Limits::default() },
+            false => self.limits(),
+        };
+        let search = Search { limits, collect_system_states: true, ..*self.search };
+        // What is bad ends nothing here.
+        let mut report = Report { violations_max: u64::MAX, ..Report::new(self.search.lts) };
+        let mut run = unfold::Run {
+            search: &search,
+            start: self.start,
+            report: &mut report,
+            order: Order::Adequate,
+            until_witnessed: &[],
+            events_before: 0,
+            events: 0,
+        };
+        let mut valid = BTreeSet::new();
+        run.explore(stepper, &Everything, &mut valid)?;
+        let is_built = |(state, states): (&LocalStateId, &Vec<LocalStateId>)| {
+            states.contains(state) || stepper.state(*state).snapshot.is_none()
+        };
+        accepted.extend(valid.into_iter().filter(|tuple| is_all || tuple.iter().zip(&self.states).all(is_built)));
+        Ok(())
+    }
+}
+
+/// The ancestors of what is verified; all states if anything may matter.
+pub struct Relevant {
+    states: Option<FxHashSet<LocalStateId>>,
+    /// The states that an event would have reached and that are not relevant.
+    left_out: RefCell<FxHashSet<LocalStateId>>,
+}
+
+impl Relevant {
+    /// Nothing is left out.
+    pub fn everything() -> Self {
+        Self { states: None, left_out: RefCell::default() }
+    }
+
+    /// Everything but these states is left out.
+    pub fn only(states: FxHashSet<LocalStateId>) -> Self {
+        Self { states: Some(states), left_out: RefCell::default() }
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_everything(&self) -> bool {
+        self.states.is_none()
+    }
+}
+
+impl Relevance for Relevant {
+    fn is_relevant(&self, state: LocalStateId) -> bool {
+        let is_relevant = self.states.as_ref().is_none_or(|states| states.contains(&state));
+        if !is_relevant {
+            self.left_out.borrow_mut().insert(state);
+        }
+        is_relevant
+    }
+}
+
+/// A verification that went to its end and found nothing bad reachable.
+pub struct Refutation {
+    left_out: FxHashSet<LocalStateId>,
+    limits: Limits,
+    /// Whether the bound on local events left some out, so that it holds within the bound only.
+    pub is_cut: bool,
+}
+
+impl Refutation {
+    /// Of what was asked with these limits.
+    pub fn new(relevant: Relevant, limits: Limits, is_cut: bool) -> Self {
+        Self { left_out: relevant.left_out.into_inner(), limits, is_cut }
+    }
+
+    /// Whether a new verification would do just the same: nothing that was left out is relevant now. So although
+    /// predecessors arrive all the time, only those that matter cost anything.
+    pub fn still_holds(&self, relevant: &Relevant, limits: Limits) -> bool {
+        let is_relevant = |states: &FxHashSet<LocalStateId>| !states.is_disjoint(&self.left_out);
+        self.limits == limits && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(states: &[u32]) -> Relevant {
+        Relevant::only(states.iter().map(|state| LocalStateId(*state)).collect())
+    }
+
+    #[test]
+    fn a_refutation_holds_until_something_left_out_matters() {
+        let asked = only(&[1, 2]);
+        assert!(asked.is_relevant(LocalStateId(1)) && !asked.is_relevant(LocalStateId(3)));
+        let refutation = Refutation::new(asked, Limits::default(), false);
+        assert!(refutation.still_holds(&only(&[1, 2, 4]), Limits::default()), "4 was not met");
+        assert!(!refutation.still_holds(&only(&[1, 3]), Limits::default()), "3 was left out");
+        assert!(!refutation.still_holds(&Relevant::everything(), Limits::default()), "3 was left out");
+        let bounded = Limits { local_events: Some(1), ..Limits::default() };
+        assert!(!refutation.still_holds(&only(&[1]), bounded), "under other limits");
+        let nothing_left_out = Refutation::new(Relevant::everything(), Limits::default(), false);
+        assert!(nothing_left_out.still_holds(&Relevant::everything(), Limits::default()));
+        assert!(nothing_left_out.still_holds(&only(&[1]), Limits::default()));
+    }
+}

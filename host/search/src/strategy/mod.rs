@@ -1,0 +1,257 @@
+//! The table of strategies: command-line help, documentation and agreement tests come from it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `bdfs` | bounded depth-first search |
+//! | `lmc` | local model checking, general and optimised |
+//! | `unfold` | grows an unfolding until it is complete or has the shortest violation |
+//! | `consequence` | consequence prediction |
+//! | `dpor` | optimal dynamic partial-order reduction |
+//! | `dpor_ds` | DPOR-DS, the algorithm on the last path |
+//! | `dpor_ds_tree` | DPOR-DS, the algorithm on the whole tree |
+//! | `random_walk` | seeded random walks |
+
+use crate::kernel::{Limits, Report, Search, SearchError};
+
+pub mod bdfs;
+pub mod consequence;
+pub mod dpor;
+pub mod dpor_ds;
+pub mod dpor_ds_tree;
+pub mod lmc;
+pub mod random_walk;
+pub mod unfold;
+
+/// A bound, or another option of the search, that a strategy honours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Limits::depth`].
+    Depth,
+    /// [`Limits::local_events`].
+    LocalEvents,
+    /// [`Limits::states`].
+    States,
+    /// [`Limits::seed`].
+    Seed,
+    /// [`Limits::walks`].
+    Walks,
+    /// [`Limits::weights`].
+    Weights,
+    /// [`Limits::violations`].
+    Violations,
+    /// [`Limits::reduce`].
+    Reduce,
+    /// [`Limits::count_system_states`].
+    CountSystemStates,
+    /// [`Limits::deadlock`].
+    Deadlock,
+}
+
+impl Bound {
+    /// All bounds.
+    pub const ALL: [Self; 10] = [
+        Self::Depth,
+        Self::LocalEvents,
+        Self::States,
+        Self::Reduce,
+        Self::CountSystemStates,
+        Self::Deadlock,
+        Self::Seed,
+        Self::Walks,
+        Self::Weights,
+        Self::Violations,
+    ];
+
+    /// Whether the limits set this bound.
+    pub fn is_set(self, limits: &Limits) -> bool {
+        match self {
+            Self::Depth => limits.depth.is_some(),
+            Self::LocalEvents => limits.local_events.is_some(),
+            Self::States => limits.states.is_some(),
+            Self::Seed => limits.seed.is_some(),
+            Self::Walks => limits.walks.is_some(),
+            Self::Weights => limits.weights.is_some(),
+            Self::Violations => limits.violations.is_some(),
+            Self::Reduce => limits.reduce,
+            Self::CountSystemStates => limits.count_system_states,
+            Self::Deadlock => limits.deadlock,
+        }
+    }
+
+    /// The command-line option without its dashes.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::LocalEvents => "local-events",
+            Self::States => "states",
+            Self::Seed => "seed",
+            Self::Walks => "walks",
+            Self::Weights => "weights",
+            Self::Violations => "max-violations",
+            Self::Reduce => "reduce",
+            Self::CountSystemStates => "count-system-states",
+            Self::Deadlock => "deadlock",
+        }
+    }
+}
+
+/// One strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// The value of `--algo`.
+    pub name: &'static str,
+    /// Other values that mean the same.
+    pub aliases: &'static [&'static str],
+    /// One line for people.
+    pub summary: &'static str,
+    /// Why what it reports is reachable.
+    pub soundness: &'static str,
+    /// What it may miss.
+    pub completeness: &'static str,
+    /// Whether it misses nothing within the bounds.
+    pub is_complete: bool,
+    /// The bounds that it honours; a search with another one is refused.
+    pub honours: &'static [Bound],
+    /// Whether it saves its state for a [`Keeper`](crate::kernel::Keeper).
+    pub keeps_checkpoints: bool,
+    /// Runs it.
+    pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
+}
+
+/// All strategies, in the order of the documentation.
+pub const STRATEGIES: &[Strategy] = &[
+    Strategy {
+        name: "bdfs",
+        aliases: &[],
+        summary: "bounded depth-first search of the global states, with a visited set and iterative deepening",
+        soundness: "every state is reached",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::Reduce,
+            Bound::CountSystemStates,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: true,
+        run: bdfs::run,
+    },
+    Strategy {
+        name: "lmc-gen",
+        aliases: &[],
+        summary: "local model checking: local states and a network that keeps every message; all system states built",
+        soundness: "violations are verified by the causal unfolding",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::LocalEvents, Bound::States, Bound::Violations],
+        keeps_checkpoints: false,
+        run: lmc::run_general,
+    },
+    Strategy {
+        name: "lmc-opt",
+        aliases: &["lmc"],
+        summary: "local model checking on the views of the properties: system states only behind violating views",
+        soundness: "violations are verified by the causal unfolding",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::LocalEvents, Bound::Violations],
+        keeps_checkpoints: false,
+        run: lmc::run_optimised,
+    },
+    Strategy {
+        name: "unfold",
+        aliases: &[],
+        summary: "causal unfolding: events with their causes, so interleavings are never told apart",
+        soundness: "every event is in some execution",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::CountSystemStates,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: false,
+        run: unfold::run,
+    },
+    Strategy {
+        name: "consequence",
+        aliases: &[],
+        summary: "consequence prediction: global states breadth-first, local events only from fresh local states",
+        soundness: "every state is reached",
+        completeness: "a heuristic: follows every chain of events from the start state, not every sequence of chains",
+        is_complete: false,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::CountSystemStates,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: false,
+        run: consequence::run,
+    },
+    Strategy {
+        name: "dpor",
+        aliases: &[],
+        summary: "optimal dynamic partial-order reduction: one execution for each happens-before, no state kept",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
+        keeps_checkpoints: false,
+        run: dpor::run,
+    },
+    Strategy {
+        name: "dpor-ds",
+        aliases: &[],
+        summary: "dynamic partial-order reduction for distributed systems (DPOR-DS) on the last path; repeats executions",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
+        keeps_checkpoints: false,
+        run: dpor_ds::run,
+    },
+    Strategy {
+        name: "dpor-ds-tree",
+        aliases: &[],
+        summary: "DPOR-DS on the tree of all executions, which it keeps; repeats more executions",
+        soundness: "every execution is carried out",
+        completeness: "complete within the bounds",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
+        keeps_checkpoints: false,
+        run: dpor_ds_tree::run,
+    },
+    Strategy {
+        name: "walk",
+        aliases: &[],
+        summary: "seeded random walks, with weights by kind of event",
+        soundness: "every step is carried out",
+        completeness: "a sample: says how many local states and outcomes the walks went through",
+        is_complete: false,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::Seed,
+            Bound::Walks,
+            Bound::Weights,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: false,
+        run: random_walk::run,
+    },
+];
+
+/// The strategy with this name or alias.
+pub fn find(name: &str) -> Option<&'static Strategy> {
+    STRATEGIES.iter().find(|strategy| strategy.name == name || strategy.aliases.contains(&name))
+}

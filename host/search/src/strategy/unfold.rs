@@ -1,0 +1,330 @@
+//! Local model checking that is sound by construction.
+
+use std::collections::BTreeSet;
+
+use host_model::lts::LocalStateId;
+use host_model::property::Judgement;
+use host_model::scenario::Network;
+use host_model::start::Start;
+use host_model::stepper::Stepper;
+
+use crate::global::judge::judge_start;
+use crate::kernel::{
+    Counts, End, Limits, Progress, Report, Search, SearchError, judge_system_state, or_end, stopped_end,
+};
+use crate::reduction::reduced_search;
+use crate::unfolding::reachable_tuples::{Hit, Targets};
+use crate::unfolding::smallest_violations::Best;
+use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, deadlocks};
+
+pub use crate::unfolding::Order;
+
+/// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
+/// Most violations show right after an event, so this is for the few that need two events side by side.
+const FIRST_SEARCH: usize = 64;
+const SEARCH_GROWTH: usize = 8;
+
+/// Causal unfolding with cut-offs.
+///
+/// Guarantee: every reported violation is reachable, and the shortest one; of several, the shortest of each.
+/// Complete: within the bounds.
+/// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
+/// about 200 bytes an event.
+/// Honours: depth, local-event and state bounds (a state is an event here), the wish to find deadlocks, the monitor.
+/// Source: see `unfolding/mod.rs`; differs in: properties are decided on tuples of view classes, see
+/// `unfolding/reachable_tuples.rs`.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_with(search, Order::Adequate)
+}
+
+/// [`run`] with a choice of the order of the events.
+#[doc(hidden)]
+pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut report = Report::new(search.lts).collecting(&search.limits);
+    let mut states = BTreeSet::new();
+    let mut best = Best::new(&report, search.limits.depth);
+    let mut events = 0;
+    // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
+    let last = search.starts.last().expect("there is a start state");
+    for start in search.starts {
+        let mut run =
+            Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
+        let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
+        events += run.events;
+        if let Some(end) = or_end(explored.map(|()| None))? {
+            report.end = report.end.max(end);
+            best.is_sure_up_to(0);
+        }
+        if report.end.is_external() || report.end == End::StateBound {
+            // Of the start states that are left nothing is known.
+            best.is_sure_up_to(if start == last { u32::MAX } else { 0 });
+            break;
+        }
+    }
+    best.finish(&mut report);
+    report.counts.events = Some(events);
+    report.fingerprints = Some(events);
+    if search.limits.count_system_states {
+        report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
+    }
+    if search.collect_system_states {
+        report.counts.system_states = Some(states.len() as u64);
+        report.system_states = Some(states.into_iter().collect());
+    }
+    report.count_local(search.lts);
+    Ok(report)
+}
+
+/// The number of distinct system states of a search that is over; none if it did not get to the end of what it was to
+/// explore. Counting can be ended by the monitor, which `end` then says, and what was counted until then is returned.
+///
+/// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
+/// go through all of them costs as much as a global search. The search of [`reduce`] goes through few global states and
+/// yet misses no system state, so it does the counting. Only under a bound on depth and on an ordered network, which it
+/// cannot keep, the
+/// configurations were walked, with `walked` system states at their ends.
+fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Result<Option<u64>, SearchError> {
+    if is_counted_by_walking(search) {
+        return Ok((*end != End::Violation && walked > 0).then_some(walked));
+    }
+    if !matches!(end, End::SpaceExhausted | End::LocalEventBound) {
+        return Ok(None);
+    }
+    let limits = Limits { states: None, ..search.limits };
+    let counting = reduced_search::explore(&Search { limits, collect_system_states: false, ..*search })?;
+    *end = counting.end.max(*end);
+    Ok(counting.counts.system_states)
+}
+
+/// Whether the system states are counted by walking all configurations.
+fn is_counted_by_walking(search: &Search<'_>) -> bool {
+    search.limits.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
+}
+
+/// The unfolding from one start state, for a report.
+pub(crate) struct Run<'r, 's> {
+    pub(crate) search: &'r Search<'s>,
+    pub(crate) start: &'r Start,
+    pub(crate) report: &'r mut Report,
+    pub(crate) order: Order,
+    /// Properties of kind `sometimes` whose witnesses are all that is asked for; none: everything is.
+    pub(crate) until_witnessed: &'r [u32],
+    pub(crate) events_before: u64,
+    /// Executed extensions of this unfolding.
+    pub(crate) events: u64,
+}
+
+impl Run<'_, '_> {
+    /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
+    /// which.
+    pub(crate) fn explore(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        relevance: &dyn Relevance,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        let mut best = Best::new(self.report, self.search.limits.depth);
+        self.look_for(&mut best, stepper, relevance, states)?;
+        best.finish(self.report);
+        Ok(())
+    }
+
+    /// The same for a start state of several, without telling of the violations yet.
+    fn look_for(
+        &mut self,
+        best: &mut Best,
+        stepper: &mut Stepper<'_>,
+        relevance: &dyn Relevance,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<(), SearchError> {
+        if stepper.known().is_over(&self.start.locals) {
+            // Nothing follows a trap at the start.
+            states.insert(self.start.locals.as_slice().into());
+            let judgements = judge_start(self.search, stepper, self.start)?;
+            best.take(
+                self.report,
+                judgements.into_iter().map(|(node, judgement)| Hit::at_start(node, judgement)).collect(),
+            );
+            best.settle(self.start, |_| Vec::new());
+            return Ok(());
+        }
+        let mut unfolding = Unfolding::new(stepper, self.start, self.search.limits, relevance, self.order)?;
+        let mut targets = Targets::new(self.start.locals.len());
+        let grown = self.grow(&mut unfolding, &mut targets, best).or_else(stopped_end)?;
+        let mut end = grown;
+        // Out of time or memory, there is none left for this either.
+        if !end.is_external()
+            && let Some(stopped) = self.search_tuples(&unfolding, &mut targets, best)
+        {
+            end = end.max(stopped);
+        }
+        if !end.is_external()
+            && end != End::Pruned
+            && let Some(stopped) = or_end(self.search_ends(&mut unfolding, best))?
+        {
+            end = end.max(stopped);
+        }
+        let limits = self.search.limits;
+        let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
+        if !end.is_external()
+            && end != End::Pruned
+            && (targets.overflown || self.search.collect_system_states || is_counted)
+            && let Some(stopped) = or_end(self.walk(&mut unfolding, best, states))?
+        {
+            end = end.max(stopped);
+        }
+        if best.is_beyond(self.report) {
+            end = end.max(End::DepthBound);
+        }
+        self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
+        // All events that are smaller exist, so nothing smaller was missed.
+        let is_grown = matches!(grown, End::SpaceExhausted | End::LocalEventBound | End::DepthBound);
+        best.is_sure_up_to(match (end.is_external(), is_grown) {
+            (true, _) => 0,
+            (false, true) => u32::MAX,
+            (false, false) => unfolding.size(),
+        });
+        best.settle(self.start, |config| unfolding.linearise(config));
+        // A bound hit from an earlier start state stays.
+        self.report.end = self.report.end.max(end);
+        Ok(())
+    }
+
+    /// Grows the unfolding, and looks for violations from time to time; returns why it ended.
+    fn grow(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        targets: &mut Targets,
+        best: &mut Best,
+    ) -> Result<End, SearchError> {
+        let mut next_search = FIRST_SEARCH;
+        loop {
+            let hits = targets.note(unfolding)?;
+            best.take(self.report, hits);
+            if unfolding.events().len() >= next_search {
+                next_search = unfolding.events().len() * SEARCH_GROWTH;
+                if let Some(end) = self.search_tuples(unfolding, targets, best) {
+                    return Ok(end);
+                }
+                if let Some(end) = self.search_ends(unfolding, best)? {
+                    return Ok(end);
+                }
+            }
+            if let Some(end) = self.stop(unfolding, best) {
+                return Ok(end);
+            }
+            let mut stopped = None;
+            let grown = unfolding.grow(&mut |unfolding| {
+                stopped = self.search.monitor.check(&self.progress(unfolding));
+                stopped.is_none()
+            });
+            self.events = unfolding.executed();
+            if let Some(end) = stopped {
+                return Ok(end);
+            }
+            if grown? != Grown::More {
+                return Ok(match (unfolding.depth_cut(), unfolding.local_events_cut()) {
+                    (true, _) => End::DepthBound,
+                    (false, true) => End::LocalEventBound,
+                    (false, false) => End::SpaceExhausted,
+                });
+            }
+        }
+    }
+
+    /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
+    fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best) -> Option<End> {
+        let size_max = best.size_max().unwrap_or_else(|| self.size_max(unfolding).saturating_add(1));
+        let report = &self.report;
+        let is_wanted = |judgement: &Judgement| report.wants(judgement);
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let hits = targets.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        });
+        best.take(self.report, hits);
+        best.is_sure_unless(stopped.is_some());
+        stopped
+    }
+
+    /// Looks for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
+    fn search_ends(&mut self, unfolding: &mut Unfolding<'_, '_>, best: &mut Best) -> Result<Option<End>, SearchError> {
+        if !self.search.limits.deadlock {
+            return Ok(None);
+        }
+        let size_max = best.size_max().map_or(Some(self.size_max(unfolding)), |size| size.checked_sub(1));
+        let Some(size_max) = size_max else { return Ok(None) };
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let found = deadlocks::smallest_deadlocks(unfolding, size_max, !best.is_one(), || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        })?;
+        best.take(self.report, found);
+        best.is_sure_unless(stopped.is_some());
+        Ok(stopped)
+    }
+
+    /// How large the configurations are that are looked at. Where no event is larger than the bound on depth, those of
+    /// independent events that are together larger tell whether the bound leaves something out.
+    fn size_max(&self, unfolding: &Unfolding<'_, '_>) -> u32 {
+        let depth = self.search.limits.depth.filter(|_| unfolding.depth_cut());
+        depth.unwrap_or(u32::MAX - 1)
+    }
+
+    /// Why to stop growing, if there is a reason.
+    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: &Best) -> Option<End> {
+        if best.size_max().is_some_and(|size| size <= unfolding.size()) {
+            return Some(End::Violation);
+        }
+        let is_witnessed = |property: &u32| !self.report.wants_witness(*property);
+        if !self.until_witnessed.is_empty() && self.until_witnessed.iter().all(is_witnessed) {
+            return Some(End::Pruned);
+        }
+        if self.search.limits.states.is_some_and(|max| self.events_before + unfolding.executed() >= max) {
+            return Some(End::StateBound);
+        }
+        self.search.monitor.check(&self.progress(unfolding))
+    }
+
+    fn progress(&self, unfolding: &Unfolding<'_, '_>) -> Progress {
+        let events = self.events_before + unfolding.executed();
+        Progress {
+            counts: Counts { events: Some(events), ..Counts::default() },
+            depth: unfolding.size().saturating_sub(1),
+            queue: unfolding.queued(),
+            bytes: unfolding.bytes() + self.search.lts.counts().bytes,
+        }
+    }
+
+    /// Walks all configurations, to collect the system states or because there are too many classes to combine. Returns why it was
+    /// given up, if it was, or that some are larger than the bound on depth.
+    fn walk(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        best: &mut Best,
+        states: &mut BTreeSet<Box<[LocalStateId]>>,
+    ) -> Result<Option<End>, SearchError> {
+        let progress = self.progress(unfolding);
+        let mut stopped = None;
+        let depth_max = self.search.limits.depth.unwrap_or(u32::MAX);
+        let (found, is_cut) = configurations::system_states(unfolding, depth_max, || {
+            stopped = self.search.monitor.check(&progress);
+            stopped.is_none()
+        });
+        for (locals, config) in found {
+            let size = unfolding.chains().config_size(&config);
+            // A trap was noted with the events before it alone.
+            let is_over = unfolding.stepper().known().is_over(&locals);
+            let judgements = if is_over { Vec::new() } else { judge_system_state(unfolding.stepper(), &locals)? };
+            let hits = judgements.into_iter();
+            let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
+            best.take(self.report, hits);
+            states.insert(locals);
+        }
+        best.is_sure_unless(stopped.is_some());
+        Ok(stopped.or(is_cut.then_some(End::DepthBound)))
+    }
+}

@@ -1,0 +1,353 @@
+//! Which tuples of classes are reachable in an unfolding.
+//!
+//! A tuple of classes, one per node, is reachable exactly when there are events `y`, one per node, each the first on its
+//! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
+//! last events of a configuration have such first events before them, and the join of these lies in between. So only
+//! the events where a class begins need be combined, and only for the tuples that have something to say.
+//!
+//! Most of these tuples are refuted by two of their nodes alone. Whether class `c` at one node and class `d` at another
+//! go together is decided by descending both trees at once: on the way down the first tree, the events of the second
+//! that are compatible and lead to `d` only become fewer, and when none is left, nothing below need be looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use host_model::machine::{MachineError, NodeId};
+use host_model::property::{ClassId, Judgement};
+
+use crate::kernel::poll::Patience;
+use crate::kernel::tuples;
+use crate::unfolding::{EventId, Unfolding, class_bit};
+
+/// More tuples of classes than this are not evaluated one by one.
+const TUPLES_MAX: u64 = 200_000;
+
+/// A reachable configuration and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// What there is to say.
+    pub judgement: Judgement,
+    /// The node judged; none if all are judged together.
+    pub node: Option<NodeId>,
+    /// The last event of each node.
+    pub config: Box<[EventId]>,
+    /// Number of events.
+    pub size: u32,
+}
+
+impl Hit {
+    /// What there is to say where the search begins.
+    pub fn at_start(node: Option<NodeId>, judgement: Judgement) -> Self {
+        Self { judgement, node, config: Box::default(), size: 0 }
+    }
+}
+
+/// A tuple of classes with what there is to say about it.
+type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
+
+/// A class at a node and a class at a later node.
+type Pair = ((usize, ClassId), (usize, ClassId));
+
+/// The tuples of classes that have something to say, and where each class begins.
+pub struct Targets {
+    /// For each node and class the events where it begins, in the order of the events.
+    begins: Vec<BTreeMap<ClassId, Vec<EventId>>>,
+    /// For each node its classes, in the order of discovery.
+    classes: Vec<Vec<ClassId>>,
+    /// The tuples with a judgement, the bad ones and the witnesses.
+    tuples: Vec<Judged>,
+    evaluated: u64,
+    /// Events before this one were noted, and those before `searched` were combined.
+    noted: u32,
+    searched: u32,
+    /// Pairs of nodes and classes that are known to go together.
+    feasible: BTreeSet<Pair>,
+    /// Whether there are too many classes for this way.
+    pub overflown: bool,
+}
+
+impl Targets {
+    /// Nothing noted yet.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            begins: vec![BTreeMap::new(); nodes],
+            classes: vec![Vec::new(); nodes],
+            tuples: Vec::new(),
+            evaluated: 0,
+            noted: 0,
+            searched: 0,
+            feasible: BTreeSet::new(),
+            overflown: false,
+        }
+    }
+
+    /// Takes the new events in; returns what there is to say about their local states and about the global states
+    /// right after them. Every event is in some execution, so what it returns is reachable.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Hit>, MachineError> {
+        let mut hits = Vec::new();
+        while (self.noted as usize) < unfolding.events().len() {
+            let id = EventId(self.noted);
+            self.noted += 1;
+            let event = unfolding.event(id);
+            let (node, state, class, size) = (event.node, event.state, event.class, event.size);
+            let is_root = size == 0;
+            let begins = unfolding.begins(id, class);
+            let config: Box<[EventId]> = unfolding.past(id).into();
+            let local: Vec<Judgement> = unfolding.stepper().state(state).judgements.to_vec();
+            let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
+            hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
+            if begins && class != ClassId::STUCK {
+                self.note_class(unfolding, node as usize, class, id)?;
+            }
+            // A root's past is the start state, which is judged with the last root.
+            if !is_root || node as usize + 1 == config.len() {
+                let classes: Box<[ClassId]> = config.iter().map(|last| unfolding.event(*last).class).collect();
+                let judgements = unfolding.stepper().judge(&classes)?;
+                hits.extend(judgements.iter().map(|judgement| hit(None, judgement.clone())));
+            }
+        }
+        Ok(hits)
+    }
+
+    /// Notes where a class begins; a class new at its node is combined with all classes of the other nodes.
+    fn note_class(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        node: usize,
+        class: ClassId,
+        id: EventId,
+    ) -> Result<(), MachineError> {
+        let begins = self.begins[node].entry(class).or_default();
+        begins.push(id);
+        if begins.len() > 1 || self.overflown {
+            return Ok(());
+        }
+        self.classes[node].push(class);
+        self.evaluated = self.evaluated.saturating_add(tuples::count_with_fixed(&self.classes, node));
+        if self.evaluated > TUPLES_MAX {
+            self.overflown = true;
+            return Ok(());
+        }
+        for tuple in tuples::with_fixed(&self.classes, node, class) {
+            let judgements = unfolding.stepper().judge(&tuple)?;
+            if !judgements.is_empty() {
+                self.tuples.push((tuple.into(), judgements));
+            }
+        }
+        Ok(())
+    }
+
+    /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
+    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `may_go_on` is
+    /// asked now and then; if it says no, what was found until then is returned.
+    pub fn search(
+        &mut self,
+        unfolding: &Unfolding<'_, '_>,
+        size_max: u32,
+        is_one: bool,
+        is_wanted: &dyn Fn(&Judgement) -> bool,
+        may_go_on: &mut dyn FnMut() -> bool,
+    ) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let mut bad_max = size_max;
+        let mut patience = Patience::new(may_go_on);
+        let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
+        for (tuple, judgements) in &self.tuples {
+            let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut pairs = pairs_of(tuple);
+            let is_refuted = pairs.any(|pair| {
+                if patience.is_over_after(COSTLY) || infeasible.contains(&pair) {
+                    return true;
+                }
+                let is_feasible = self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair);
+                if is_feasible {
+                    self.feasible.insert(pair)
+                } else {
+                    infeasible.insert(pair)
+                };
+                !is_feasible
+            });
+            if is_refuted {
+                continue;
+            }
+            let is_bad = wanted.iter().all(|judgement| judgement.is_bad());
+            let best = if is_bad { bad_max } else { size_max };
+            let mut query = Query { unfolding, tuple, best, found: None, patience: &mut patience };
+            for node in 0..tuple.len() {
+                let begins = self.begins[node].get(&tuple[node]).map_or(&[][..], Vec::as_slice);
+                let first_new = begins.partition_point(|event| event.0 < self.searched);
+                for event in &begins[first_new..] {
+                    query.combine(unfolding.past(*event), 0, node);
+                }
+            }
+            if let Query { found: Some(config), best: size, .. } = query {
+                if is_one && is_bad {
+                    bad_max = size;
+                }
+                let hit = |judgement: &Judgement| Hit {
+                    judgement: judgement.clone(),
+                    node: None,
+                    config: config.clone(),
+                    size,
+                };
+                hits.extend(wanted.into_iter().map(hit));
+            }
+        }
+        self.searched = self.noted;
+        hits
+    }
+}
+
+/// As many steps as it is taken to cost whether two classes go together.
+const COSTLY: u32 = 1_024;
+
+/// The pairs of a tuple that can refute it, those of two neutral nodes last.
+fn pairs_of(tuple: &[ClassId]) -> impl Iterator<Item = Pair> {
+    let pairs = move |neutral: usize| {
+        (0..tuple.len()).flat_map(move |one| (one + 1..tuple.len()).map(move |other| (one, other))).filter(
+            move |(one, other)| {
+                let is_neutral = |node: &usize| usize::from(tuple[*node] == ClassId::NEUTRAL);
+                is_neutral(one) + is_neutral(other) == neutral
+            },
+        )
+    };
+    (0..=2).flat_map(pairs).map(|(one, other)| ((one, tuple[one]), (other, tuple[other])))
+}
+
+/// Whether some configuration has seen both classes of a pair begin.
+fn go_together(
+    unfolding: &Unfolding<'_, '_>,
+    begins: &[BTreeMap<ClassId, Vec<EventId>>],
+    ((one, one_class), (other, other_class)): Pair,
+) -> bool {
+    let root = EventId(one as u32);
+    let mut candidates = Vec::new();
+    leading_to(unfolding, EventId(other as u32), other_class, &mut candidates);
+    if candidates.is_empty() || !begins[one].contains_key(&one_class) {
+        return false;
+    }
+    // The events of the first tree that are still to be descended from, each with what is left of the second tree.
+    let mut stack = vec![(root, candidates)];
+    while let Some((at, candidates)) = stack.pop() {
+        if unfolding.begins(at, one_class) {
+            return true;
+        }
+        for child in unfolding.children(at) {
+            if unfolding.event(child).classes_below & class_bit(one_class) == 0 {
+                continue;
+            }
+            let left = compatible_with(unfolding, child, &candidates, other_class);
+            if !left.is_empty() {
+                stack.push((child, left));
+            }
+        }
+    }
+    false
+}
+
+/// The events below `top` that lead to a beginning of `class`, in preorder.
+fn leading_to(unfolding: &Unfolding<'_, '_>, top: EventId, class: ClassId, found: &mut Vec<EventId>) {
+    let mut stack = vec![top];
+    while let Some(at) = stack.pop() {
+        if unfolding.event(at).classes_below & class_bit(class) != 0 {
+            found.push(at);
+            stack.extend(unfolding.children(at));
+        }
+    }
+    prune(unfolding, found, class);
+}
+
+/// Those of `candidates`, which are in preorder, that are compatible with an event and lead to a compatible beginning.
+fn compatible_with(
+    unfolding: &Unfolding<'_, '_>,
+    event: EventId,
+    candidates: &[EventId],
+    class: ClassId,
+) -> Vec<EventId> {
+    let past = unfolding.past(event);
+    let mut left = Vec::with_capacity(candidates.len());
+    let mut index = 0;
+    while let Some(candidate) = candidates.get(index) {
+        index += 1;
+        if unfolding.chains().are_compatible(past, unfolding.past(*candidate)) {
+            left.push(*candidate);
+        } else {
+            // What excludes an event excludes all below it, which in preorder come right after it.
+            let len = unfolding.chains().len(*candidate);
+            index += candidates[index..].iter().take_while(|below| unfolding.chains().len(**below) > len).count();
+        }
+    }
+    prune(unfolding, &mut left, class);
+    left
+}
+
+/// Takes out the events, given in preorder, below which no beginning of `class` is left.
+fn prune(unfolding: &Unfolding<'_, '_>, events: &mut Vec<EventId>, class: ClassId) {
+    let mut below = 0;
+    let mut kept = events.len();
+    for index in (0..events.len()).rev() {
+        let len = unfolding.chains().len(events[index]);
+        if below > len || unfolding.begins(events[index], class) {
+            below = len;
+            kept -= 1;
+            events[kept] = events[index];
+        }
+    }
+    events.drain(..kept);
+}
+
+/// The search for one tuple.
+struct Query<'q, 'p, 'u, 'l> {
+    unfolding: &'q Unfolding<'u, 'l>,
+    tuple: &'q [ClassId],
+    /// Only smaller configurations are of interest.
+    best: u32,
+    found: Option<Box<[EventId]>>,
+    patience: &'q mut Patience<'p>,
+}
+
+impl Query<'_, '_, '_, '_> {
+    /// Joins `config`, which has an event of `fixed` already, with events of `node` and the nodes after it.
+    fn combine(&mut self, config: &[EventId], node: usize, fixed: usize) {
+        if self.unfolding.chains().config_size(config) >= self.best {
+            return;
+        }
+        if node == self.tuple.len() {
+            let is_wanted =
+                config.iter().zip(self.tuple).all(|(last, class)| self.unfolding.event(*last).class == *class);
+            if is_wanted {
+                self.best = self.unfolding.chains().config_size(config);
+                self.found = Some(config.into());
+            }
+            return;
+        }
+        if node == fixed {
+            return self.combine(config, node + 1, fixed);
+        }
+        let wanted = self.tuple[node];
+        let mut stack = vec![EventId(node as u32)];
+        while let Some(at) = stack.pop() {
+            if self.patience.is_over_after(1) {
+                return;
+            }
+            let event = self.unfolding.event(at);
+            if event.classes_below & class_bit(wanted) == 0
+                || !self.unfolding.chains().are_compatible(config, self.unfolding.past(at))
+            {
+                continue;
+            }
+            if self.unfolding.begins(at, wanted) {
+                let joined = self.unfolding.chains().join(config, self.unfolding.past(at));
+                self.combine(&joined, node + 1, fixed);
+            }
+            stack.extend(self.unfolding.children(at));
+        }
+    }
+}

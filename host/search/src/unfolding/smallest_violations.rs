@@ -1,0 +1,134 @@
+//! The smallest violations that an unfolding has, over all start states.
+
+use host_model::lts::Step;
+use host_model::machine::NodeId;
+use host_model::property::Judgement;
+use host_model::start::Start;
+
+use crate::kernel::{End, Found, Report};
+use crate::unfolding::EventId;
+use crate::unfolding::reachable_tuples::Hit;
+
+/// The smallest violations so far, in the order of their sizes, no two with the same words.
+pub(crate) struct Best {
+    violations: Vec<Smallest>,
+    /// How many are wanted; at least one.
+    wanted: usize,
+    /// The bound on depth, and what there is to say about configurations that are larger.
+    depth_max: u32,
+    beyond: Vec<(Option<NodeId>, Judgement)>,
+    /// No start state has a smaller violation than the ones here up to this size.
+    sure_up_to: u32,
+}
+
+struct Smallest {
+    judgement: Judgement,
+    node: Option<NodeId>,
+    size: u32,
+    way: Way,
+}
+
+/// How a violation is reached.
+enum Way {
+    /// In the unfolding at hand: the last event of each node.
+    Config(Box<[EventId]>),
+    /// In an earlier one.
+    Path(Box<Found>),
+}
+
+impl Best {
+    /// Nothing yet, for a report with room for more.
+    pub(crate) fn new(report: &Report, depth: Option<u32>) -> Self {
+        let wanted = report.violations_max as usize - report.violations.len();
+        let depth_max = depth.unwrap_or(u32::MAX);
+        Self { violations: Vec::new(), wanted, depth_max, beyond: Vec::new(), sure_up_to: u32::MAX }
+    }
+
+    /// Whether no more than one is wanted.
+    pub(crate) fn is_one(&self) -> bool {
+        self.wanted == 1
+    }
+
+    fn is_full(&self) -> bool {
+        self.violations.len() >= self.wanted
+    }
+
+    /// What a violation that is still of use is smaller than; none if any is.
+    pub(crate) fn size_max(&self) -> Option<u32> {
+        self.violations.last().filter(|_| self.is_full()).map(|last| last.size)
+    }
+
+    /// Notes witnesses, and keeps what is bad and small.
+    pub(crate) fn take(&mut self, report: &mut Report, hits: Vec<Hit>) {
+        for Hit { judgement, node, config, size } in hits {
+            if size > self.depth_max {
+                if !self.beyond.contains(&(node, judgement.clone())) {
+                    self.beyond.push((node, judgement));
+                }
+                continue;
+            }
+            if let Judgement::Witnessed { property } = judgement {
+                report.witness(property);
+                continue;
+            }
+            match self.position(node, &judgement) {
+                Some(known) if self.violations[known].size <= size => continue,
+                Some(known) => {
+                    self.violations.remove(known);
+                }
+                None if !report.is_news(node, &judgement) => continue,
+                None => {}
+            }
+            // Of the same size the first one stays.
+            let place = self.violations.partition_point(|other| other.size <= size);
+            self.violations.insert(place, Smallest { judgement, node, size, way: Way::Config(config) });
+            self.violations.truncate(self.wanted);
+        }
+    }
+
+    fn position(&self, node: Option<NodeId>, judgement: &Judgement) -> Option<usize> {
+        self.violations.iter().position(|other| other.node == node && other.judgement == *judgement)
+    }
+
+    /// Whether there is something to say beyond the bound on depth that is not said within it.
+    pub(crate) fn is_beyond(&self, report: &Report) -> bool {
+        let is_new = |(node, judgement): &(Option<NodeId>, Judgement)| match judgement {
+            Judgement::Witnessed { property } => report.wants_witness(*property),
+            bad => self.position(*node, bad).is_none() && report.is_news(*node, bad),
+        };
+        self.beyond.iter().any(is_new)
+    }
+
+    /// From a start state nothing smaller was missed, up to this size.
+    pub(crate) fn is_sure_up_to(&mut self, size: u32) {
+        self.sure_up_to = self.sure_up_to.min(size);
+    }
+
+    /// Nothing is sure any more if a search for what is smallest was given up.
+    pub(crate) fn is_sure_unless(&mut self, is_given_up: bool) {
+        if is_given_up {
+            self.is_sure_up_to(0);
+        }
+    }
+
+    /// Takes the paths to the violations of the unfolding at hand, which is from this start state.
+    pub(crate) fn settle(&mut self, start: &Start, linearise: impl Fn(&[EventId]) -> Vec<Step>) {
+        for Smallest { judgement, node, way, .. } in &mut self.violations {
+            if let Way::Config(config) = way {
+                *way = Way::Path(Box::new(Found::new(start, &linearise(config), *node, judgement.clone())));
+            }
+        }
+    }
+
+    /// Reports the violations.
+    pub(crate) fn finish(self, report: &mut Report) {
+        if self.is_full() {
+            report.end = End::Violation;
+        }
+        for Smallest { size, way, .. } in self.violations {
+            let Way::Path(mut found) = way else { unreachable!("the paths were taken") };
+            found.shortest = size <= self.sure_up_to;
+            report.violations.push(*found);
+        }
+    }
+}
