@@ -11,12 +11,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex};
 
 use host_build::{BuildError, Options};
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::Lts;
-use host_model::machine::{Choice, Effects, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{Choice, Effects, Input, Likelihood, LocalEvent, MachineFactory, Snapshot};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
+use host_model::trace::start;
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
 use host_search::kernel::{Counts, End, Limits, Monitor, Report, Search, Unmonitored};
 use host_search::strategy;

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::Lts;
-use host_model::machine::{LocalEvent, NodeId};
-use host_model::replay::Replay;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{LocalEvent, NodeId};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
-use host_model::start::{self, Start};
-use host_model::stepper::Stepper;
+use host_model::trace::replay::Replay;
+use host_model::trace::start::{self, Start};
 use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{End, Found, Limits, Report, Search, SymmetryUse, Unmonitored};

@@ -16,12 +16,11 @@ mod by_type;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::lts::{KindId, LocalStateId, Lts, MessageId, Trigger};
-use host_model::machine::{MachineFactory, NodeId, Role};
+use host_model::contract::{MachineFactory, NodeId, Role};
+use host_model::lts::{KindId, LocalStateId, Lts, MessageId, Stepper, Trigger};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::Toy;
+use host_model::toys::Toy;
+use host_model::trace::start;
 
 use self::by_type::{Program, Split};
 use crate::plugins;

@@ -1,9 +1,8 @@
 //! Random walks over a sandboxed guest: its answers are drawn by their weights.
 
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
+use host_model::trace::start;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
 use host_search::kernel::{Limits, Search, Unmonitored};
 use host_search::strategy::random_walk;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::toy::Dice;
+use host_model::toys::Dice;
 
 use crate::options::{AXES, Axis, Partial, Refusal, Row, TRIPLES, refusals};
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys::{self, Ran};
-use host_model::deadlock;
-use host_model::machine::NodeId;
-use host_model::property::Judgement;
+use host_model::contract::{Judgement, NodeId};
+use host_model::lts::deadlock;
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
+use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 

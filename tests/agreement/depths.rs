@@ -3,7 +3,7 @@
 use host_agreement::reference::{self, System};
 use host_agreement::toys;
 use host_model::scenario::Network;
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, unfold};
 

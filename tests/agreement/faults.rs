@@ -3,7 +3,7 @@
 use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Run};
 use host_model::scenario::{Faults, Network};
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::TraceStep;
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};

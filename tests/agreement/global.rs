@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use host_agreement::reference::{self, Local, Reached, System};
 use host_agreement::toys::{self, Run};
-use host_model::lts::Lts;
-use host_model::property::Judgement;
+use host_model::contract::Judgement;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyState, ToyTrigger};
+use host_model::toys::{Toy, ToyState, ToyTrigger};
+use host_model::trace::start;
 use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, Unmonitored};
 use host_search::strategy::unfold::Order;
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};

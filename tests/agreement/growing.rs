@@ -1,12 +1,12 @@
 //! Protocols whose states and contents are numbers that can grow without end, given by tables, and a naive search of them.
 //!
-//! What a [`Toy`](host_model::toy::Toy) cannot have: local states without end where few global states are reachable.
+//! What a [`Toy`](host_model::toys::Toy) cannot have: local states without end where few global states are reachable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host_model::machine::{
+use host_model::contract::{
     Choice, Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
     Property, PropertyKind, PropertyScope, Snapshot,
 };

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use host_agreement::reference::System;
 use host_agreement::toys;
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Link, Network, Scenario};
-use host_model::start::{self, StartError};
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::start::{self, StartError};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{STRATEGIES, bdfs, dpor};
 

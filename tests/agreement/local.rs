@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use host_agreement::growing::{self, Factory, Growing, Number};
 use host_agreement::reference::{self, System};
 use host_agreement::toys;
-use host_model::lts::Lts;
-use host_model::property::Judgement;
+use host_model::contract::Judgement;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::Toy;
+use host_model::toys::Toy;
+use host_model::trace::start;
 use host_search::kernel::{Basis, End, Found, Limits, Monitor, Progress, Report, Search, SearchError};
 use host_search::strategy::lmc;
 use host_search::strategy::lmc::alongside::Turns;
@@ -330,7 +329,7 @@ fn bounded_local_events_are_those_of_the_reference() {
 /// Two nodes begin in several states; from one of them the violation is one event away, from the other one two.
 #[test]
 fn no_way_is_called_a_shortest_one_if_another_start_has_a_shorter_one() {
-    use host_model::toy::ToyTrigger::Local;
+    use host_model::toys::ToyTrigger::Local;
     let toy = Toy::new(2)
         .start(0, 0, &[])
         .start(0, 1, &[])

@@ -1,6 +1,6 @@
 //! Protocols given by functions over integers: longer, wider and heavier than the tables of toys.
 
-use host_model::machine::{
+use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property,
     PropertyKind, PropertyScope, Snapshot,
 };

@@ -2,8 +2,8 @@
 
 use host_agreement::reference::System;
 use host_agreement::toys;
-use host_model::machine::{PropertyKind, PropertyScope};
-use host_model::toy::{Toy, ToyProperty};
+use host_model::contract::{PropertyKind, PropertyScope};
+use host_model::toys::{Toy, ToyProperty};
 use host_model::trace::Finding;
 use host_search::kernel::Limits;
 use host_search::strategy::STRATEGIES;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use host_agreement::reference::{self, System};
 use host_agreement::toys;
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
-use host_model::start::{self, StartError};
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::TraceEvent;
+use host_model::trace::start::{self, StartError};
 use host_search::kernel::{End, Limits, SymmetryUse};
 use host_search::strategy::{STRATEGIES, bdfs, dpor, unfold};
 

@@ -9,10 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use host_model::deadlock;
-use host_model::machine::{Choice, NodeId};
+use host_model::contract::{Choice, NodeId};
+use host_model::lts::deadlock;
 use host_model::scenario::{Faults, Link, Network, Scenario};
-use host_model::toy::{self, Toy, ToyState};
+use host_model::toys::{self, Toy, ToyState};
 
 mod events;
 mod paths;
@@ -250,8 +250,8 @@ impl Reached {
     /// for.
     pub fn findings(&self, nodes: u32, with_deadlocks: bool) -> BTreeMap<Words, u32> {
         let forbidden = self.violations.iter();
-        let forbidden = forbidden.map(|(views, depth)| ((None, toy::forbidden_words(views)), *depth));
-        let traps = self.traps.iter().map(|((node, state), depth)| ((Some(*node), toy::trap_words(*state)), *depth));
+        let forbidden = forbidden.map(|(views, depth)| ((None, toys::forbidden_words(views)), *depth));
+        let traps = self.traps.iter().map(|((node, state), depth)| ((Some(*node), toys::trap_words(*state)), *depth));
         let deadlocks = self.deadlocks.iter().filter(|_| with_deadlocks).map(|((crashed, waiting), depth)| {
             let answers: Vec<_> = (0..nodes).map(|node| Ok(!waiting.contains(&node))).collect();
             let words = deadlock::message(&answers, crashed).expect("some node is not done");

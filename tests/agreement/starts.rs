@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 use host_agreement::programs::Program;
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys::{self, Ran};
-use host_model::deadlock;
-use host_model::lts::Lts;
-use host_model::property::Judgement;
+use host_model::contract::Judgement;
+use host_model::lts::{Lts, Stepper, deadlock};
 use host_model::scenario::{Faults, Link, Network, Scenario};
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::Toy;
+use host_model::toys::Toy;
+use host_model::trace::start;
 use host_search::kernel::{End, Limits, Search, Unmonitored};
 use host_search::strategy::STRATEGIES;
 

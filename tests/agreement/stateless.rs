@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Ran, Run};
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits, Search};
 use host_search::strategy::dpor::{DEPTH_DEFAULT, Races};
 use host_search::strategy::{dpor, dpor_ds, dpor_ds_tree};

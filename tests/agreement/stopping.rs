@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host_model::stop::{Stop, Stopped};
+use host_model::contract::{Stop, Stopped};
 use host_search::kernel::checkpoint_codec::{Reader, Writer};
 use host_search::kernel::{End, Keeper, Monitor, Progress};
 

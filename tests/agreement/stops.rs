@@ -8,14 +8,12 @@ use std::sync::atomic::Ordering;
 
 use host_agreement::stopping::{StopAfter, Stopping};
 use host_model::audit::Mode;
-use host_model::lts::Lts;
-use host_model::machine::MachineError;
-use host_model::replay;
+use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
-use host_model::start::{self, StartError};
-use host_model::stepper::Stepper;
-use host_model::stop::{Stop, Stoppable, Stopped};
-use host_model::toy::Toy;
+use host_model::toys::Toy;
+use host_model::trace::replay;
+use host_model::trace::start::{self, StartError};
 use host_search::kernel::{End, Limits, Monitor, Report, Search, SearchError, Unmonitored};
 use host_search::strategy::{STRATEGIES, Strategy};
 

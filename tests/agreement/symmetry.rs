@@ -3,7 +3,7 @@
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys;
 use host_model::scenario::Faults;
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::{Limits, SymmetryUse};
 use host_search::strategy::bdfs;
 

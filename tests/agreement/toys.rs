@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::lts::{LocalStateId, Lts};
-use host_model::machine::Property;
-use host_model::property::Judgement;
-use host_model::replay::{self, Replay};
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::{self, Toy};
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep};
+use host_model::contract::{Judgement, Property};
+use host_model::lts::{LocalStateId, Lts, Stepper};
+use host_model::toys::{self, Toy};
+use host_model::trace::replay::{self, Replay};
+use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
 
 use crate::reference::{Local, System, Words};
@@ -87,7 +84,7 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let is_stuck = state.fault().is_some();
     let known = match state.fault() {
         Some(fault) => {
-            (0..=u8::MAX).find(|state| fault.message == toy::trap_words(*state)).expect("it names its state")
+            (0..=u8::MAX).find(|state| fault.message == toys::trap_words(*state)).expect("it names its state")
         }
         None => state.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
     };

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_agreement::reference::{self, Reached, System, Words};
 use host_agreement::toys::{self, Run};
-use host_model::property::Judgement;
+use host_model::contract::Judgement;
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toy::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
+use host_model::toys::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use host_agreement::reference::{self, System};
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyTrigger};
+use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::start;
 use host_search::kernel::weights::Weights;
 use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
 use host_search::strategy::random_walk;

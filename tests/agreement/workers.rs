@@ -3,11 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use host_agreement::stopping::Stopping;
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::Toy;
+use host_model::toys::Toy;
+use host_model::trace::start;
 use host_search::kernel::{End, Limits, Monitor, Report, Search};
 use host_search::strategy::STRATEGIES;
 

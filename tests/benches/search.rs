@@ -5,10 +5,9 @@
 
 use std::time::Instant;
 
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
+use host_model::trace::start;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{Limits, Search, Unmonitored};
 use host_search::strategy;

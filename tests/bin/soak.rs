@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use host_model::machine::{Effects, Input, LocalEvent, LocalKind, Machine, MachineFactory, Snapshot};
+use host_model::contract::{Effects, Input, LocalEvent, LocalKind, Machine, MachineFactory, Snapshot};
 use host_sandbox::fixtures;
 use host_sandbox::{Limits, Plugin, Sandbox, SandboxConfig};
 use host_tests::memory_kib;

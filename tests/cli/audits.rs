@@ -1,10 +1,9 @@
 //! Audits: each finds a guest that breaks its promise, and none complains about a plugin that keeps them.
 
 use host_model::audit::{Audited, Mode};
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
+use host_model::trace::start;
 use host_sandbox::fixtures::{self, Guest};
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
 use host_search::kernel::{Limits, Search, Unmonitored};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use host_model::machine::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
+use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
 use host_sandbox::fixtures::{self, Guest};
 use host_sandbox::{Limits, Plugin, Sandbox, SandboxConfig};
 

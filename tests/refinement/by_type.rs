@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_model::lts::{MessageId, Trigger};
-use host_model::machine::NodeId;
-use host_model::stepper::Stepper;
+use host_model::contract::NodeId;
+use host_model::lts::{MessageId, Stepper, Trigger};
 
 use super::{Explored, Global, taken};
 

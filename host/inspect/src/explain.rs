@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 use host_model::trace::{Finding, Sent};
 
 use crate::diff;

@@ -1,6 +1,6 @@
 //! Who has sent which message when, and when it was delivered: the happens-before of a recording.
 
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 
 use crate::recording::Recording;
 

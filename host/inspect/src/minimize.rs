@@ -10,11 +10,9 @@
 //! stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
 //! ([`Likeness`]).
 
-use host_model::lts::{LocalStateId, Lts, Step};
-use host_model::machine::{FaultKind, MachineError, PropertyKind};
-use host_model::property::Judgement;
-use host_model::start::{self, Start, StartError};
-use host_model::stepper::Stepper;
+use host_model::contract::{FaultKind, Judgement, MachineError, PropertyKind};
+use host_model::lts::{LocalStateId, Lts, Step, Stepper};
+use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{Finding, Trace, TraceStep};
 
 use crate::reorder;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use host_model::machine::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
-use host_model::replay::{Replay, ReplayError, StepReport};
+use host_model::contract::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
+use host_model::trace::replay::{Replay, ReplayError, StepReport};
 use host_model::trace::{Finding, Hex, Sent, Trace, TraceEvent, TraceStep};
 use serde_json::Value;
 
@@ -167,7 +167,7 @@ impl Recording {
     pub fn finding(&self) -> Option<(Option<NodeId>, &Finding)> {
         let recorded = self.findings.iter().find(|(_, finding)| Some(finding) == self.trace.finding.as_ref());
         let is_bad = |finding: &Finding| {
-            !matches!(finding, Finding::Property { kind: host_model::machine::PropertyKind::Sometimes, .. })
+            !matches!(finding, Finding::Property { kind: host_model::contract::PropertyKind::Sometimes, .. })
         };
         let found = recorded.or_else(|| self.findings.iter().find(|(_, finding)| is_bad(finding)));
         found.map(|(node, finding)| (*node, finding))

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_model::machine::{MachineError, NodeId};
+use host_model::contract::{MachineError, NodeId};
 
 use crate::minimize::{Event, Run, Trials};
 use crate::world::Tag;

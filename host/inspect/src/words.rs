@@ -1,6 +1,6 @@
 //! Events, messages and states in words for people.
 
-use host_model::machine::{Choice, NodeId, PropertyKind};
+use host_model::contract::{Choice, NodeId, PropertyKind};
 use host_model::scenario::{Link, Scenario};
 use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;

@@ -3,15 +3,11 @@
 //! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
-use host_model::channels::{self, Route};
-use host_model::deadlock;
-use host_model::lts::{FaultEvent, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Trigger};
-use host_model::machine::{Choice, Fault, LocalEvent, MachineError, NodeId, Role};
-use host_model::property::{ClassId, Judgement};
-use host_model::quorum::{Member, for_each_set};
-use host_model::scenario::Network;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{Choice, ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId, Role};
+use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::{KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Stepper, Trigger, deadlock};
+use host_model::scenario::{FaultEvent, Network, Route, channels};
+use host_model::trace::start::Start;
 use host_model::trace::{TraceEvent, TraceStep};
 
 /// The event that has sent a message: a number that whoever takes the steps gives them.

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use host_inspect::debug::{Console, Cursor, Reply};
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
+use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
 use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceStep};
 
 /// Node 0 can go from 0 to 1 by itself and tells node 1, which then goes from 0 to 1, or at its own choice to 2. Both in

@@ -7,12 +7,10 @@ use host_inspect::exchange::{self, from_itf, shiviz};
 use host_inspect::graph::{arrows, clocks};
 use host_inspect::recording::Recording;
 use host_inspect::world::World;
-use host_model::lts::Lts;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::Toy;
-use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceEvent};
+use host_model::toys::Toy;
+use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceEvent, start};
 
 /// What a reader of ITF looks at.
 #[derive(serde::Deserialize)]

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
 use host_inspect::world::{Action, World};
-use host_model::lts::Lts;
-use host_model::machine::{FaultKind, PropertyKind};
-use host_model::property::Judgement;
-use host_model::replay;
+use host_model::contract::{FaultKind, Judgement, PropertyKind};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::toy::{Toy, ToyOutcome, ToyTrigger};
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep};
+use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
+use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, replay, start};
 
 /// A path through a toy: at each state the event and the outcome that the dice say, until something is bad.
 fn walk(toy: &Arc<Toy>, seed: u64, length: usize) -> Option<Trace> {

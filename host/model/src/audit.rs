@@ -13,11 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::fingerprint::Fingerprint;
-use crate::machine::{
-    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot,
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{
+    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot, Stopped,
 };
-use crate::stop::Stopped;
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

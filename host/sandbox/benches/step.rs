@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use host_model::machine::{Effects, Input, Machine, MachineFactory, Snapshot};
+use host_model::contract::{Effects, Input, Machine, MachineFactory, Snapshot};
 use host_sandbox::bare::Bare;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
 

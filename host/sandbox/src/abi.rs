@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_model::machine::{LocalKind, Property, PropertyKind, PropertyScope};
+use host_model::contract::{LocalKind, Property, PropertyKind, PropertyScope};
 use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// The version of the contract that this host speaks.

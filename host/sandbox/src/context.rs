@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_model::machine::{Choice, Fault, FaultKind, Likelihood};
+use host_model::contract::{Choice, Fault, FaultKind, Likelihood};
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{Limits, allows_more};

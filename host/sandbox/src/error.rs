@@ -1,7 +1,6 @@
 //! Why a file cannot be loaded as a plugin.
 
-use host_model::machine::Fault;
-use host_model::stop::Stopped;
+use host_model::contract::{Fault, Stopped};
 
 /// Why a file cannot be loaded: the cause, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

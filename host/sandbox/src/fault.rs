@@ -1,6 +1,6 @@
 //! From an error of wasmtime to the fault of a guest, in words that are the same on every machine.
 
-use host_model::machine::{Fault, FaultKind};
+use host_model::contract::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::context::{Context, shortened};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use host_model::machine::{Fault, FaultKind, MachineError, Snapshot};
+use host_model::contract::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 

@@ -1,7 +1,7 @@
 //! Runs protocols as sandboxed WebAssembly components and captures their state.
 //!
 //! The only crate that names wasmtime. [`Sandbox`] holds the engine, its settings and the [`Limits`]; [`Plugin`] is a
-//! loaded component and makes [`Machine`](host_model::machine::Machine)s, one for each worker.
+//! loaded component and makes [`Machine`](host_model::contract::Machine)s, one for each worker.
 //!
 //! The state of a guest is the content and size of its memories and its mutable globals. Before a component is
 //! compiled, its core modules are rewritten: each write also marks which 256 bytes it went to, and mutable globals

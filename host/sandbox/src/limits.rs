@@ -1,6 +1,6 @@
 //! What a guest may use up, and how the sandbox behaves.
 
-use host_model::machine::{Fault, FaultKind};
+use host_model::contract::{Fault, FaultKind};
 
 /// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
 /// the same point on every machine. [`LIMITS`] has their names, units and ranges.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_model::machine::{
+use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
     Snapshot,
 };

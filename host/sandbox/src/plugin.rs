@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use host_model::machine::{Fault, Machine, MachineError, MachineFactory};
+use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
 use wasmtime::component::InstancePre;
 
 use crate::abi::About;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_model::stop::Stop;
+use host_model::contract::Stop;
 use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 

@@ -3,7 +3,7 @@
 use host_agreement::options::{Axis, Row};
 use host_agreement::reference::{self, Prefix, Reached, System};
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toy::{Dice, Feature, Toy};
+use host_model::toys::{Dice, Feature, Toy};
 use host_search::kernel::Limits;
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{STRATEGIES, Strategy};

@@ -8,12 +8,9 @@ use std::sync::{Arc, OnceLock};
 use host_agreement::reference::{Local, Words};
 use host_agreement::stopping::Stopping;
 use host_agreement::toys;
-use host_model::lts::Lts;
-use host_model::machine::Choice;
-use host_model::replay;
-use host_model::start;
-use host_model::stepper::Stepper;
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace};
+use host_model::contract::Choice;
+use host_model::lts::{Lts, Stepper};
+use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, replay, start};
 use host_search::kernel::{End, Found, Keeper, Monitor, Progress, Report, Search};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -183,7 +180,7 @@ fn trace(
 /// A finding by its words, after its path was executed again in fresh machines.
 fn by_content(
     stepper: &mut Stepper<'_>,
-    factory: &Arc<host_model::toy::Toy>,
+    factory: &Arc<host_model::toys::Toy>,
     prefix: usize,
     found: &Found,
 ) -> FoundByContent {

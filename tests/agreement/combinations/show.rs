@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use host_model::toy::{Toy, ToyOutcome};
+use host_model::toys::{Toy, ToyOutcome};
 
 use crate::combinations::case::Case;
 

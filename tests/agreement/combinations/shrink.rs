@@ -1,7 +1,7 @@
 //! A failing case becomes small: rules, messages, options are left out as long as something is still wrong.
 
 use host_model::scenario::Network;
-use host_model::toy::{Toy, ToyOutcome};
+use host_model::toys::{Toy, ToyOutcome};
 use host_search::kernel::Limits;
 
 use crate::combinations::case::{Case, Stop};

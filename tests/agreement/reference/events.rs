@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use host_model::machine::{Choice, NodeId};
-use host_model::toy::{ToyOutcome, ToyState, ToyTrigger};
+use host_model::contract::{Choice, NodeId};
+use host_model::toys::{ToyOutcome, ToyState, ToyTrigger};
 
 use super::{Global, Happening, Item, System};
 

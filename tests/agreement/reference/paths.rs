@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use host_model::machine::{Choice, LocalKind, NodeId, PropertyScope};
-use host_model::toy::Dice;
+use host_model::contract::{Choice, LocalKind, NodeId, PropertyScope};
+use host_model::toys::Dice;
 use host_model::trace::{Hex, Received, TraceEvent, TraceStep};
 
 use super::events::{Move, happenings, moves};

@@ -1,6 +1,6 @@
 //! What the further properties of a toy say about a global state.
 
-use host_model::machine::{NodeId, PropertyKind, PropertyScope};
+use host_model::contract::{NodeId, PropertyKind, PropertyScope};
 
 use super::{Local, Reached, System};
 

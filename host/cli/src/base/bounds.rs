@@ -1,13 +1,13 @@
 //! The bounds of a command that need a clock, a process or a user: time, memory, the first interrupt.
 //!
 //! One object answers for all phases. A search asks it through its monitor, and everything that calls a guest before the next
-//! call, see [`host_model::stop`].
+//! call, see [`host_model::contract::Stop`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-use host_model::stop::{Stop, Stopped};
+use host_model::contract::{Stop, Stopped};
 
 use crate::base::environment::{Clock, Environment};
 

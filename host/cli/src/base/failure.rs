@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use host_model::machine::MachineError;
+use host_model::contract::MachineError;
 
 use crate::base::exit::Exit;
 

@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
-use host_model::lts::Lts;
-use host_model::stepper::Stepper;
+use host_model::lts::{Lts, Stepper};
 use host_model::trace::{TRACE_VERSION, Trace, TraceStep};
 
 use crate::base::environment::Environment;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use host_model::machine::{
+use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Snapshot,
 };
 
@@ -291,7 +291,7 @@ fn difference(one: &Shown, other: &Shown) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use host_model::machine::{LocalKind, Property};
+    use host_model::contract::{LocalKind, Property};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! `host inspect`.
 
-use host_model::machine::Property;
+use host_model::contract::Property;
 use host_sandbox::{About, AboutNetwork, Inspection, ModuleInspection};
 use serde_json::{Value, json};
 

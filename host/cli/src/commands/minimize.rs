@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::words;
 use host_model::lts::Lts;
-use host_model::start::StartError;
+use host_model::trace::start::StartError;
 use serde_json::json;
 
 use crate::base::environment::Environment;

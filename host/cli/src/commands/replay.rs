@@ -5,8 +5,8 @@ use std::path::Path;
 use host_inspect::explain;
 use host_inspect::recording::{Observed, Recording};
 use host_inspect::words;
-use host_model::machine::NodeId;
-use host_model::replay::ReplayError;
+use host_model::contract::NodeId;
+use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Hex, Trace, TraceEvent};
 use serde_json::{Value, json};
 

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_model::audit::Mode;
-use host_model::lts::Lts;
-use host_model::machine::MachineError;
-use host_model::start::{self, Start, StartError};
-use host_model::stepper::Stepper;
-use host_model::stop::Stopped;
+use host_model::contract::{MachineError, Stopped};
+use host_model::lts::{Lts, Stepper};
 use host_model::trace::Trace;
+use host_model::trace::start::{self, Start, StartError};
 use host_search::kernel::{Found, Keeper, Limits, Report, Search, SearchError};
 use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 use host_model::scenario::{Link, Network};
 
 use crate::base::failure::Failure;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 
 /// Options for clusters whose nodes differ.
 #[derive(Clone, Debug, Default, Args)]

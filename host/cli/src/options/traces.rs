@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use host_inspect::minimize::WORK_MAX;
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 
 use crate::options::limits::LimitArguments;
 use crate::options::placement::node_path;

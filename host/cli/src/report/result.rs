@@ -2,7 +2,7 @@
 
 use host_inspect::words;
 use host_model::audit::Audited;
-use host_model::machine::{Property, PropertyKind};
+use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{Basis, End, SymmetryUse};

@@ -2,7 +2,7 @@
 
 use host_inspect::explain;
 use host_inspect::words;
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 use host_model::trace::Finding;
 use serde::Serialize;
 

@@ -2,13 +2,10 @@
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
-use host_model::lts::Lts;
-use host_model::machine::{MachineError, NodeId, PropertyKind};
-use host_model::property::Judgement;
-use host_model::replay::{self, ReplayError};
-use host_model::start::{self, StartError};
-use host_model::stepper::Stepper;
-use host_model::stop::Stopped;
+use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::lts::{Lts, Stepper};
+use host_model::trace::replay::{self, ReplayError};
+use host_model::trace::start::{self, StartError};
 use host_model::trace::{Finding, TRACE_VERSION, Trace};
 use host_search::kernel::Found;
 

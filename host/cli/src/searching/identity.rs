@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use host_inspect::words;
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
-use host_model::start::Start;
+use host_model::trace::start::Start;
 use host_search::kernel::Limits;
 use serde::{Deserialize, Serialize};
 

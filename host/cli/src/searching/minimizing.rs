@@ -1,10 +1,9 @@
 //! Traces made short and confirmed.
 
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
-use host_model::lts::Lts;
-use host_model::replay::{self, ReplayError};
-use host_model::stepper::Stepper;
+use host_model::lts::{Lts, Stepper};
 use host_model::trace::Trace;
+use host_model::trace::replay::{self, ReplayError};
 
 use crate::setup::plugin_source::Loaded;
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use host_model::stop::Stop;
+use host_model::contract::Stop;
 use host_search::kernel::{End, Keeper, Monitor, Phase, Progress};
 
 use crate::base::bounds::Bounds;

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::machine::{
+use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
     PropertyScope, Quorum, Role, Snapshot,
 };
@@ -261,7 +261,7 @@ impl Machine for MixedMachine {
 
 #[cfg(test)]
 mod tests {
-    use host_model::machine::PropertyKind;
+    use host_model::contract::PropertyKind;
 
     use super::*;
 

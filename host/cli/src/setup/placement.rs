@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use host_model::machine::NodeId;
+use host_model::contract::{NodeId, Stoppable};
 use host_model::scenario::Scenario;
-use host_model::stop::Stoppable;
 use host_model::trace::{Placement, Trace};
 use host_sandbox::Limits;
 
@@ -238,7 +237,7 @@ impl Others {
 
 /// What a component must have to take part.
 fn part(plugin: &Loaded, other: &Loaded, is_judged: bool, scenario: &Scenario) -> Result<Part, Failure> {
-    let own = |wanted: &host_model::machine::Property| {
+    let own = |wanted: &host_model::contract::Property| {
         (0..).zip(&other.properties).find(|(_, property)| *property == wanted).map(|(index, _)| index)
     };
     let properties: Vec<Option<u32>> = plugin.properties.iter().map(own).collect();

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use host_build::{BuildError, Options};
-use host_model::machine::{MachineFactory, Property};
-use host_model::stop::{Stop, Stoppable};
+use host_model::contract::{MachineFactory, Property, Stop, Stoppable};
 use host_model::trace::{Placement, PluginRef};
 use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
 

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use host_model::lts::FaultEvent;
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::Judgement;
+use host_model::contract::{Judgement, MachineError, NodeId};
+use host_model::scenario::FaultEvent;
 use host_model::trace::{Trace, TraceStep};
 use regex_lite::Regex;
 use serde_json::Value;

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use host_model::lts::{LocalStateId, MessageId};
-use host_model::machine::{Machine, MachineError, MachineFactory, NodeId, Role};
-use host_model::property::Judgement;
-use host_model::start::{self, Start, StartError};
-use host_model::stepper::Stepper;
+use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
+use host_model::lts::{LocalStateId, MessageId, Stepper};
+use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{Trace, TraceStep};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 use regex_lite::Regex;
 
 use crate::debug::cursor::{Cursor, Place, delivers};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use host_model::machine::NodeId;
+use host_model::contract::NodeId;
 use host_model::trace::TraceEvent;
 
 use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, verdict};

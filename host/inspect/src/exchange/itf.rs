@@ -25,7 +25,7 @@ struct Head {
     scenario: host_model::scenario::Scenario,
     placements: Vec<host_model::trace::Placement>,
     limits: std::collections::BTreeMap<String, u64>,
-    init_choices: Vec<Vec<host_model::machine::Choice>>,
+    init_choices: Vec<Vec<host_model::contract::Choice>>,
     finding: Option<Finding>,
 }
 

@@ -1,11 +1,10 @@
 //! Each way to misbehave ends in a fault that says so, and leaves machine and process usable.
 
-use host_model::lts::{Lts, Trigger};
-use host_model::machine::{
+use host_model::contract::{
     Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineError, MachineFactory,
 };
+use host_model::lts::{Lts, Stepper, Trigger};
 use host_model::scenario::Scenario;
-use host_model::stepper::Stepper;
 
 use crate::fixtures;
 use crate::{LoadError, Plugin, Sabotage, Sandbox, SandboxConfig};

@@ -1,6 +1,6 @@
 //! What can be loaded, and what is said about the rest.
 
-use host_model::machine::{Input, MachineFactory};
+use host_model::contract::{Input, MachineFactory};
 
 use crate::fixtures;
 use crate::{LoadError, Plugin, Sandbox, SandboxConfig};

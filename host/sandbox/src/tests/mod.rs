@@ -12,7 +12,7 @@ mod load;
 mod resistance;
 mod snapshots;
 
-use host_model::machine::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
+use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
 
 use crate::{Plugin, Sandbox, SandboxConfig};
 

@@ -3,7 +3,7 @@
 //! After each attempt a well-behaved plugin runs in the same sandbox. Where an attempt would cost time or memory, the
 //! limits here are small: that the call returns at all shows that the limit ended it.
 
-use host_model::machine::{Effects, Fault, FaultKind, Input, Machine, MachineFactory};
+use host_model::contract::{Effects, Fault, FaultKind, Input, Machine, MachineFactory};
 
 use crate::fixtures::{self, Guest};
 use crate::{Limits, LoadError, Plugin, Sandbox, SandboxConfig};

@@ -1,6 +1,6 @@
 //! Going back to a captured state and going on is the same as starting anew.
 
-use host_model::machine::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
+use host_model::contract::{Input, LocalEvent, Machine, MachineFactory, Snapshot};
 
 use crate::fixtures;
 use crate::{Plugin, Sabotage, Sandbox, SandboxConfig};

@@ -1,7 +1,6 @@
 //! Breadth-first search of the global states, by one worker.
 
-use host_model::lts::{LocalStateId, Step};
-use host_model::stepper::Stepper;
+use host_model::lts::{LocalStateId, Step, Stepper};
 use rustc_hash::FxHashSet;
 
 use crate::global::bookkeeping::Ledger;

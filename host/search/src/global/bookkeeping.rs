@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, Step};
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, Step, Stepper};
+use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
 use crate::global::cursor::{Child, Cursor};

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::Judgement;
-use host_model::start::Start;
-use host_model::stepper::{OutcomesRef, Stepper};
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{Judgement, MachineError, NodeId};
+use host_model::lts::{LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
+use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
 use crate::global::judge::judge_end;

@@ -1,9 +1,8 @@
 //! What is wrong with a start state, and with a state in which nothing but faults can happen.
 
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::Judgement;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{Judgement, MachineError, NodeId};
+use host_model::lts::Stepper;
+use host_model::trace::start::Start;
 
 use crate::global::state::GlobalState;
 use crate::kernel::{Search, judge_system_state};

@@ -1,14 +1,10 @@
 //! A global state: local states and messages in flight, and what can happen there.
 
-use host_model::channels;
-use host_model::deadlock;
-use host_model::fingerprint::{self, Fingerprint};
-use host_model::known::{Edge, Known};
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::ClassId;
-use host_model::start::Start;
-use host_model::stepper::{OutcomesRef, Stepper};
+use host_model::contract::fingerprint::{self, Fingerprint};
+use host_model::contract::{ClassId, MachineError, NodeId};
+use host_model::lts::{Edge, Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger, deadlock};
+use host_model::scenario::channels;
+use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
 use crate::kernel::quorums::Inbox;

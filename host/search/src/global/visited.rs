@@ -1,6 +1,6 @@
 //! The set of visited global states: fingerprints with the least depth at which each was seen.
 
-use host_model::fingerprint::Fingerprint;
+use host_model::contract::fingerprint::Fingerprint;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};

@@ -8,12 +8,9 @@
 //! | `tuples` | tuples with one element per node |
 //! | `weights` | weights of random walks by kind of event |
 
-use host_model::lts::{LocalStateId, Lts, MessageId, Step, Trigger};
-use host_model::machine::{Choice, MachineError, NodeId, PropertyKind};
-use host_model::property::{ClassId, Judgement};
-use host_model::start::{Start, StartError};
-use host_model::stepper::Stepper;
-use host_model::stop::Stopped;
+use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper, Trigger};
+use host_model::trace::start::{Start, StartError};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::weights::Weights;
@@ -45,7 +42,7 @@ pub struct Limits {
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.
     pub count_system_states: bool,
-    /// Whether an end where some node is not done is a violation, see [`host_model::deadlock`].
+    /// Whether an end where some node is not done is a violation, see [`host_model::lts::deadlock`].
     pub deadlock: bool,
     /// Whether to tell apart global states that differ only in the names of interchangeable nodes.
     pub no_symmetry: bool,
@@ -411,7 +408,7 @@ pub enum SearchError {
     Checkpoint,
 }
 
-/// The end of a search that was [stopped](host_model::stop) inside a step: what it has found so far stands.
+/// The end of a search that was [stopped](host_model::contract::Stop) inside a step: what it has found so far stands.
 ///
 /// # Errors
 ///

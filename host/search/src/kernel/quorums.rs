@@ -1,9 +1,8 @@
 //! The quorums that can be delivered in a global state.
 
-use host_model::lts::{LocalStateId, MessageId, Trigger};
-use host_model::machine::{MachineError, NodeId, Role};
-use host_model::quorum::{Member, for_each_set};
-use host_model::stepper::Stepper;
+use host_model::contract::{MachineError, NodeId, Role};
+use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::{LocalStateId, MessageId, Stepper, Trigger};
 
 /// What a node can take of the messages in flight to it: those that it takes by themselves in their order, then the
 /// quorums.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use host_model::machine::LocalKind;
+use host_model::contract::LocalKind;
 
 /// The weights of the kinds of events. An event is drawn with a probability in proportion to the weight of its kind; a
 /// weight of 0 excludes a kind.

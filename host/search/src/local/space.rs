@@ -5,14 +5,11 @@
 
 use std::ops::Range;
 
-use host_model::channels::Route;
-use host_model::lts::{FaultEvent, LocalStateId, Lts, MessageId, QuorumId, Trigger};
-use host_model::machine::MachineError;
-use host_model::quorum::for_each_set;
-use host_model::scenario::Faults;
-use host_model::standing::Standing;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::MachineError;
+use host_model::lts::quorum::for_each_set;
+use host_model::lts::{LocalStateId, Lts, MessageId, QuorumId, Stepper, Trigger};
+use host_model::scenario::{FaultEvent, Faults, Route, Standing};
+use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::quorums::items;

@@ -12,9 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::lts::{LocalStateId, MessageId, Trigger};
-use host_model::machine::{MachineError, Role};
-use host_model::stepper::Stepper;
+use host_model::contract::{MachineError, Role};
+use host_model::lts::{LocalStateId, MessageId, Stepper, Trigger};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::table_bytes;

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::{ClassId, Judgement};
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
+use host_model::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
+use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::global::state::{Budgets, Child, GlobalState};

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use host_model::lts::{LocalStateId, MessageId};
-use host_model::machine::MachineError;
-use host_model::property::ClassId;
-use host_model::stepper::Stepper;
+use host_model::contract::{ClassId, MachineError};
+use host_model::lts::{LocalStateId, MessageId, Stepper};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::tuples;

@@ -8,11 +8,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use host_model::lts::{FaultEvent, LocalEventId, LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{Choice, Fault, MachineError, NodeId, Property};
-use host_model::property::Judgement;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{Choice, Fault, Judgement, MachineError, NodeId, Property};
+use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
+use host_model::scenario::FaultEvent;
+use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No more renamings than this are used: each one multiplies the work for facts and checks. A group of five nodes has as

@@ -17,13 +17,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use host_model::known::Known;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId, Role};
-use host_model::quorum::for_each_set;
-use host_model::standing::Standing;
-use host_model::start::Start;
-use host_model::stepper::{OutcomesRef, Stepper};
+use host_model::contract::{MachineError, NodeId, Role};
+use host_model::lts::quorum::for_each_set;
+use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
+use host_model::scenario::Standing;
+use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
 

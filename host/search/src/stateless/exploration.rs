@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use host_model::deadlock;
-use host_model::lts::{LocalStateId, Step, Trigger};
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::ClassId;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{ClassId, MachineError, NodeId};
+use host_model::lts::{LocalStateId, Step, Stepper, Trigger, deadlock};
+use host_model::trace::start::Start;
 
 use crate::global::cursor::Cursor;
 use crate::global::judge::judge_start;

@@ -1,7 +1,7 @@
 //! Bounded depth-first search of the global states.
 
+use host_model::lts::Stepper;
 use host_model::scenario::Network;
-use host_model::stepper::Stepper;
 
 use crate::global::bfs::{self, Following};
 use crate::global::parallel::rounds::Waves;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use host_model::contract::NodeId;
 use host_model::lts::{Step, Trigger};
-use host_model::machine::NodeId;
 
 use crate::kernel::{End, Report, Search, SearchError};
 use crate::stateless::exploration::{self, Account};

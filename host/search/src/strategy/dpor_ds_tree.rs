@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use host_model::contract::MachineError;
 use host_model::lts::Step;
-use host_model::machine::MachineError;
 use rustc_hash::FxHashSet;
 
 use crate::kernel::{End, Report, Search, SearchError};

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, Outcome, Step, Trigger};
-use host_model::machine::{LocalKind, NodeId};
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{LocalKind, NodeId};
+use host_model::lts::{LocalStateId, Outcome, Step, Stepper, Trigger};
+use host_model::trace::start::Start;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use rustc_hash::FxHashSet;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use host_model::lts::LocalStateId;
-use host_model::property::Judgement;
+use host_model::contract::Judgement;
+use host_model::lts::{LocalStateId, Stepper};
 use host_model::scenario::Network;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{

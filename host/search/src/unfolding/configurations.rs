@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use host_model::contract::ClassId;
 use host_model::lts::LocalStateId;
-use host_model::property::ClassId;
 use rustc_hash::FxHashSet;
 
 use crate::unfolding::{EventId, Unfolding};

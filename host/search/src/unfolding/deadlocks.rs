@@ -2,7 +2,7 @@
 //!
 //! A configuration is a tuple of events, one per node, such that no past of one of them reaches beyond another one. What a node
 //! has sent to another one is decided by its own event, and what that one has received by its own. So the configuration is
-//! an [end](host_model::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
+//! an [end](host_model::lts::deadlock) if no local event is possible after any of the events, and if for each two nodes the first
 //! has sent to the second as much as the second has received from the first. Numbers are enough: what is received was sent.
 //! Events that fit together are therefore found by looking numbers up, and no configurations are walked.
 //!
@@ -19,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use host_model::machine::{MachineError, NodeId};
+use host_model::contract::{MachineError, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::poll::Patience;

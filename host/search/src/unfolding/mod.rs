@@ -30,13 +30,11 @@
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 
-use host_model::channels::Route;
-use host_model::fingerprint::Fingerprint;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{MachineError, Role};
-use host_model::property::ClassId;
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{ClassId, MachineError, Role};
+use host_model::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
+use host_model::scenario::Route;
+use host_model::trace::start::Start;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 

@@ -12,8 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::machine::{MachineError, NodeId};
-use host_model::property::{ClassId, Judgement};
+use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
 
 use crate::kernel::poll::Patience;
 use crate::kernel::tuples;

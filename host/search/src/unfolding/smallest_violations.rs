@@ -1,9 +1,8 @@
 //! The smallest violations that an unfolding has, over all start states.
 
+use host_model::contract::{Judgement, NodeId};
 use host_model::lts::Step;
-use host_model::machine::NodeId;
-use host_model::property::Judgement;
-use host_model::start::Start;
+use host_model::trace::start::Start;
 
 use crate::kernel::{End, Found, Report};
 use crate::unfolding::EventId;

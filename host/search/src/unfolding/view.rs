@@ -1,9 +1,8 @@
 //! The unfolding as workers read it: what an extension leads to, and what can follow a new event.
 
-use host_model::fingerprint::{self, Fingerprint};
-use host_model::known::Known;
-use host_model::lts::{LocalStateId, MessageId, Trigger};
-use host_model::quorum::{Member, for_each_set};
+use host_model::contract::fingerprint::{self, Fingerprint};
+use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::{Known, LocalStateId, MessageId, Trigger};
 
 use crate::global::state::Budgets;
 use crate::kernel::quorums::items;

@@ -1,10 +1,9 @@
 //! Global states that are still to be expanded, each with the path that led to it: a stack without a single allocation
 //! for each state, whose states are read and made where they lie.
 
-use host_model::fingerprint::Fingerprint;
-use host_model::known::Known;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::start::Start;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::lts::{Known, LocalStateId, MessageId, Step, Trigger};
+use host_model::trace::start::Start;
 
 use crate::global::parallel::path_forest::{PathId, Paths};
 use crate::global::state::{Budgets, Child, GlobalState};

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use host_model::deadlock;
-use host_model::fingerprint::Fingerprint;
-use host_model::known::Known;
-use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
-use host_model::machine::{NodeId, Role};
-use host_model::property::{ClassId, Judgement};
-use host_model::quorum::for_each_set;
-use host_model::start::Start;
-use host_model::stepper::OutcomesRef;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{ClassId, Judgement, NodeId, Role};
+use host_model::lts::quorum::for_each_set;
+use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
+use host_model::trace::start::Start;
 
 use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor, Taken};
 use crate::global::parallel::path_forest::PathId;

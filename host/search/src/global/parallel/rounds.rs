@@ -11,9 +11,8 @@
 
 use std::collections::BTreeSet;
 
-use host_model::lts::{LocalStateId, Trigger};
-use host_model::property::Judgement;
-use host_model::stepper::Stepper;
+use host_model::contract::Judgement;
+use host_model::lts::{LocalStateId, Stepper, Trigger};
 use rayon::prelude::*;
 
 use crate::global::judge::judge_start;

@@ -1,9 +1,8 @@
 //! Events that trap although they are asleep, in a search that leaves out orders of independent events.
 
-use host_model::lts::{MessageId, Trigger};
-use host_model::machine::{NodeId, Role};
-use host_model::quorum::{Member, for_each_set};
-use host_model::stepper::OutcomesRef;
+use host_model::contract::{NodeId, Role};
+use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::{MessageId, OutcomesRef, Trigger};
 
 use crate::global::parallel::packed_stack::Record;
 use crate::global::parallel::partition::Wave;

@@ -18,8 +18,8 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::lts::Stepper;
+use host_model::trace::start::Start;
 
 use crate::kernel::{Counts, End, Limits, Monitor, Phase, Progress, Report, Search, SearchError};
 use crate::strategy::unfold;

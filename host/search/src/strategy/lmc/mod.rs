@@ -7,11 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use host_model::lts::LocalStateId;
-use host_model::machine::MachineError;
-use host_model::property::{ClassId, Judgement};
-use host_model::start::Start;
-use host_model::stepper::Stepper;
+use host_model::contract::{ClassId, Judgement, MachineError};
+use host_model::lts::{LocalStateId, Stepper};
+use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
 use crate::kernel::{Basis, Counts, End, Phase, Progress, Report, Search, SearchError, or_end, tuples};

@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use host_model::lts::LocalStateId;
-use host_model::stepper::Stepper;
+use host_model::lts::{LocalStateId, Stepper};
 use rustc_hash::FxHashSet;
 
 use super::Round;

@@ -1,6 +1,6 @@
 //! 128-bit fingerprints of contents, and sums of them for multisets.
 
-use crate::machine::{Fault, NodeId};
+use crate::contract::machine::{Fault, NodeId};
 
 /// The first 128 bits of a blake3 hash.
 ///
@@ -19,7 +19,7 @@ pub fn of_fault(node: NodeId, fault: &Fault) -> Fingerprint {
     hash(b"fault", &[&node.to_le_bytes(), &[fault.kind as u8], fault.message.as_bytes()])
 }
 
-/// Fingerprint of a local state that is more than its content, see [`standing`](crate::standing).
+/// Fingerprint of a local state that is more than its content: something has gone wrong at the node.
 pub fn of_standing(content: Fingerprint, standing: &[u32]) -> Fingerprint {
     let words: Vec<u8> = standing.iter().flat_map(|word| word.to_le_bytes()).collect();
     hash(b"standing", &[&content.to_le_bytes(), &words])

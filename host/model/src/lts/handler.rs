@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::fingerprint::{self, Fingerprint};
-use crate::lts::{Lts, Message};
-use crate::machine::{
-    Choice, Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, PropertyKind, PropertyScope,
-    Quorum, Role, Snapshot,
+use crate::contract::fingerprint::{self, Fingerprint};
+use crate::contract::{
+    Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, PropertyKind,
+    PropertyScope, Quorum, Role, Snapshot,
 };
-use crate::property::Judgement;
+use crate::lts::tables::{Lts, Message};
 
 /// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;

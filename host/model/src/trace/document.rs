@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::machine::{Choice, Envelope, Fault, LocalEvent, LocalKind, NodeId, PropertyKind};
+use crate::contract::{Choice, Envelope, Fault, LocalEvent, LocalKind, NodeId, PropertyKind};
 use crate::scenario::Scenario;
 
 /// The version of the format that this build writes and reads.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stop::Stopped;
+use crate::contract::stop::Stopped;
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;
@@ -277,7 +277,7 @@ pub enum MachineError {
     /// The host itself cannot go on: out of memory for another instance, say.
     #[error("{0}")]
     Host(String),
-    /// It was told to [stop](crate::stop). What was asked for is not done, and nothing of it was kept.
+    /// It was told to [stop](crate::contract::stop::Stop). What was asked for is not done, and nothing of it was kept.
     #[error("{0}")]
     Stopped(#[from] Stopped),
 }
@@ -299,14 +299,14 @@ pub trait Machine: Send {
     ///
     /// # Errors
     ///
-    /// The host cannot provide a fresh instance where it needs one, or work is to [stop](crate::stop).
+    /// The host cannot provide a fresh instance where it needs one, or work is to [stop](crate::contract::stop::Stop).
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError>;
 
     /// Asks whether to go on where the next call follows without a [`restore`](Self::restore).
     ///
     /// # Errors
     ///
-    /// Work is to [stop](crate::stop).
+    /// Work is to [stop](crate::contract::stop::Stop).
     fn ask_stop(&self) -> Result<(), MachineError> {
         Ok(())
     }
@@ -371,7 +371,7 @@ pub trait Machine: Send {
         Ok(None)
     }
 
-    /// Whether the node is done where nothing happens to it any more: it waits for nothing. Only [asked](crate::deadlock)
+    /// Whether the node is done where nothing happens to it any more: it waits for nothing. Only asked
     /// where nothing can happen. A protocol that does not say so is never done.
     ///
     /// # Errors

@@ -6,18 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::channels::Route;
-use crate::fingerprint::{self, Fingerprint};
-use crate::handler::{Cause, Ended, Executed, Execution, Job, confirmed, evaluate, explore, run};
-use crate::known::Known;
-use crate::lts::{LocalEventId, LocalState, LocalStateId, Lts, Message, MessageId, Outcome, QuorumId, Tables, Trigger};
-use crate::machine::{Fault, Input, LocalEvent, Machine, MachineError, NodeId, Role};
-use crate::property::{ClassId, Judgement};
-use crate::standing::{Bare, BareCause, BareKey, Standing};
-
-/// Where a stepper keeps the outcomes of one pair of local state and trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutcomesRef(pub(crate) u32);
+use crate::contract::fingerprint::{self, Fingerprint};
+use crate::contract::{ClassId, Fault, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, Role};
+use crate::lts::cache::{Known, OutcomesRef};
+use crate::lts::handler::{Cause, Ended, Executed, Execution, Job, confirmed, evaluate, explore, run};
+use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
+use crate::lts::protocol_step::{Bare, BareCause, BareKey};
+use crate::lts::tables::{LocalState, Lts, Message, Outcome, Tables};
+use crate::scenario::{Route, Standing};
 
 /// A handle on the local transition system, with machines of its own and a copy that needs no lock.
 ///
@@ -135,7 +131,7 @@ impl<'l> Stepper<'l> {
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance, or work is to [stop](crate::stop). What was interned until then stays, whole
+    /// The host cannot provide an instance, or work is to [stop](crate::contract::Stop). What was interned until then stays, whole
     /// handlers in the order of the pairs, so the rest can be prepared later.
     ///
     /// # Panics

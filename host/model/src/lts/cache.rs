@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::fingerprint::Fingerprint;
-use crate::lts::{KindId, LocalState, LocalStateId, Message, MessageId, Outcome, QuorumId, Tables, Trigger};
-use crate::machine::{NodeId, Quorum, Role};
-use crate::property::{ClassId, Judgement};
-use crate::stepper::OutcomesRef;
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{ClassId, Judgement, NodeId, Quorum, Role};
+use crate::lts::ids::{KindId, LocalStateId, MessageId, QuorumId, Trigger};
+use crate::lts::tables::{LocalState, Message, Outcome, Tables};
+
+/// Where a stepper keeps the outcomes of one pair of local state and trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutcomesRef(u32);
 
 /// What an outcome does to a global state.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +39,7 @@ pub struct Brief {
     pub has_own_events: bool,
 }
 
-/// The part of the local transition system that a [`Stepper`](crate::stepper::Stepper) has asked for.
+/// The part of the local transition system that a `Stepper` has asked for.
 #[derive(Default)]
 pub struct Known {
     is_ordered: bool,
@@ -67,7 +70,7 @@ impl Known {
         Self { is_ordered, ..Self::default() }
     }
 
-    /// Whether messages in flight have an order, see [`channels`](crate::channels).
+    /// Whether messages in flight have an order, see [`channels`](crate::scenario::channels).
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.is_ordered

@@ -6,10 +6,10 @@
 //!
 //! Source: Bokor, Kinder, Serafini, Suri, "Efficient model checking of fault-tolerant distributed protocols", §II.
 
-use crate::lts::{KindId, LocalStateId, MessageId, Trigger};
-use crate::machine::{MachineError, NodeId, Role};
-use crate::stepper::Stepper;
-use crate::trace::{Hex, Received, TraceEvent};
+use crate::contract::{MachineError, NodeId, Role};
+use crate::lts::cache::Known;
+use crate::lts::ids::{KindId, LocalStateId, MessageId, Trigger};
+use crate::lts::stepper::Stepper;
 
 /// A message that is a member of a quorum, with what the caller knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,25 +112,9 @@ impl Stepper<'_> {
         }
         Ok((!messages.is_empty()).then(|| Trigger::deliver_quorum(self.quorum(messages))))
     }
-
-    /// The delivery of a quorum in a local state, by content.
-    pub(crate) fn quorum_event(&self, state: LocalStateId, trigger: Trigger) -> TraceEvent {
-        let taken = self.known().taken_together(trigger);
-        let name = match self.known().role(state, taken[0]) {
-            Role::Member(kind) => self.known().kind(kind).name.clone(),
-            _ => unreachable!("a quorum consists of messages that are members of it"),
-        };
-        let received = |message: &MessageId| {
-            let message = self.message(*message);
-            Received { from: message.from, payload: Hex(message.payload.clone()) }
-        };
-        let mut messages: Vec<Received> = taken.iter().map(received).collect();
-        messages.sort_unstable();
-        TraceEvent::Quorum { name, messages }
-    }
 }
 
-impl crate::known::Known {
+impl Known {
     /// A message as a member of quorums of this name and size.
     pub fn member<T>(&self, kind: KindId, message: MessageId, item: T) -> Member<T> {
         Member { item, from: self.message(message).from, kind, size: self.kind(kind).size as usize }

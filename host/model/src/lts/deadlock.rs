@@ -8,11 +8,10 @@
 //! waits for nothing. A crash changes nothing else, so it is no event: the same global state is an end with some nodes
 //! crashed if they are those at which something could still happen.
 
-use crate::known::Known;
-use crate::lts::LocalStateId;
-use crate::machine::{Fault, MachineError, NodeId};
-use crate::property::Judgement;
-use crate::stepper::Stepper;
+use crate::contract::{Fault, Judgement, MachineError, NodeId};
+use crate::lts::cache::Known;
+use crate::lts::ids::LocalStateId;
+use crate::lts::stepper::Stepper;
 
 /// The nodes that have crashed if nothing can happen any more in a global state where a local event is possible at these nodes, and
 /// messages are on their way to those. None if they are more than `crashes_max`.
@@ -90,7 +89,7 @@ impl Stepper<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::FaultKind;
+    use crate::contract::FaultKind;
 
     #[test]
     fn who_waits_is_named() {

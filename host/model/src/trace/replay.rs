@@ -5,18 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::channels::{self, Route};
-use crate::deadlock;
-use crate::handler::evaluate;
-use crate::lts::Trigger;
-use crate::machine::{
-    Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Quorum, Role,
+use crate::contract::{
+    Choice, Effects, Envelope, Fault, Input, Judgement, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
+    Property, PropertyScope, Quorum, Role,
 };
-use crate::property::Judgement;
-use crate::scenario::Scenario;
-use crate::standing::{Rules, Standing};
-use crate::trace::{Finding, Hex, Sent, TraceEvent, TraceStep};
+use crate::lts::deadlock;
+use crate::lts::handler::evaluate;
+use crate::scenario::fault_state::Rules;
+use crate::scenario::{FaultEvent, Route, Scenario, Standing, channels};
+use crate::trace::document::{Finding, Hex, Sent, TraceEvent, TraceStep};
 
 /// Why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -220,7 +217,7 @@ impl Replay {
                 self.run(node, Input::Local(&event), &step.choices)?
             }
             TraceEvent::Reset => {
-                if !self.can_meet(node, Trigger::RESET) {
+                if !self.can_meet(node, FaultEvent::Reset) {
                     return Err(not_enabled(format!("no reset of node {node} is left")));
                 }
                 let closed = self.standings[node as usize].reset(node);
@@ -228,7 +225,7 @@ impl Replay {
                 self.reset(node, &step.choices)?
             }
             TraceEvent::Break { peer, lost } => {
-                if !self.can_meet(node, Trigger::break_with(*peer)) {
+                if !self.can_meet(node, FaultEvent::Break(*peer)) {
                     return Err(not_enabled(format!("node {node} cannot break with node {peer}")));
                 }
                 let standing = &mut self.standings[node as usize];
@@ -286,7 +283,7 @@ impl Replay {
     }
 
     /// Whether a fault is possible at a node.
-    fn can_meet(&self, node: NodeId, fault: Trigger) -> bool {
+    fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
         self.rules.faults(node, &self.standings[node as usize]).contains(&fault)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::NodeId;
+use crate::contract::NodeId;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ pub struct Faults {
     /// Messages of each node that its transport refuses, because its buffers are full.
     #[serde(skip_serializing_if = "is_zero")]
     pub refusals: u32,
-    /// Nodes that stop and never come back. Only [deadlocks](crate::deadlock) depend on it.
+    /// Nodes that stop and never come back. Only deadlocks depend on it.
     #[serde(skip_serializing_if = "is_zero")]
     pub crashes: u32,
 }

@@ -1,12 +1,9 @@
 //! The global states where a search begins: after `init`, or after a given trace.
 
-use crate::channels;
-use crate::known::Known;
-use crate::lts::{FaultEvent, LocalStateId, Message, MessageId, Outcome, Step, Trigger};
-use crate::machine::{Choice, FaultKind, LocalEvent, MachineError, NodeId, Role};
-use crate::property::Judgement;
-use crate::stepper::Stepper;
-use crate::trace::{Hex, Received, Sent, Trace, TraceEvent, TraceStep};
+use crate::contract::{Choice, FaultKind, Judgement, LocalEvent, MachineError, NodeId, Role};
+use crate::lts::{Known, LocalStateId, Message, MessageId, Outcome, Step, Stepper, Trigger};
+use crate::scenario::{FaultEvent, channels};
+use crate::trace::document::{Hex, Received, Sent, Trace, TraceEvent, TraceStep};
 
 /// A global state to begin from, with the path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -343,7 +340,7 @@ pub fn record(
                 }
             }
             (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
-            _ if step.trigger.quorum().is_some() => stepper.quorum_event(before, step.trigger),
+            _ if step.trigger.quorum().is_some() => quorum_event(stepper, before, step.trigger),
             _ => match step.trigger.fault() {
                 Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: outcome.is_lost },
                 _ => TraceEvent::Reset,
@@ -359,6 +356,22 @@ pub fn record(
         });
     }
     Ok(steps)
+}
+
+/// The delivery of a quorum in a local state, by content.
+fn quorum_event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger) -> TraceEvent {
+    let taken = stepper.known().taken_together(trigger);
+    let name = match stepper.known().role(state, taken[0]) {
+        Role::Member(kind) => stepper.known().kind(kind).name.clone(),
+        _ => unreachable!("a quorum consists of messages that are members of it"),
+    };
+    let received = |message: &MessageId| {
+        let message = stepper.message(*message);
+        Received { from: message.from, payload: Hex(message.payload.clone()) }
+    };
+    let mut messages: Vec<Received> = taken.iter().map(received).collect();
+    messages.sort_unstable();
+    TraceEvent::Quorum { name, messages }
 }
 
 /// Messages by content, each once however often it can be delivered.

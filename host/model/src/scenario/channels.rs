@@ -8,43 +8,9 @@
 //! Where other pairs of nodes have no order, each content has a channel, or *lane*, of its own: equal messages are
 //! interchangeable, and different ones overtake each other.
 
-use crate::machine::NodeId;
-use crate::standing::Standing;
-
-/// Where an item travels, and over which incarnation of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The sender.
-    pub from: NodeId,
-    /// The destination.
-    pub to: NodeId,
-    /// How often the connection was broken before, as far as the sender knew; for a notice, that break included.
-    pub incarnation: u32,
-    /// Whether it is a notice.
-    pub is_notice: bool,
-    /// 0 where messages have an order; else a number that stands for the content.
-    pub lane: u32,
-}
-
-impl Route {
-    /// Whether messages overtake each other there.
-    pub fn is_loose(&self) -> bool {
-        self.lane > 0
-    }
-
-    /// Whether the destination can never take it: it knows of a break since.
-    pub fn is_lost(&self, destination: &Standing) -> bool {
-        if self.is_loose() {
-            return false;
-        }
-        let known = destination.incarnation(self.from);
-        self.incarnation < known || (self.is_notice && self.incarnation == known)
-    }
-
-    fn channel(&self) -> (NodeId, NodeId, u32) {
-        (self.from, self.to, self.lane)
-    }
-}
+use crate::contract::NodeId;
+use crate::scenario::fault_state::Standing;
+use crate::scenario::route::Route;
 
 /// Puts an item at the end of its channel.
 pub fn insert<T>(in_flight: &mut Vec<T>, item: T, route: impl Fn(&T) -> Route) {

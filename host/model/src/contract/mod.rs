@@ -1,0 +1,23 @@
+//! The boundary to whatever executes a protocol: a machine that runs handlers, and what its answers mean.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; events, faults, effects, snapshots |
+//! | `property` | classes of local states with equal views; judgements |
+//! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
+//! | `stop` | stopping between two calls of a guest |
+//! | `stoppable` | machines that can be stopped |
+
+pub mod fingerprint;
+mod machine;
+mod property;
+mod stop;
+mod stoppable;
+
+pub use machine::{
+    Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine, MachineError,
+    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+};
+pub use property::{ClassId, Judgement, ViewId};
+pub use stop::{Stop, Stopped};
+pub use stoppable::Stoppable;

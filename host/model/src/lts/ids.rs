@@ -1,0 +1,108 @@
+//! Ids of what is interned, and the triggers of handlers, each as one integer.
+
+use crate::contract::NodeId;
+use crate::scenario::FaultEvent;
+
+/// A local state of one node, interned by its canonical encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalStateId(pub u32);
+
+/// A message, interned by sender, destination and content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub u32);
+
+/// A local event, interned by name, kind and argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalEventId(pub u32);
+
+/// A set of messages to one node that are taken together, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QuorumId(pub u32);
+
+/// A name and size of quorums, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindId(pub u32);
+
+/// What makes a handler run, as one integer: a message, a quorum, a local event or a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Trigger(u32);
+
+impl Trigger {
+    /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from what is left, and the
+    /// one after it faults from quorums.
+    pub(crate) const ID_MAX: u32 = u32::MAX >> 3;
+
+    /// A reset of the node.
+    pub const RESET: Self = Self(0b011);
+
+    /// No trigger at all, where one has to stand; equal to no other.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// Delivery of a message.
+    pub fn deliver(message: MessageId) -> Self {
+        Self(message.0 << 1)
+    }
+
+    /// A local event.
+    pub fn local(event: LocalEventId) -> Self {
+        Self(event.0 << 2 | 0b01)
+    }
+
+    /// The message, if this is a delivery.
+    pub fn message(self) -> Option<MessageId> {
+        (self.0 & 1 == 0).then_some(MessageId(self.0 >> 1))
+    }
+
+    /// The local event, if this is one.
+    pub fn local_event(self) -> Option<LocalEventId> {
+        (self.0 & 0b11 == 0b01).then_some(LocalEventId(self.0 >> 2))
+    }
+
+    /// Delivery of a quorum.
+    pub fn deliver_quorum(quorum: QuorumId) -> Self {
+        Self(quorum.0 << 3 | 0b111)
+    }
+
+    /// The quorum, if this is the delivery of one.
+    pub fn quorum(self) -> Option<QuorumId> {
+        (self.0 & 0b111 == 0b111 && self != Self::NONE).then_some(QuorumId(self.0 >> 3))
+    }
+
+    /// Whether this takes messages out of flight.
+    pub fn is_delivery(self) -> bool {
+        self.message().is_some() || self.quorum().is_some()
+    }
+
+    /// The connection to a peer breaks.
+    pub fn break_with(peer: NodeId) -> Self {
+        Self((peer + 1) << 3 | 0b011)
+    }
+
+    /// The fault, if this is one.
+    pub fn fault(self) -> Option<FaultEvent> {
+        match (self.0 & 0b111, self.0 >> 3) {
+            (0b011, 0) => Some(FaultEvent::Reset),
+            (0b011, peer) => Some(FaultEvent::Break(peer - 1)),
+            _ => None,
+        }
+    }
+
+    /// The trigger with this [`raw`](Self::raw) integer.
+    pub fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+
+    /// The integer itself, for keys.
+    pub fn raw(self) -> u32 {
+        self.0
+    }
+}
+
+impl From<FaultEvent> for Trigger {
+    fn from(fault: FaultEvent) -> Self {
+        match fault {
+            FaultEvent::Reset => Self::RESET,
+            FaultEvent::Break(peer) => Self::break_with(peer),
+        }
+    }
+}

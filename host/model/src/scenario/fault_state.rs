@@ -1,0 +1,236 @@
+//! What is known about a node besides the state that its protocol keeps: what has gone wrong there, and its connections.
+//!
+//! A local state is what the protocol knows, its *content*, together with this. Handlers see the content alone, so they
+//! are executed once for each content, and what follows for the local states is derived here, without a machine.
+//! Faults are thereby events of one node like any other: what they depend on, and what they change, is in the local state
+//! of that node and in messages. No strategy needs to know more about them.
+
+use crate::contract::{Choice, NodeId};
+use crate::scenario::cluster::{Network, Scenario};
+use crate::scenario::route::Route;
+
+/// What goes wrong at one node, all by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultEvent {
+    /// The node begins anew with what it has made durable.
+    Reset,
+    /// The connection to a peer breaks.
+    Break(NodeId),
+}
+
+/// What has gone wrong at a node, and how its connections are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Standing {
+    /// Resets so far.
+    pub resets: u32,
+    /// Breaks so far that this node has begun.
+    pub breaks: u32,
+    /// Messages so far that the transport of this node has refused.
+    pub refusals: u32,
+    /// Its ends of the connections to all nodes; none where connections cannot break.
+    ends: Box<[End]>,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct End {
+    /// How often the connection was broken, as far as this end knows.
+    incarnation: u32,
+    /// Whether anything was sent or received since.
+    is_open: bool,
+}
+
+impl Standing {
+    /// At the start, with ends of the connections to so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self { ends: vec![End::default(); nodes].into(), ..Self::default() }
+    }
+
+    /// Whether the local state is as good as its content.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.resets == 0 && self.breaks == 0 && self.refusals == 0 && self.ends.iter().all(|end| *end == End::default())
+    }
+
+    /// Whether all connections are as they are in another state of the node.
+    pub(crate) fn has_same_connections(&self, other: &Self) -> bool {
+        self.ends == other.ends
+    }
+
+    /// Whether connections can break.
+    pub fn has_connections(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// How often the connection to a peer was broken, as far as this node knows.
+    pub fn incarnation(&self, peer: NodeId) -> u32 {
+        self.ends.get(peer as usize).map_or(0, |end| end.incarnation)
+    }
+
+    /// Whether anything was sent or received over the connection to a peer since it was broken last.
+    pub fn is_open(&self, peer: NodeId) -> bool {
+        self.ends.get(peer as usize).is_some_and(|end| end.is_open)
+    }
+
+    /// Something is sent or received; returns the incarnation.
+    pub fn open(&mut self, peer: NodeId) -> u32 {
+        let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
+        end.is_open = true;
+        end.incarnation
+    }
+
+    /// The connection breaks at this end; returns the new incarnation.
+    pub fn close(&mut self, peer: NodeId) -> u32 {
+        let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
+        *end = End { incarnation: end.incarnation + 1, is_open: false };
+        end.incarnation
+    }
+
+    /// The peer has broken the connection.
+    pub fn learn(&mut self, peer: NodeId, incarnation: u32) {
+        if let Some(end) = self.ends.get_mut(peer as usize) {
+            *end = End { incarnation, is_open: false };
+        }
+    }
+
+    /// The connections that a reset breaks, each with its new incarnation. Nobody else has to be told of the one of the node
+    /// to itself, `me`.
+    pub fn reset(&mut self, me: NodeId) -> Vec<(NodeId, u32)> {
+        self.resets += 1;
+        let open: Vec<NodeId> = (0..self.ends.len() as NodeId).filter(|peer| self.is_open(*peer)).collect();
+        let closed: Vec<(NodeId, u32)> = open.into_iter().map(|peer| (peer, self.close(peer))).collect();
+        closed.into_iter().filter(|(peer, _)| *peer != me).collect()
+    }
+
+    /// Notes the messages that the transport has refused in a handler; whether there was budget for them.
+    pub fn refuse(&mut self, choices: &[Choice], rules: &Rules) -> bool {
+        self.refusals += choices.iter().filter(|choice| choice.is_refusal()).count() as u32;
+        self.refusals <= rules.refusals_max
+    }
+
+    /// Whether a node of this standing can take a message, if the order of those in flight does not forbid it.
+    pub fn can_take(&self, route: &Route) -> bool {
+        let known = self.incarnation(route.from);
+        if route.is_loose() {
+            return true;
+        }
+        if route.is_notice { route.incarnation > known } else { route.incarnation == known }
+    }
+
+    /// What a fingerprint is made of.
+    pub(crate) fn words(&self) -> Vec<u32> {
+        let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
+        [self.resets, self.breaks, self.refusals].into_iter().chain(ends).collect()
+    }
+}
+
+impl Route {
+    /// Whether the destination can never take it: it knows of a break since.
+    pub fn is_lost(&self, destination: &Standing) -> bool {
+        if self.is_loose() {
+            return false;
+        }
+        let known = destination.incarnation(self.from);
+        self.incarnation < known || (self.is_notice && self.incarnation == known)
+    }
+}
+
+/// What the network does and what can go wrong, for the derivation of steps.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    resets_max: u32,
+    breaks_max: u32,
+    /// How many messages of each node its transport can refuse.
+    pub(crate) refusals_max: u32,
+    /// How many nodes can have crashed where nothing can happen any more.
+    pub(crate) crashes_max: u32,
+    /// How often each message that is sent can be delivered, where links do not differ.
+    copies: usize,
+    nodes: u32,
+    /// Whether messages have an order, somewhere at least.
+    pub(crate) is_ordered: bool,
+    /// Where links differ, for each sender and destination whether messages have an order, and how often each can be
+    /// delivered; else empty.
+    links: Box<[(bool, usize)]>,
+    /// Whether the protocol wants to know of connections that break.
+    pub(crate) hears_errors: bool,
+}
+
+impl Rules {
+    /// The rules of a scenario for a protocol that hears of transport errors, or does not.
+    pub fn new(scenario: &Scenario, hears_errors: bool) -> Self {
+        let is_ordered = scenario.has_network(Network::Ordered);
+        let copies_of = |network: Network| match network {
+            Network::UnorderedDuplicating => 1 + scenario.faults.duplicates as usize,
+            Network::Unordered | Network::Ordered => 1,
+        };
+        let pairs = (0..scenario.nodes).flat_map(|from| (0..scenario.nodes).map(move |to| (from, to)));
+        let link = |(from, to)| {
+            let network = scenario.network_of(from, to);
+            (network == Network::Ordered, copies_of(network))
+        };
+        let links = if scenario.links.is_empty() { Box::default() } else { pairs.map(link).collect() };
+        Self {
+            resets_max: scenario.faults.resets,
+            breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
+            refusals_max: scenario.faults.refusals,
+            crashes_max: scenario.faults.crashes,
+            copies: copies_of(scenario.network),
+            nodes: scenario.nodes,
+            is_ordered,
+            links,
+            hears_errors,
+        }
+    }
+
+    /// Whether a local state can be more than its content.
+    pub(crate) fn has_standings(&self) -> bool {
+        self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
+    }
+
+    /// The link from one node to another, where links differ. A trace can name nodes that do not exist.
+    fn link(&self, from: NodeId, to: NodeId) -> Option<(bool, usize)> {
+        self.links.get(from as usize * self.nodes as usize + to as usize).copied()
+    }
+
+    /// How often each message from one node to another can be delivered.
+    pub(crate) fn copies(&self, from: NodeId, to: NodeId) -> usize {
+        self.link(from, to).map_or(self.copies, |(_, copies)| copies)
+    }
+
+    /// The lane of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
+    /// have an order and this one has not.
+    pub(crate) fn lane(&self, from: NodeId, to: NodeId) -> u32 {
+        u32::from(self.is_ordered && self.link(from, to).is_some_and(|(is_ordered, _)| !is_ordered))
+    }
+
+    /// Whether messages from one node to another have an order.
+    pub(crate) fn is_in_order(&self, from: NodeId, to: NodeId) -> bool {
+        self.is_ordered && self.lane(from, to) == 0
+    }
+
+    /// Where a message goes that a node of this standing sends. Its end of the connection opens, if there is one.
+    pub(crate) fn route(&self, from: NodeId, to: NodeId, standing: &mut Standing) -> Route {
+        let lane = self.lane(from, to);
+        let incarnation = if lane > 0 { 0 } else { standing.open(to) };
+        Route { from, to, incarnation, is_notice: false, lane }
+    }
+
+    /// The standing of a node before its first event.
+    pub(crate) fn fresh(&self) -> Standing {
+        let has_connections = self.is_ordered && (self.resets_max > 0 || self.breaks_max > 0);
+        Standing::new(if has_connections { self.nodes as usize } else { 0 })
+    }
+
+    /// The faults that a node of this standing can still meet.
+    pub(crate) fn faults(&self, me: NodeId, standing: &Standing) -> Vec<FaultEvent> {
+        let mut faults = Vec::new();
+        if standing.resets < self.resets_max {
+            faults.push(FaultEvent::Reset);
+        }
+        if standing.breaks < self.breaks_max {
+            let peers = (0..self.nodes).filter(|peer| *peer != me && standing.is_open(*peer));
+            faults.extend(peers.map(FaultEvent::Break));
+        }
+        faults
+    }
+}

@@ -1,0 +1,203 @@
+//! A toy as a machine.
+
+use std::sync::Arc;
+
+use crate::contract::{
+    Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory,
+    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+};
+use crate::toys::property::ToyProperty;
+use crate::toys::renaming::renamed;
+use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
+use crate::toys::toy::Toy;
+
+impl MachineFactory for Arc<Toy> {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(ToyMachine { toy: Self::clone(self), node: 0, state: 0 }))
+    }
+
+    fn hears_errors(&self) -> bool {
+        true
+    }
+}
+
+struct ToyMachine {
+    toy: Arc<Toy>,
+    node: NodeId,
+    state: ToyState,
+}
+
+impl Machine for ToyMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        (self.node, self.state) = snapshot.map_or((0, 0), |snapshot| {
+            let words = snapshot.words();
+            (words[0] as NodeId, words[1] as ToyState)
+        });
+        Ok(())
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        // What the first `init` sends is never refused.
+        let is_careful = self.toy.is_careful && !matches!(input, Input::Init { durable: None, .. });
+        let mut outcomes = match input {
+            Input::Init { node, durable: None, .. } => {
+                self.node = node;
+                self.toy.init(node)
+            }
+            Input::Init { node, durable: Some(durable), .. } => {
+                self.node = node;
+                self.toy.restart(node, durable[0])
+            }
+            Input::Message { src, payload } => {
+                self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))
+            }
+            Input::Quorum { name, messages } => {
+                let messages: Vec<(NodeId, u8)> = messages.iter().map(|(src, payload)| (*src, payload[0])).collect();
+                let name = name.parse().expect("its names are numbers");
+                self.toy.quorum(self.node, self.state, name, &messages)
+            }
+            Input::Local(event) => self.toy.outcomes(self.node, self.state, ToyTrigger::Local(event.payload[0])),
+            Input::TransportError { peer } => self.toy.outcomes(self.node, self.state, ToyTrigger::Error(peer)),
+        };
+        if outcomes.is_empty() {
+            effects.is_declined = true;
+            return Ok(());
+        }
+        let picked = self.toy.pick(outcomes.len(), script, effects);
+        let (next, sent) = match outcomes.swap_remove(picked) {
+            ToyOutcome::Go(next, sent) => (Some(next), sent),
+            ToyOutcome::Trap(sent) => (None, sent),
+        };
+        let mut is_refused = false;
+        for (to, content) in sent {
+            if is_careful {
+                let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
+                effects.choices.push(Choice::sending(to, answer));
+                if answer > 0 {
+                    is_refused = true;
+                    continue;
+                }
+            }
+            effects.sent.push(Envelope { to, payload: vec![content] });
+        }
+        let Some(next) = next else {
+            return Err(Fault { kind: FaultKind::Trap, message: trap_words(self.state) });
+        };
+        self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
+        Ok(())
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(vec![self.state])
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.takes_quorums(self.node))
+    }
+
+    fn role(&mut self, _src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        Ok(match self.toy.roles.get(&(self.node, self.state, payload[0])) {
+            None => Role::Alone,
+            Some(None) => Role::Held,
+            Some(Some((name, size))) => Role::Member(Quorum { name: name.to_string(), size: *size }),
+        })
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.toy.durable.get(&(self.node, self.state)).map(|durable| vec![*durable]))
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        let names = self.toy.local_events(self.node, self.state).into_iter();
+        let event = |name| LocalEvent { name: format!("local{name}"), kind: LocalKind::Internal, payload: vec![name] };
+        Ok(names.map(event).collect())
+    }
+
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        Ok(self.toy.done.contains(&(self.node, self.state)))
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(match self.toy.more(property) {
+            None => self.toy.matters(self.node, self.state).then(|| vec![self.state]),
+            Some(more) => more.view(self.node, self.state),
+        })
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        Snapshot::new(&[u64::from(self.node), u64::from(self.state)])
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        let (kind, scope) = (PropertyKind::Always, PropertyScope::System);
+        let forbidden = Property { name: "forbidden".to_owned(), kind, scope };
+        Ok(std::iter::once(forbidden).chain(self.toy.properties.iter().map(ToyProperty::property)).collect())
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        if let Some(more) = self.toy.more(property) {
+            return more.evaluate(views);
+        }
+        // A state that no tuple names is like any other such state: 255 is never named.
+        let states: Vec<ToyState> = views.iter().map(|view| view.map_or(u8::MAX, |view| view[0])).collect();
+        Ok(if self.toy.is_forbidden(&states) { Err(forbidden_words(&states)) } else { Ok(()) })
+    }
+
+    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
+        Ok(self.toy.interchangeable.clone())
+    }
+
+    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        Ok(payload.iter().map(|content| renamed(*content, renaming)).collect())
+    }
+
+    fn keep_log(&mut self, _keep: bool) {}
+}
+
+impl Toy {
+    /// The property with this index, unless it is `forbidden`, the first one.
+    pub fn more(&self, property: u32) -> Option<&ToyProperty> {
+        (property as usize).checked_sub(1).map(|index| &self.properties[index])
+    }
+
+    /// The answers to `choose` that lead to one of so many outcomes.
+    pub fn answers(&self, outcome: usize, outcomes: usize) -> Vec<Choice> {
+        let number = |count: usize| u32::try_from(count).expect("tables are small");
+        match outcomes {
+            0 | 1 => Vec::new(),
+            _ if self.is_stepwise => {
+                let asked = (outcome + 1).min(outcomes - 1);
+                (0..asked).map(|at| Choice::among(2, u32::from(at < outcome))).collect()
+            }
+            _ => vec![Choice::among(number(outcomes), number(outcome))],
+        }
+    }
+
+    /// Which of so many outcomes a script asks for.
+    pub(crate) fn pick(&self, outcomes: usize, script: &[u32], effects: &mut Effects) -> usize {
+        let mut ask = |alternatives: usize| {
+            let alternatives = u32::try_from(alternatives).expect("tables are small");
+            let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
+            effects.choices.push(Choice::among(alternatives, answer));
+            effects.likelihood = effects.likelihood.and(1, alternatives.into());
+            answer as usize
+        };
+        match outcomes {
+            0 | 1 => 0,
+            // "This one, or a later one?" The answers have the order of the outcomes.
+            _ if self.is_stepwise => (0..outcomes - 1).find(|_| ask(2) == 0).unwrap_or(outcomes - 1),
+            _ => ask(outcomes),
+        }
+    }
+}
+
+/// What the property says of a forbidden tuple of states as it sees them: those that no tuple names are 255.
+pub fn forbidden_words(views: &[ToyState]) -> String {
+    format!("{views:?} is forbidden")
+}
+
+/// What a toy says when it traps in a state; after a reset, and in the first `init`, that is state 0.
+pub fn trap_words(state: ToyState) -> String {
+    format!("toy trap in {state}")
+}

@@ -1,0 +1,34 @@
+//! Small protocols given by tables: the test bed of every strategy. Only with the feature `toys`.
+//!
+//! A toy has the same interface as a sandboxed plugin, so whatever is checked on toys holds for the strategies
+//! as they are. [`Toy::random`] makes systems whose reachable global states are finite by construction.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `rule` | what a toy node reacts to and what it does |
+//! | `property` | properties given by tuples of local states |
+//! | `toy` | a protocol given by a table, and how it is built |
+//! | `machine` | a toy as a machine |
+//! | `renaming` | contents and states that name a node, and renamings of nodes |
+//! | `dice` | random numbers |
+//! | `random` | random toys, and the features of the contract that they can have |
+//! | `symmetric` | random toys that are the same under renamings of their nodes |
+//! | `features` | further features of random toys: properties, copies, choices |
+
+mod dice;
+mod features;
+mod machine;
+mod property;
+mod random;
+mod renaming;
+mod rule;
+mod symmetric;
+mod toy;
+
+pub use dice::Dice;
+pub use features::Feature;
+pub use machine::{forbidden_words, trap_words};
+pub use property::{Evaluated, ToyProperty};
+pub use renaming::{named, renamed};
+pub use rule::{ToyOutcome, ToyState, ToyTrigger};
+pub use toy::Toy;

@@ -1,0 +1,26 @@
+//! What a toy node reacts to and what it does.
+
+use crate::contract::NodeId;
+
+/// The local state of a toy node.
+pub type ToyState = u8;
+
+/// What makes a toy node move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ToyTrigger {
+    /// A message with this content from this node.
+    Message(NodeId, u8),
+    /// A local event with this name.
+    Local(u8),
+    /// The connection to this node is broken.
+    Error(NodeId),
+}
+
+/// How a toy node moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToyOutcome {
+    /// To a state, sending messages: destination and content.
+    Go(ToyState, Vec<(NodeId, u8)>),
+    /// It traps, after it has sent these: destination and content. As the execution ends there, they are never delivered.
+    Trap(Vec<(NodeId, u8)>),
+}

@@ -1,0 +1,205 @@
+//! A protocol given by a table, and how it is built.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::contract::NodeId;
+use crate::toys::property::{ToyProperty, matches};
+use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
+
+/// A protocol given by a table. A message or an error without a rule changes nothing; a local event is
+/// possible exactly in the states that have a rule for it. Several outcomes of one rule are a call of `choose`.
+#[derive(Clone, Debug, Default)]
+pub struct Toy {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Messages that `init` sends: sender, destination and content. A node without an entry in `starts` begins in state 0.
+    pub initial: Vec<(NodeId, NodeId, u8)>,
+    /// What `init` does at a node instead; several outcomes are a call of `choose`.
+    pub starts: BTreeMap<NodeId, Vec<ToyOutcome>>,
+    /// The rules.
+    pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
+    /// What a node has made durable in a state; nothing where there is no entry.
+    pub durable: BTreeMap<(NodeId, ToyState), u8>,
+    /// How a node begins after a reset with what was durable. Without an entry it is the state with that number; where
+    /// nothing was durable, the node begins as it did at the start.
+    pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
+    /// How a node takes messages with this content in a state, where that is not by themselves: as members of the quorum
+    /// with this name and size, or, without one, not at all.
+    pub roles: BTreeMap<(NodeId, ToyState, u8), Option<(u8, u32)>>,
+    /// What a quorum of this name does in a state: one of these lists of outcomes, see [`quorum`](Self::quorum). An empty
+    /// list declines the messages.
+    pub quorums: BTreeMap<(NodeId, ToyState, u8), Vec<Vec<ToyOutcome>>>,
+    /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
+    /// `always` property, named `forbidden`, of system scope.
+    pub forbidden: Vec<Vec<Option<ToyState>>>,
+    /// Whether the transport is asked for each message, but those that `init` sends.
+    pub is_careful: bool,
+    /// Where a node goes if a message was refused on the way to a state; without an entry it goes there all the same.
+    pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
+    /// The states in which a node says that it is done.
+    pub done: BTreeSet<(NodeId, ToyState)>,
+    /// What it declares about interchangeable nodes, true or not. Contents name nodes as in [`named`].
+    pub interchangeable: Vec<Vec<NodeId>>,
+    /// The properties besides `forbidden`.
+    pub properties: Vec<ToyProperty>,
+    /// Whether one of several outcomes is found by several calls of `choose`, each between this one and those after it.
+    pub is_stepwise: bool,
+}
+
+impl Toy {
+    /// A system without rules.
+    pub fn new(nodes: u32) -> Self {
+        Self { nodes, ..Self::default() }
+    }
+
+    /// Adds a rule with one outcome.
+    #[must_use]
+    pub fn rule(
+        mut self,
+        node: NodeId,
+        state: ToyState,
+        on: ToyTrigger,
+        next: ToyState,
+        sent: &[(NodeId, u8)],
+    ) -> Self {
+        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Go(next, sent.to_vec()));
+        self
+    }
+
+    /// Adds a rule that traps.
+    #[must_use]
+    pub fn trap(mut self, node: NodeId, state: ToyState, on: ToyTrigger) -> Self {
+        self.rules.entry((node, state, on)).or_default().push(ToyOutcome::Trap(Vec::new()));
+        self
+    }
+
+    /// Adds a message that is in flight from the start.
+    #[must_use]
+    pub fn in_flight(mut self, from: NodeId, to: NodeId, content: u8) -> Self {
+        self.initial.push((from, to, content));
+        self
+    }
+
+    /// Adds an outcome to `init` at a node, which so begins in another state than 0, or in one of several.
+    #[must_use]
+    pub fn start(mut self, node: NodeId, state: ToyState, sent: &[(NodeId, u8)]) -> Self {
+        self.starts.entry(node).or_default().push(ToyOutcome::Go(state, sent.to_vec()));
+        self
+    }
+
+    /// Has a node take messages with these contents in a state as a quorum of this size, whose name is the first of them.
+    #[must_use]
+    pub fn collect(
+        mut self,
+        (node, state): (NodeId, ToyState),
+        contents: &[u8],
+        size: u32,
+        next: ToyState,
+        sent: &[(NodeId, u8)],
+    ) -> Self {
+        let name = contents[0];
+        for content in contents {
+            self.roles.insert((node, state, *content), Some((name, size)));
+        }
+        let outcome = ToyOutcome::Go(next, sent.to_vec());
+        self.quorums.entry((node, state, name)).or_default().push(vec![outcome]);
+        self
+    }
+
+    /// Has a node take no messages with this content in a state.
+    #[must_use]
+    pub fn hold(mut self, node: NodeId, state: ToyState, content: u8) -> Self {
+        self.roles.insert((node, state, content), None);
+        self
+    }
+
+    /// Forbids a tuple of local states.
+    #[must_use]
+    pub fn forbid(mut self, states: &[Option<ToyState>]) -> Self {
+        self.forbidden.push(states.to_vec());
+        self
+    }
+
+    /// Has a node go to another state if a message is refused on the way to a state, and has the transport asked.
+    #[must_use]
+    pub fn refuse(mut self, node: NodeId, state: ToyState, instead: ToyState) -> Self {
+        self.is_careful = true;
+        self.refused.insert((node, state), instead);
+        self
+    }
+
+    /// Where a node goes that wanted to get to a state, if a message was refused.
+    pub fn after_refusal(&self, node: NodeId, next: ToyState) -> ToyState {
+        self.refused.get(&(node, next)).copied().unwrap_or(next)
+    }
+
+    /// Lets a node say in a state that it is done.
+    #[must_use]
+    pub fn done(mut self, node: NodeId, state: ToyState) -> Self {
+        self.done.insert((node, state));
+        self
+    }
+
+    /// Makes something durable in a state: the number of the state to begin with after a reset.
+    #[must_use]
+    pub fn keep(mut self, node: NodeId, state: ToyState, durable: u8) -> Self {
+        self.durable.insert((node, state), durable);
+        self
+    }
+
+    /// Whether a node takes messages together in any state.
+    pub fn takes_quorums(&self, node: NodeId) -> bool {
+        self.roles.range((node, 0, 0)..=(node, u8::MAX, u8::MAX)).next().is_some()
+    }
+
+    /// The outcomes of a quorum. Which of the lists it is depends on senders and contents.
+    pub fn quorum(&self, node: NodeId, state: ToyState, name: u8, messages: &[(NodeId, u8)]) -> Vec<ToyOutcome> {
+        let sum: u32 = messages.iter().map(|(from, content)| from * 2 + u32::from(*content)).sum();
+        let lists = self.quorums.get(&(node, state, name)).filter(|lists| !lists.is_empty());
+        lists.map_or_else(Vec::new, |lists| lists[sum as usize % lists.len()].clone())
+    }
+
+    /// What a reset in a state does.
+    pub fn reset(&self, node: NodeId, state: ToyState) -> Vec<ToyOutcome> {
+        match self.durable.get(&(node, state)) {
+            Some(durable) => self.restart(node, *durable),
+            None => self.init(node),
+        }
+    }
+
+    /// The outcomes of `init` at a node.
+    pub fn init(&self, node: NodeId) -> Vec<ToyOutcome> {
+        let initial = || self.initial.iter().filter(|(from, ..)| *from == node);
+        let usual = || vec![ToyOutcome::Go(0, initial().map(|(_, to, content)| (*to, *content)).collect())];
+        self.starts.get(&node).cloned().unwrap_or_else(usual)
+    }
+
+    pub(crate) fn restart(&self, node: NodeId, durable: u8) -> Vec<ToyOutcome> {
+        let known = self.restarts.get(&(node, durable));
+        known.cloned().unwrap_or_else(|| vec![ToyOutcome::Go(durable, Vec::new())])
+    }
+
+    /// The outcomes of a trigger, the implicit one included.
+    pub fn outcomes(&self, node: NodeId, state: ToyState, on: ToyTrigger) -> Vec<ToyOutcome> {
+        match self.rules.get(&(node, state, on)) {
+            Some(outcomes) => outcomes.clone(),
+            None => vec![ToyOutcome::Go(state, Vec::new())],
+        }
+    }
+
+    /// The names of the local events possible in a state.
+    pub fn local_events(&self, node: NodeId, state: ToyState) -> Vec<u8> {
+        let rules = self.rules.range((node, state, ToyTrigger::Local(0))..=(node, state, ToyTrigger::Local(u8::MAX)));
+        rules.filter_map(|((_, _, on), _)| if let ToyTrigger::Local(name) = on { Some(*name) } else { None }).collect()
+    }
+
+    /// Whether a tuple of local states is forbidden.
+    pub fn is_forbidden(&self, states: &[ToyState]) -> bool {
+        matches(&self.forbidden, states)
+    }
+
+    /// Whether some forbidden tuple names this state of this node.
+    pub fn matters(&self, node: NodeId, state: ToyState) -> bool {
+        self.forbidden.iter().any(|tuple| tuple[node as usize] == Some(state))
+    }
+}
