@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{ClassId, Judgement, NodeId, Quorum, Role};
 use crate::lts::ids::{KindId, LocalStateId, MessageId, QuorumId, Trigger};
-use crate::lts::tables::{LocalState, Message, Outcome, Tables};
+use crate::lts::state::{LocalState, Message, Outcome};
+use crate::lts::tables::Tables;
 
 /// Where a stepper keeps the outcomes of one pair of local state and trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{Envelope, Likelihood, NodeId};
 use crate::lts::ids::{LocalStateId, MessageId, Trigger};
 use crate::lts::protocol_step::{Bare, BareCause, BareKey};
-use crate::lts::tables::{LocalState, Outcome, Tables};
+use crate::lts::state::{LocalState, Outcome};
+use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, Route, Standing};
 

@@ -8,7 +8,8 @@ use crate::contract::{
     Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, PropertyKind,
     PropertyScope, Quorum, Role, Snapshot,
 };
-use crate::lts::tables::{Lts, Message};
+use crate::lts::state::Message;
+use crate::lts::system::Lts;
 
 /// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;

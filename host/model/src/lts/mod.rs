@@ -1,14 +1,26 @@
 //! The local transition system: every local state, message and handler execution, once.
 //!
+//! A handler depends only on the local state of its node and on the event, so its outcomes are computed once for
+//! each pair and kept. [`Lts`] keeps them, behind one lock, shared by all workers; [`Stepper`] computes them.
+//!
+//! Ids are dense and given in the order of first arrival, which does not depend on the number of workers (see
+//! [`Stepper::prepare`]), so they may break ties. They depend on the strategy, so no id may reach an output: reports
+//! are sorted by content, and fingerprints are made of contents.
+//!
 //! | module | what it holds |
 //! |---|---|
 //! | `ids` | ids of what is interned; triggers of handlers as integers |
+//! | `state` | local states, messages, outcomes of handlers |
 //! | `protocol_step` | handler executions by what the protocol knows, whatever has gone wrong at the node |
-//! | `tables` | interned contents and outcomes, behind one lock |
-//! | `derive` | the steps of local states where things can go wrong, derived without a machine |
+//! | `tables` | tables of all that is interned |
+//! | `system` | the tables behind one lock, with scenario and properties; sizes, coverage |
 //! | `handler` | executes one handler for every resolution of its choices |
+//! | `pool` | executes handlers in batches on many machines |
+//! | `intern` | interns what came out of handlers |
+//! | `derive` | the steps of local states where things can go wrong, derived without a machine |
 //! | `cache` | a lock-free copy of the tables per stepper |
-//! | `stepper` | executes missing handlers in batches on many machines, and judges tuples of views |
+//! | `stepper` | access to the outcomes of handlers, executed where they are missing |
+//! | `questions` | what a protocol is asked besides running its handlers: properties, ends, renamings |
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `deadlock` | terminal states, and the nodes that are not done there |
 
@@ -17,13 +29,19 @@ pub mod deadlock;
 mod derive;
 pub(crate) mod handler;
 mod ids;
+mod intern;
+mod pool;
 mod protocol_step;
+mod questions;
 pub mod quorum;
+mod state;
 mod stepper;
+mod system;
 mod tables;
 
 pub use cache::{Brief, Edge, Known, OutcomesRef};
 pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
+pub use state::{LocalState, Message, Outcome, Step};
 pub use stepper::Stepper;
-pub use tables::{Coverage, LocalState, Lts, LtsCounts, Message, Outcome, Step};
+pub use system::{Coverage, Lts, LtsCounts};

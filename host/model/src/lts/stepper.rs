@@ -1,19 +1,18 @@
 //! Access to the local transition system: executes handlers where the outcome is not known yet.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::{ClassId, Fault, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, Role};
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{Fault, Input, MachineError, NodeId, Role};
 use crate::lts::cache::{Known, OutcomesRef};
-use crate::lts::handler::{Cause, Ended, Executed, Execution, Job, confirmed, evaluate, explore, run};
-use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
-use crate::lts::protocol_step::{Bare, BareCause, BareKey};
-use crate::lts::tables::{LocalState, Lts, Message, Outcome, Tables};
-use crate::scenario::{Route, Standing};
+use crate::lts::handler::{Cause, Executed, Job, explore};
+use crate::lts::ids::{LocalStateId, MessageId, QuorumId, Trigger};
+use crate::lts::pool::MachinePool;
+use crate::lts::protocol_step::{BareCause, BareKey};
+use crate::lts::state::{LocalState, Message, Outcome};
+use crate::lts::system::Lts;
 
 /// A handle on the local transition system, with machines of its own and a copy that needs no lock.
 ///
@@ -25,19 +24,12 @@ use crate::scenario::{Route, Standing};
 /// Outcomes are listed in the lexicographic order of their choices. Ids depend on what was asked for and in which order,
 /// and not on the number of workers.
 pub struct Stepper<'l> {
-    lts: &'l Lts<'l>,
-    /// One per worker, made when there is work for it.
-    machines: Vec<Box<dyn Machine>>,
-    known: Known,
+    pub(super) lts: &'l Lts<'l>,
+    pub(super) machines: MachinePool<'l>,
+    pub(super) known: Known,
     /// What local states said when they were asked whether they are done.
-    done: FxHashMap<LocalStateId, Result<bool, Fault>>,
+    pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
 }
-
-/// How many handlers a worker takes at a time: executing one costs about a microsecond.
-const JOBS_A_GRAB: usize = 8;
-
-/// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
-const UNINTERNED_BYTES: usize = 16 << 20;
 
 /// Handlers that are made ready to be executed at a time.
 const JOBS_MAX: usize = 1024;
@@ -53,7 +45,7 @@ impl<'l> Stepper<'l> {
     /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
         let known = Known::new(lts.rules.is_ordered);
-        let mut stepper = Self { lts, machines: vec![lts.factory.machine()?], known, done: FxHashMap::default() };
+        let mut stepper = Self { lts, machines: MachinePool::new(lts)?, known, done: FxHashMap::default() };
         stepper.known.catch_up(&lts.read());
         Ok(stepper)
     }
@@ -161,11 +153,12 @@ impl<'l> Stepper<'l> {
         while !rest.is_empty() {
             let jobs = rest.iter().take(JOBS_MAX).map(|(state, trigger)| self.job(*state, *trigger));
             let jobs: Vec<Job> = jobs.collect();
-            let executed = self.execute(&jobs)?;
+            let executed = self.machines.execute(&jobs)?;
             let (done, later) = rest.split_at(executed.len());
             for ((pair, job), Executed { role, executions }) in done.iter().zip(&jobs).zip(executed) {
-                let outcomes: Arc<[Outcome]> = self.intern(job.node, job.before, executions).into();
                 let mut tables = self.lts.write();
+                let outcomes: Arc<[Outcome]> =
+                    tables.intern_outcomes(&self.lts.rules, job.node, job.before, executions).into();
                 if let (Some(role), Some(message)) = (tables.intern_role(role), pair.1.message()) {
                     tables.roles.push(((pair.0, message), role));
                 }
@@ -199,11 +192,11 @@ impl<'l> Stepper<'l> {
         let (keys, jobs): (Vec<BareKey>, Vec<Job>) = wanted.into_iter().unzip();
         let (mut keys, mut jobs) = (&keys[..], &jobs[..]);
         while !jobs.is_empty() {
-            let executed = self.execute(jobs)?;
+            let executed = self.machines.execute(jobs)?;
             let done = executed.len();
             let mut tables = self.lts.write();
             for ((key, job), Executed { role, executions }) in keys.iter().zip(jobs).zip(executed) {
-                let bares = intern_bares(&mut tables, job.node, executions);
+                let bares = tables.intern_bares(job.node, executions);
                 if let Some(role) = tables.intern_role(role) {
                     tables.bare_roles.insert(*key, role);
                 }
@@ -304,55 +297,6 @@ impl<'l> Stepper<'l> {
         id
     }
 
-    /// Runs the handlers of the first jobs for every resolution of their choices, at least one job and at most as many as
-    /// take [`UNINTERNED_BYTES`]; the results stand in the order of the jobs.
-    fn execute(&mut self, jobs: &[Job]) -> Result<Vec<Executed>, MachineError> {
-        let bytes = AtomicUsize::new(0);
-        let is_full = || bytes.load(Ordering::Relaxed) >= UNINTERNED_BYTES;
-        let count = |executed: &Executed| {
-            let all = executed.executions.iter().map(Execution::bytes).sum();
-            bytes.fetch_add(all, Ordering::Relaxed);
-        };
-        let workers = rayon::current_num_threads().min(jobs.len().div_ceil(JOBS_A_GRAB));
-        if workers <= 1 {
-            let machine = &mut *self.machines[0];
-            let executed = jobs.iter().map_while(|job| (!is_full()).then(|| run(self.lts, machine, job)));
-            return executed.inspect(|executed| executed.iter().for_each(&count)).collect();
-        }
-        while self.machines.len() < workers {
-            self.machines.push(self.lts.factory.machine()?);
-        }
-        let lts = self.lts;
-        let next = AtomicUsize::new(0);
-        let work = |machine: &mut Box<dyn Machine>| {
-            let mut done = Vec::new();
-            loop {
-                // What is taken up is done to its end, so the jobs that are done are the first ones.
-                if is_full() {
-                    return Ok(done);
-                }
-                let first = next.fetch_add(JOBS_A_GRAB, Ordering::Relaxed);
-                let Some(grabbed) = jobs.get(first..) else { return Ok(done) };
-                if grabbed.is_empty() {
-                    return Ok(done);
-                }
-                for (index, job) in (first..).zip(grabbed.iter().take(JOBS_A_GRAB)) {
-                    let executed = run(lts, &mut **machine, job)?;
-                    count(&executed);
-                    done.push((index, executed));
-                }
-            }
-        };
-        let parts: Vec<Result<Vec<_>, MachineError>> = self.machines[..workers].par_iter_mut().map(work).collect();
-        let mut ordered: Vec<Option<Executed>> = jobs.iter().map(|_| None).collect();
-        for part in parts {
-            for (index, executed) in part? {
-                ordered[index] = Some(executed);
-            }
-        }
-        Ok(ordered.into_iter().map_while(|executed| executed).collect())
-    }
-
     /// The outcomes of `init` at a node. Interned, but not kept as a step.
     ///
     /// # Errors
@@ -361,194 +305,16 @@ impl<'l> Stepper<'l> {
     pub fn init(&mut self, node: NodeId) -> Result<Vec<Outcome>, MachineError> {
         let config = self.lts.config.clone();
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
-        let executions = explore(self.lts, &mut *self.machines[0], node, None, input)?;
+        let executions = explore(self.lts, self.machines.first(), node, None, input)?;
+        let mut tables = self.lts.write();
         let outcomes = if self.lts.rules.has_standings() {
-            let mut tables = self.lts.write();
-            let bares = intern_bares(&mut tables, node, executions);
+            let bares = tables.intern_bares(node, executions);
             tables.derive_init(&self.lts.rules, node, &bares)
         } else {
-            self.intern(node, 0, executions)
+            tables.intern_outcomes(&self.lts.rules, node, 0, executions)
         };
+        drop(tables);
         self.known.catch_up(&self.lts.read());
         Ok(outcomes)
     }
-
-    fn intern(&mut self, node: NodeId, before: Fingerprint, executions: Vec<Execution>) -> Vec<Outcome> {
-        let mut tables = self.lts.write();
-        let mut outcomes = Vec::with_capacity(executions.len());
-        for Execution { next, effects } in executions {
-            let next = match local_state(&mut tables, node, next) {
-                Ok(id) => LocalStateId(id),
-                Err(state) => tables.intern_state(*state),
-            };
-            let sent = tables.send(&self.lts.rules, node, &mut Standing::default(), &effects.sent);
-            outcomes.push(tables.outcome(before, next, sent, (effects.choices.into(), effects.likelihood)));
-        }
-        outcomes
-    }
-
-    /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
-    /// fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
-    pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
-        let snapshot = self.state(state).snapshot.clone();
-        let machine = &mut *self.machines[0];
-        machine.restore(snapshot.as_ref())?;
-        let groups = machine.interchangeable();
-        confirmed(machine, groups)
-    }
-
-    /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
-    pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
-        if let Some(known) = self.done.get(&state) {
-            return Ok(known.clone());
-        }
-        let snapshot = self.state(state).snapshot.clone();
-        let Some(snapshot) = snapshot else { return Ok(Ok(false)) };
-        let machine = &mut *self.machines[0];
-        machine.restore(Some(&snapshot))?;
-        let is_done = machine.is_done();
-        let is_done = confirmed(machine, is_done)?;
-        self.done.insert(state, is_done.clone());
-        Ok(is_done)
-    }
-
-    /// The message with each node `i` renamed to `renaming[i]`: in sender, destination and content. Interned.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
-    pub fn rename_message(
-        &mut self,
-        message: MessageId,
-        renaming: &[NodeId],
-    ) -> Result<Result<MessageId, Fault>, MachineError> {
-        let message = Arc::clone(self.message(message));
-        let machine = &mut *self.machines[0];
-        machine.restore(None)?;
-        let payload = machine.rename_message(&message.payload, renaming);
-        let payload = match confirmed(machine, payload)? {
-            Ok(payload) => payload,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
-        let lane = self.lts.rules.lane(from, to);
-        let id = self.lts.write().intern_message(Route { from, to, lane, ..message.route() }, &payload);
-        self.known.catch_up(&self.lts.read());
-        Ok(Ok(id))
-    }
-
-    /// The local event with each node `i` renamed to `renaming[i]` in its argument. Interned.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
-    pub fn rename_local(
-        &mut self,
-        event: LocalEventId,
-        renaming: &[NodeId],
-    ) -> Result<Result<LocalEventId, Fault>, MachineError> {
-        let event = self.lts.local_event(event);
-        let machine = &mut *self.machines[0];
-        machine.restore(None)?;
-        let payload = machine.rename_local(&event.payload, renaming);
-        let payload = match confirmed(machine, payload)? {
-            Ok(payload) => payload,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        let renamed = LocalEvent { payload, ..LocalEvent::clone(&event) };
-        Ok(Ok(self.lts.write().intern_local_event(&renamed)))
-    }
-
-    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral, or if a node is
-    /// stuck.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
-        if let Some(known) = self.known.verdict(classes) {
-            return Ok(Arc::clone(known));
-        }
-        let mut judgements = Vec::new();
-        let is_over = classes.contains(&ClassId::STUCK);
-        for (index, property) in (0u32..).zip(&self.lts.properties).filter(|_| !is_over) {
-            let views = self.lts.views_of(classes, index);
-            // No node can matter: an `always` holds and a `sometimes` is not reached, without asking.
-            if views.iter().all(Option::is_none) {
-                continue;
-            }
-            let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-            self.lts.audit.ask(index, &views);
-            judgements.extend(evaluate(&mut *self.machines[0], index, property.kind, &views)?);
-        }
-        let judgements: Arc<[Judgement]> = judgements.into();
-        self.known.add_verdict(classes, Arc::clone(&judgements));
-        Ok(judgements)
-    }
-}
-
-/// The contents in which executions ended.
-fn intern_bares(tables: &mut Tables, node: NodeId, executions: Vec<Execution>) -> Vec<Bare> {
-    let mut bares = Vec::with_capacity(executions.len());
-    for Execution { next, effects } in executions {
-        let content = match local_state(tables, node, next) {
-            Ok(id) => id,
-            Err(state) => tables.intern_content(*state),
-        };
-        let sent = effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
-        tables.grow(size_of::<Bare>() + sent.sum::<usize>() + size_of_val(&*effects.choices));
-        bares.push(Bare { content, sent: effects.sent, choices: effects.choices, likelihood: effects.likelihood });
-    }
-    bares
-}
-
-/// The id of a state that is known, or a new one.
-fn local_state(tables: &mut Tables, node: NodeId, ended: Ended) -> Result<u32, Box<LocalState>> {
-    let observed = match ended {
-        Ended::Known(id) => return Ok(id),
-        Ended::New(observed) => observed,
-        Ended::Fault(fault) => {
-            return Err(Box::new(LocalState {
-                node,
-                fingerprint: fingerprint::of_fault(node, &fault),
-                encoding_bytes: 0,
-                local_events: Box::default(),
-                faults: Box::default(),
-                class: ClassId::STUCK,
-                judgements: Box::new([Judgement::Fault(fault)]),
-                snapshot: None,
-                content: 0,
-                standing: Standing::default(),
-            }));
-        }
-    };
-    let mut local_events: Vec<LocalEventId> = Vec::new();
-    for event in &observed.local_events {
-        let id = tables.intern_local_event(event);
-        if !local_events.contains(&id) {
-            local_events.push(id);
-        }
-    }
-    let views = observed.views.iter().map(|view| Some(tables.intern_view(view.as_deref()?))).collect();
-    let class = tables.intern_class(views);
-    Err(Box::new(LocalState {
-        node,
-        fingerprint: observed.fingerprint,
-        encoding_bytes: observed.encoding_bytes,
-        local_events: local_events.into(),
-        faults: Box::default(),
-        class,
-        judgements: observed.judgements.into(),
-        snapshot: Some(observed.snapshot),
-        content: 0,
-        standing: Standing::default(),
-    }))
 }

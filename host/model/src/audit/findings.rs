@@ -1,0 +1,48 @@
+//! What an audit found.
+
+use crate::contract::{MachineError, Stopped};
+
+/// A promise that is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which promise, in a phrase.
+    pub promise: &'static str,
+    /// The function of the plugin.
+    pub function: String,
+    /// At which node, in which state, on what.
+    pub place: String,
+    /// What it did one time.
+    pub one: String,
+    /// What it did another time.
+    pub other: String,
+    /// What is probably wrong.
+    pub cause: &'static str,
+}
+
+/// What an audit looked at, and what it found: at most one broken promise of each kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audited {
+    /// Why it ended early: what it did not find may be broken all the same. None if it looked at everything.
+    pub stopped: Option<Stopped>,
+    /// Local states.
+    pub states: usize,
+    /// Of these, reached with different memories.
+    pub ambiguous: usize,
+    /// What is broken.
+    pub broken: Vec<Broken>,
+}
+
+impl Audited {
+    /// Adds what a check finds, unless there is one of its kind.
+    pub(crate) fn add(
+        &mut self,
+        check: impl FnOnce() -> Result<Option<Broken>, MachineError>,
+    ) -> Result<(), MachineError> {
+        if let Some(broken) = check()?
+            && !self.broken.iter().any(|known| known.promise == broken.promise)
+        {
+            self.broken.push(broken);
+        }
+        Ok(())
+    }
+}

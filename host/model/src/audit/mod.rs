@@ -1,0 +1,28 @@
+//! Audits: whether a protocol keeps what it promises, on which the search rests.
+//!
+//! While handlers run, some of what they did is written down, chosen by the fingerprint of the state that they led to: no
+//! clock and no order of workers decides, as long as the search ends by itself. Afterwards it is tried
+//! again in other ways. Four promises are looked at:
+//!
+//! 1. a handler does the same when it runs again from the same memory;
+//! 2. states with equal bytes and different memory behave alike, else `serialize` leaves something out;
+//! 3. `invariant` reads nothing but the views that it is given, else a `view` leaves something out;
+//! 4. an idempotent handler does not leak memory: one that changes nothing can run for ever without taking more.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `notes` | what is written down while handlers run |
+//! | `findings` | promises that are not kept |
+//! | `behaviour` | trials of promises 1 to 3 |
+//! | `growth` | trials of promise 4 |
+//! | `trials` | tries everything that was written down |
+
+mod behaviour;
+mod findings;
+mod growth;
+mod notes;
+mod trials;
+
+pub use findings::{Audited, Broken};
+pub(crate) use notes::Audit;
+pub use notes::Mode;

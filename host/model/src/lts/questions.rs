@@ -1,0 +1,118 @@
+//! What a protocol is asked besides running its handlers.
+
+use std::sync::Arc;
+
+use crate::contract::{ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId};
+use crate::lts::handler::{confirmed, evaluate};
+use crate::lts::ids::{LocalEventId, LocalStateId, MessageId};
+use crate::lts::stepper::Stepper;
+use crate::scenario::Route;
+
+impl Stepper<'_> {
+    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral, or if a node is
+    /// stuck.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
+        if let Some(known) = self.known.verdict(classes) {
+            return Ok(Arc::clone(known));
+        }
+        let mut judgements = Vec::new();
+        let is_over = classes.contains(&ClassId::STUCK);
+        for (index, property) in (0u32..).zip(&self.lts.properties).filter(|_| !is_over) {
+            let views = self.lts.views_of(classes, index);
+            // No node can matter: an `always` holds and a `sometimes` is not reached, without asking.
+            if views.iter().all(Option::is_none) {
+                continue;
+            }
+            let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+            self.lts.audit.ask(index, &views);
+            judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?);
+        }
+        let judgements: Arc<[Judgement]> = judgements.into();
+        self.known.add_verdict(classes, Arc::clone(&judgements));
+        Ok(judgements)
+    }
+
+    /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
+        if let Some(known) = self.done.get(&state) {
+            return Ok(known.clone());
+        }
+        let snapshot = self.state(state).snapshot.clone();
+        let Some(snapshot) = snapshot else { return Ok(Ok(false)) };
+        let machine = self.machines.first();
+        machine.restore(Some(&snapshot))?;
+        let is_done = machine.is_done();
+        let is_done = confirmed(machine, is_done)?;
+        self.done.insert(state, is_done.clone());
+        Ok(is_done)
+    }
+
+    /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
+    /// fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
+        let snapshot = self.state(state).snapshot.clone();
+        let machine = self.machines.first();
+        machine.restore(snapshot.as_ref())?;
+        let groups = machine.interchangeable();
+        confirmed(machine, groups)
+    }
+
+    /// The message with each node `i` renamed to `renaming[i]`: in sender, destination and content. Interned.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn rename_message(
+        &mut self,
+        message: MessageId,
+        renaming: &[NodeId],
+    ) -> Result<Result<MessageId, Fault>, MachineError> {
+        let message = Arc::clone(self.message(message));
+        let machine = self.machines.first();
+        machine.restore(None)?;
+        let payload = machine.rename_message(&message.payload, renaming);
+        let payload = match confirmed(machine, payload)? {
+            Ok(payload) => payload,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
+        let lane = self.lts.rules.lane(from, to);
+        let id = self.lts.write().intern_message(Route { from, to, lane, ..message.route() }, &payload);
+        self.known.catch_up(&self.lts.read());
+        Ok(Ok(id))
+    }
+
+    /// The local event with each node `i` renamed to `renaming[i]` in its argument. Interned.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance; the inner error is the protocol's fault.
+    pub fn rename_local(
+        &mut self,
+        event: LocalEventId,
+        renaming: &[NodeId],
+    ) -> Result<Result<LocalEventId, Fault>, MachineError> {
+        let event = self.lts.local_event(event);
+        let machine = self.machines.first();
+        machine.restore(None)?;
+        let payload = machine.rename_local(&event.payload, renaming);
+        let payload = match confirmed(machine, payload)? {
+            Ok(payload) => payload,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let renamed = LocalEvent { payload, ..LocalEvent::clone(&event) };
+        Ok(Ok(self.lts.write().intern_local_event(&renamed)))
+    }
+}

@@ -1,0 +1,112 @@
+//! What is interned: local states, messages, and the outcomes of handlers.
+
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{Choice, ClassId, Fault, Judgement, Likelihood, NodeId, Snapshot};
+use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
+use crate::scenario::{Route, Standing};
+
+/// A local state and all that the host knows about it.
+#[derive(Debug)]
+pub struct LocalState {
+    /// The node whose state this is.
+    pub node: NodeId,
+    /// Made of the node and the canonical encoding.
+    pub fingerprint: Fingerprint,
+    /// Length of the canonical encoding in bytes.
+    pub encoding_bytes: usize,
+    /// The local events possible here, without repetitions, in the guest's order.
+    pub local_events: Box<[LocalEventId]>,
+    /// What can go wrong here. A reset that would change nothing is among them; it has no outcomes.
+    pub faults: Box<[Trigger]>,
+    /// What the properties of system scope read of this state.
+    pub class: ClassId,
+    /// What the properties of node scope say about this state, and whether it is a fault.
+    pub judgements: Box<[Judgement]>,
+    /// How to get back here; none in a state that is a fault.
+    pub snapshot: Option<Snapshot>,
+    /// What the protocol knows of this state, see [`Standing`]; of no use where nothing can go wrong.
+    pub(crate) content: u32,
+    /// What has gone wrong at the node.
+    pub standing: Standing,
+}
+
+impl LocalState {
+    /// Bytes that are kept of it, without the snapshot.
+    pub(crate) fn bytes(&self) -> usize {
+        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.faults) + size_of_val(&*self.judgements);
+        size_of::<Self>() + lists
+    }
+
+    /// The fault, if the node is stuck in one.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.judgements.iter().find_map(|judgement| match judgement {
+            Judgement::Fault(fault) => Some(fault),
+            _ => None,
+        })
+    }
+}
+
+/// A message in flight.
+#[derive(Debug)]
+pub struct Message {
+    /// The sender.
+    pub from: NodeId,
+    /// The destination.
+    pub to: NodeId,
+    /// The content; empty for a notice.
+    pub payload: Vec<u8>,
+    /// How often the connection was broken before, see [`Route`].
+    pub incarnation: u32,
+    /// Whether it tells the destination that the connection is broken.
+    pub is_notice: bool,
+    /// Made of all that.
+    pub fingerprint: Fingerprint,
+    /// See [`Route`]; 0 on a network without any order, too.
+    pub(crate) lane: u32,
+    /// The first message with this sender, destination and content.
+    pub(crate) content: MessageId,
+}
+
+impl Message {
+    /// Where it travels.
+    pub fn route(&self) -> Route {
+        let Self { from, to, incarnation, is_notice, lane, .. } = *self;
+        Route { from, to, incarnation, is_notice, lane }
+    }
+}
+
+/// One way that a handler can end: each resolution of its calls of `choose` is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The local state afterwards.
+    pub next: LocalStateId,
+    /// The messages sent, in order.
+    pub sent: Box<[MessageId]>,
+    /// The answers to `choose`, in order.
+    pub choices: Box<[Choice]>,
+    /// How likely they are in a random walk.
+    pub likelihood: Likelihood,
+    /// What the step adds to the fingerprint of a global state, delivery included. On links with an order that fingerprint
+    /// depends on the queues as well; there this number only distinguishes the outcomes of one trigger.
+    pub delta: Fingerprint,
+    /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
+    pub is_lost: bool,
+}
+
+impl Outcome {
+    /// Bytes that are kept of it, with the copy of a stepper.
+    pub(crate) fn bytes(&self) -> usize {
+        2 * (size_of::<Self>() + size_of_val(&*self.sent)) + size_of_val(&*self.choices)
+    }
+}
+
+/// One event of a path: which trigger, where, and which outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The node where it happens.
+    pub node: NodeId,
+    /// What happens.
+    pub trigger: Trigger,
+    /// Index into the outcomes of the trigger in the node's state.
+    pub outcome: u32,
+}

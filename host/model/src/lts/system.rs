@@ -1,0 +1,211 @@
+//! The local transition system of one protocol in one scenario: its tables behind one lock, shared by all workers.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::audit::{Audit, Audited, Mode};
+use crate::contract::fingerprint::Fingerprint;
+use crate::contract::{ClassId, Judgement, LocalEvent, MachineError, MachineFactory, Property};
+use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
+use crate::lts::state::{LocalState, Message};
+use crate::lts::tables::Tables;
+use crate::scenario::Scenario;
+use crate::scenario::fault_state::Rules;
+
+/// What of all that a local transition system has met has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Names of local events that some state offers and that were executed in none, sorted.
+    pub events_not_taken: Vec<String>,
+    /// Messages that some handler sends and that were delivered in no state.
+    pub messages_not_delivered: u64,
+    /// Outcomes of all handlers that were executed.
+    pub outcomes: u64,
+}
+
+/// Sizes of the local transition system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LtsCounts {
+    /// Distinct local states, over all nodes.
+    pub local_states: u64,
+    /// Distinct messages.
+    pub messages: u64,
+    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step.
+    pub handler_calls: u64,
+    /// Bytes that are kept of all this, about: snapshots without the pristine image, contents of messages, local events and
+    /// views, outcomes. Copies of stepper after stepper are counted once.
+    pub bytes: u64,
+}
+
+/// The local transition system of one protocol in one scenario.
+pub struct Lts<'f> {
+    pub(crate) scenario: Scenario,
+    pub(crate) config: String,
+    pub(crate) rules: Rules,
+    pub(crate) properties: Vec<Property>,
+    pub(crate) factory: &'f dyn MachineFactory,
+    pub(crate) tables: RwLock<Tables>,
+    pub(crate) handler_calls: AtomicU64,
+    /// What the properties of node scope say about a view, by property and view.
+    node_verdicts: Mutex<NodeVerdicts>,
+    pub(crate) audit: Audit,
+}
+
+/// Verdicts of properties of node scope.
+type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Option<Judgement>>;
+
+impl<'f> Lts<'f> {
+    /// An empty local transition system; asks the protocol for its properties.
+    ///
+    /// # Errors
+    ///
+    /// No machine can be made, or the protocol cannot list its properties.
+    pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario) -> Result<Self, MachineError> {
+        let mut machine = factory.machine()?;
+        let properties =
+            machine.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
+        let config = scenario.config();
+        let lts = Self {
+            rules: Rules::new(&scenario, factory.hears_errors()),
+            scenario,
+            config,
+            properties,
+            factory,
+            tables: RwLock::default(),
+            handler_calls: AtomicU64::new(0),
+            node_verdicts: Mutex::default(),
+            audit: Audit::new(Mode::Off),
+        };
+        // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
+        lts.write().intern_class(vec![None; lts.properties.len()]);
+        // Class 1 is that of nodes that are stuck, which have no views.
+        lts.write().classes.push(vec![None; lts.properties.len()].into());
+        lts.write().takes_quorums = vec![false; lts.scenario.nodes as usize];
+        Ok(lts)
+    }
+
+    /// The same with notes for an audit. Has no effect on what was executed before.
+    #[must_use]
+    pub fn audited(mut self, mode: Mode) -> Self {
+        self.audit = Audit::new(mode);
+        self
+    }
+
+    /// Tries what was noted during a search in other ways: whether the protocol keeps its promises.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn check_promises(&self) -> Result<Audited, MachineError> {
+        self.audit.check(self.factory, &self.properties)
+    }
+
+    /// The cluster.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The properties in the protocol's order.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// The current sizes.
+    pub fn counts(&self) -> LtsCounts {
+        let tables = self.read();
+        LtsCounts {
+            local_states: tables.states.len() as u64,
+            messages: tables.messages.len() as u64,
+            handler_calls: self.handler_calls.load(Ordering::Relaxed),
+            bytes: tables.bytes,
+        }
+    }
+
+    /// What of all that was met has happened somewhere.
+    pub fn coverage(&self) -> Coverage {
+        let tables = self.read();
+        let taken = tables.journal.iter().filter_map(|(_, trigger)| trigger.local_event());
+        let name = |id: LocalEventId| tables.local_events[id.0 as usize].name.as_str();
+        let taken: BTreeSet<&str> = taken.map(name).collect();
+        let offered: BTreeSet<&str> = tables.local_events.iter().map(|event| event.name.as_str()).collect();
+        let mut is_delivered = vec![false; tables.messages.len()];
+        for (_, trigger) in &tables.journal {
+            let together = trigger.quorum().map_or(&[][..], |quorum| &tables.quorums[quorum.0 as usize]);
+            for message in trigger.message().iter().chain(together) {
+                is_delivered[message.0 as usize] = true;
+            }
+        }
+        let messages = tables.messages.iter().zip(is_delivered);
+        Coverage {
+            events_not_taken: offered.difference(&taken).map(|name| (*name).to_owned()).collect(),
+            messages_not_delivered: messages
+                .filter(|(message, is_delivered)| !is_delivered && !message.is_notice)
+                .count() as u64,
+            outcomes: tables.journal.iter().map(|step| tables.steps[step].len() as u64).sum(),
+        }
+    }
+
+    /// The steps executed so far, in their order. Executing them again in this order gives everything the same id.
+    pub fn journal(&self) -> Vec<(LocalStateId, Trigger)> {
+        self.read().journal.clone()
+    }
+
+    /// The quorums interned so far, in their order: one gets its id when it is met, and not when a step is executed.
+    pub fn quorums(&self) -> Vec<Arc<[MessageId]>> {
+        self.read().quorums.clone()
+    }
+
+    /// A fingerprint of all local states and messages with their ids: two local transition systems with the same one
+    /// can exchange ids.
+    pub fn contents(&self) -> Fingerprint {
+        let tables = self.read();
+        let states = tables.states.iter().map(|state| state.fingerprint);
+        let messages = tables.messages.iter().map(|message| message.fingerprint);
+        let lens = [tables.states.len() as Fingerprint, tables.messages.len() as Fingerprint];
+        let all = lens.into_iter().chain(states).chain(messages);
+        all.fold(0, |sum: Fingerprint, part| sum.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(part))
+    }
+
+    /// A local state by id.
+    pub fn state(&self, id: LocalStateId) -> Arc<LocalState> {
+        Arc::clone(&self.read().states[id.0 as usize])
+    }
+
+    /// A message by id.
+    pub fn message(&self, id: MessageId) -> Arc<Message> {
+        Arc::clone(&self.read().messages[id.0 as usize])
+    }
+
+    /// A local event by id.
+    pub fn local_event(&self, id: LocalEventId) -> Arc<LocalEvent> {
+        Arc::clone(&self.read().local_events[id.0 as usize])
+    }
+
+    /// Numbers of local states, messages and local events.
+    pub(crate) fn sizes(&self) -> (usize, usize, usize) {
+        let tables = self.read();
+        (tables.states.len(), tables.messages.len(), tables.local_events.len())
+    }
+
+    /// What a property of system scope reads of a tuple of classes.
+    pub(crate) fn views_of(&self, classes: &[ClassId], property: u32) -> Vec<Option<Arc<[u8]>>> {
+        let tables = self.read();
+        let view = |class: &ClassId| tables.classes[class.0 as usize][property as usize];
+        classes.iter().map(|class| Some(Arc::clone(&tables.views[view(class)?.0 as usize]))).collect()
+    }
+
+    pub(crate) fn node_verdicts(&self) -> MutexGuard<'_, NodeVerdicts> {
+        self.node_verdicts.lock().expect("a worker panicked while it held the verdicts")
+    }
+
+    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, Tables> {
+        self.tables.read().expect("a worker panicked while it held the tables")
+    }
+
+    pub(crate) fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {
+        self.tables.write().expect("a worker panicked while it held the tables")
+    }
+}
