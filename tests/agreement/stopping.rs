@@ -13,6 +13,8 @@ use host_search::kernel::{End, Keeper, Monitor, Progress};
 pub struct Stopping {
     /// How many checks are still answered with "go on".
     pub checks_left: AtomicU64,
+    /// How often it saved something.
+    pub saves: AtomicU64,
     saved: Mutex<Vec<u8>>,
 }
 
@@ -55,9 +57,10 @@ impl Keeper for Stopping {
         false
     }
 
-    fn save(&self, write: &dyn Fn(&mut Writer<'_>)) {
+    fn save(&self, _: bool, write: &dyn Fn(&mut Writer<'_>)) {
         let mut bytes = Vec::new();
         write(&mut Writer(&mut |part| bytes.extend_from_slice(part)));
+        self.saves.fetch_add(1, Ordering::Relaxed);
         *self.saved.lock().expect("one thread") = bytes;
     }
 

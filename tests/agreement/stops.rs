@@ -11,7 +11,7 @@ use host_model::audit::Mode;
 use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
-use host_model::toys::Toy;
+use host_model::toys::{Toy, ToyState};
 use host_model::trace::replay;
 use host_model::trace::start::{self, StartError};
 use host_search::kernel::{End, Limits, Monitor, Report, Search, SearchError, Unmonitored};
@@ -171,6 +171,48 @@ fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
             let facts = |report: &Report| (report.end, report.counts, report.depth, report.witnessed.clone());
             assert_eq!(facts(&whole), facts(&last), "seed {seed}, {} in {pieces} pieces", strategy.name);
         }
+    }
+}
+
+/// Stopped anywhere after its start states were judged, in the middle of judging others as well, a search is saved, and another
+/// process goes on to the same end: none executes or judges so long that nothing of it is kept.
+#[test]
+fn a_search_is_saved_wherever_it_is_stopped() {
+    let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
+    for (seed, toy) in systems(6, 100) {
+        // A forbidden state that none is in, so that there is much to judge and nothing to find.
+        let forbidden = vec![[Some(ToyState::MAX), None, None][..toy.nodes as usize].to_vec()];
+        let toy = &Toy { forbidden, ..toy };
+        let run = |stop: &Arc<StopAfter>, keeper: &Stopping| {
+            let factory = stoppable(toy, stop);
+            let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
+            search(&lts, bdfs, Limits::default(), keeper)
+        };
+        let new = || {
+            let keeper = Stopping::default();
+            keeper.checks_left.store(u64::MAX, Ordering::Relaxed);
+            keeper
+        };
+        let never = Arc::new(StopAfter::new(u64::MAX));
+        let whole = run(&never, &new()).expect("nothing stops it");
+        let all = never.asked.load(Ordering::Relaxed);
+        let mut saved = 0;
+        for at in 1..all {
+            let keeper = new();
+            match run(&Arc::new(StopAfter::new(at)), &keeper) {
+                Ok(report) if report.end != End::Interrupted => continue,
+                _ => {}
+            }
+            let is_saved = keeper.saves.load(Ordering::Relaxed) > 0;
+            assert!(is_saved || saved == 0, "seed {seed}, stopped at {at} of {all}");
+            saved += u64::from(is_saved);
+            if is_saved && (at % 7 == 0 || at + 20 > all) {
+                let last = run(&Arc::new(StopAfter::new(u64::MAX)), &keeper).expect("nothing stops it");
+                let facts = |report: &Report| (report.end, report.counts, report.depth, report.witnessed.clone());
+                assert_eq!(facts(&whole), facts(&last), "seed {seed}, resumed from {at} of {all}");
+            }
+        }
+        assert!(saved * 2 > all, "seed {seed}: saved at {saved} of {all}");
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Place, bundled};
 
 /// The name of the format, the length of the header.
-const BEFORE_HEADER: usize = b"host checkpoint 5\n".len() + 8;
+const BEFORE_HEADER: usize = b"host checkpoint 6\n".len() + 8;
 
 const HASH_BYTES: usize = 32;
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_model::audit::Mode;
@@ -60,14 +61,21 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
     let lts = Lts::new(loaded.factory(), scenario)?.audited(arguments.audit);
     loaded.bounds.search(arguments.time, arguments.memory);
     let starts = starts(&lts, &loaded, arguments.prefix.as_deref().zip(prefix.as_ref()), arguments.deadlock)?;
-    let (report, keeper, times) = match starts {
+    let keeper = match &starts {
         Ok(starts) => {
-            let identity = Identity::new(arguments.algo.name, limits, &loaded, &lts, &starts);
-            let keeper = checkpoint::Folder::new(arguments, identity, environment)?;
+            let identity = Identity::new(arguments.algo.name, limits, &loaded, &lts, starts);
+            checkpoint::Folder::new(arguments, identity, Arc::clone(&loaded.bounds) as _, environment)?
+        }
+        Err(stopped) => Err(*stopped),
+    };
+    let (report, keeper, times) = match (starts, keeper) {
+        (Ok(starts), Ok(keeper)) => {
             let searched = search(arguments, limits, (&lts, &starts), &loaded.bounds, keeper.as_ref(), environment)?;
             (searched.0, keeper, searched.1)
         }
-        Err(stopped) => (nothing_found(&lts, stopped), None, Times { search: 0.0, verification: 0.0 }),
+        (Err(stopped), _) | (_, Err(stopped)) => {
+            (nothing_found(&lts, stopped), None, Times { search: 0.0, verification: 0.0 })
+        }
     };
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));
@@ -191,7 +199,12 @@ fn search(
             MachineError::Stopped(stopped) => nothing_found(lts, stopped),
             error => return Err(error.into()),
         },
-        Err(error @ (SearchError::Start(_) | SearchError::Checkpoint)) => return Err(Failure::configuration(error)),
+        Err(error @ (SearchError::Start(_) | SearchError::Checkpoint)) => {
+            match keeper.and_then(checkpoint::Folder::stopped) {
+                Some(stopped) => nothing_found(lts, stopped),
+                None => return Err(Failure::configuration(error)),
+            }
+        }
     };
     let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
     Ok((report, times))

@@ -1,4 +1,4 @@
-//! What is wrong with a start state, and with a state in which nothing but faults can happen.
+//! What is wrong with a start state or another global state, and with a state in which nothing but faults can happen.
 
 use host_model::contract::{Judgement, MachineError, NodeId};
 use host_model::lts::Stepper;
@@ -17,10 +17,23 @@ pub fn judge_start(
     stepper: &mut Stepper<'_>,
     start: &Start,
 ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
-    let mut judgements = judge_system_state(stepper, &start.locals)?;
+    let state = GlobalState::new(stepper.known(), start);
+    judge_global_state(search, stepper, &state)
+}
+
+/// The judgements on a global state.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn judge_global_state(
+    search: &Search<'_>,
+    stepper: &mut Stepper<'_>,
+    state: &GlobalState,
+) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+    let mut judgements = judge_system_state(stepper, &state.locals)?;
     if search.limits.deadlock {
-        let state = GlobalState::new(stepper.known(), start);
-        judgements.extend(judge_end(stepper, &state)?.map(|judgement| (None, judgement)));
+        judgements.extend(judge_end(stepper, state)?.map(|judgement| (None, judgement)));
     }
     Ok(judgements)
 }

@@ -180,8 +180,9 @@ pub trait Keeper: Sync {
     /// Whether it is time to save.
     fn is_due(&self) -> bool;
 
-    /// Saves what `write` puts into the writer that it is given, instead of what was saved before.
-    fn save(&self, write: &dyn Fn(&mut Writer<'_>));
+    /// Saves what `write` puts into the writer that it is given, instead of what was saved before. The search has ended with
+    /// it, or goes on.
+    fn save(&self, is_last: bool, write: &dyn Fn(&mut Writer<'_>));
 
     /// Hands what was saved to `read`, if there is something to go on from; only the first time.
     fn resume(&self, read: &mut dyn FnMut(&mut Reader<'_>));

@@ -12,10 +12,10 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::Judgement;
-use host_model::lts::{LocalStateId, Stepper, Trigger};
+use host_model::lts::{LocalStateId, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
-use crate::global::judge::judge_start;
+use crate::global::judge::{judge_global_state, judge_start};
 use crate::global::parallel::packed_stack::Taken;
 use crate::global::parallel::partition::{Lane, Wave, WaveShard};
 use crate::global::state::{Budgets, GlobalState};
@@ -50,9 +50,12 @@ pub struct Waves<'s, 'l> {
     report: Report,
     /// Handlers that the last wave asked for, until they are executed.
     missing: Vec<(LocalStateId, Trigger)>,
+    /// The states of the last wave that are still to be judged, if that was stopped, by start state and path; shorter paths come
+    /// first.
+    unjudged: Vec<(u32, Vec<Step>)>,
     is_resumed: bool,
     is_kept: bool,
-    /// Whether all is there that is to be saved: not while states of a wave are being judged.
+    /// Whether all is there that is to be saved: not before the start states are judged.
     is_whole: bool,
 }
 
@@ -70,6 +73,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
             report: Report::new(search.lts).collecting(&search.limits),
             missing: Vec::new(),
+            unjudged: Vec::new(),
             is_resumed: false,
             is_kept: false,
             is_whole: false,
@@ -109,11 +113,21 @@ impl<'s, 'l> Waves<'s, 'l> {
         let missing = saved.words()?;
         let pairs = missing.as_chunks::<2>().0.iter();
         self.missing = pairs.map(|[state, trigger]| (LocalStateId(*state), Trigger::from_raw(*trigger))).collect();
+        for _ in 0..saved.number()? {
+            let start = saved.word()?;
+            let words = saved.words()?;
+            let steps = words.as_chunks::<3>().0.iter();
+            let step = |[node, trigger, outcome]: &[u32; 3]| {
+                let trigger = Trigger::from_raw(*trigger);
+                Step { node: *node, trigger, outcome: *outcome }
+            };
+            self.unjudged.push((start, steps.map(step).collect()));
+        }
         Some(())
     }
 
-    fn save(&self, keeper: &dyn Keeper) {
-        keeper.save(&|out| {
+    fn save(&self, keeper: &dyn Keeper, is_last: bool) {
+        keeper.save(is_last, &|out| {
             save_lts(self.search.lts, out);
             out.number(u64::from(self.bound));
             for witnessed in &self.report.witnessed {
@@ -122,6 +136,12 @@ impl<'s, 'l> Waves<'s, 'l> {
             self.lanes.iter().for_each(|lane| lane.save(out));
             self.shards.iter().for_each(|shard| shard.save(out));
             out.words(&self.missing.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
+            out.number(self.unjudged.len() as u64);
+            for (start, path) in &self.unjudged {
+                out.number(u64::from(*start));
+                let words = path.iter().flat_map(|step| [step.node, step.trigger.raw(), step.outcome]);
+                out.words(&words.collect::<Vec<_>>());
+            }
         });
     }
 
@@ -154,11 +174,7 @@ impl<'s, 'l> Waves<'s, 'l> {
     ///
     /// The host cannot provide an instance.
     pub fn explore(mut self) -> Result<Report, SearchError> {
-        let begun = match (self.is_resumed, self.missing.is_empty()) {
-            (false, _) => self.enter_starts(),
-            (true, true) => Ok(None),
-            (true, false) => self.execute_saved().map(|()| None),
-        };
+        let begun = if self.is_resumed { self.finish_saved() } else { self.enter_starts() };
         let mut end = or_end(begun)?;
         let keeper = self.search.monitor.keeper().filter(|_| self.is_kept);
         let end = loop {
@@ -166,7 +182,7 @@ impl<'s, 'l> Waves<'s, 'l> {
                 && self.is_whole
                 && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
             {
-                self.save(keeper);
+                self.save(keeper, end.is_some());
             }
             if let Some(end) = end {
                 break end;
@@ -237,17 +253,21 @@ impl<'s, 'l> Waves<'s, 'l> {
             }));
         }
         self.run(&quotas, total as u64 >= SHARED_WAVE);
-        self.is_whole = false;
-        let end = self.note()?;
-        self.is_whole = true;
-        self.lanes.iter_mut().for_each(Lane::close);
-        if end.is_some() {
-            return Ok(end);
+        let end = self.note();
+        if end.is_err() {
+            // All of them once more: what was judged is known by then.
+            let notes = self.lanes.iter().flat_map(|lane| lane.notes.iter().map(|note| lane.path_of(note)));
+            self.unjudged = notes.collect();
+            self.unjudged.sort_by_key(|(_, path)| path.len());
         }
+        self.lanes.iter_mut().for_each(Lane::close);
         for messages in self.lanes.iter().flat_map(|lane| &lane.unnamed) {
             self.stepper.quorum(messages);
         }
         self.missing = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
+        if let Some(end) = end? {
+            return Ok(Some(end));
+        }
         self.execute_missing()?;
         Ok(self.search.monitor.check(&self.progress()))
     }
@@ -263,12 +283,25 @@ impl<'s, 'l> Waves<'s, 'l> {
         Ok(())
     }
 
-    /// The same for handlers that another process has asked for.
-    fn execute_saved(&mut self) -> Result<(), SearchError> {
+    /// The end of a wave that was stopped in another process: what was to be judged, then the handlers that were asked for.
+    fn finish_saved(&mut self) -> Result<Option<End>, SearchError> {
+        for (start, path) in &self.unjudged {
+            let start = self.search.starts.get(*start as usize).ok_or(SearchError::Checkpoint)?;
+            let state = GlobalState::after(self.stepper.known(), &self.budgets, start, path);
+            let state = state.ok_or(SearchError::Checkpoint)?;
+            let judgements = judge_global_state(self.search, self.stepper, &state)?;
+            if self.report.note(start, path, judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        self.unjudged.clear();
+        if self.missing.is_empty() {
+            return Ok(None);
+        }
         if !self.stepper.repeat(&self.missing)? {
             return Err(SearchError::Checkpoint);
         }
-        self.execute_missing()
+        self.execute_missing().map(|()| None)
     }
 
     /// The three steps of a wave, by all workers or by this one.
