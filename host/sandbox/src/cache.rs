@@ -41,28 +41,41 @@ fn entry(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
     dir.join(format!("{}.cwasm", hasher.0.finalize().to_hex()))
 }
 
-/// Compiles a component, or takes it from the cache. Says whether it was found there.
-pub(crate) fn compile(engine: &Engine, dir: Option<&Path>, bytes: &[u8]) -> wasmtime::Result<(Component, bool)> {
+/// What became of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The compiled code was there.
+    Found,
+    /// It was not, or there is no cache.
+    Missed,
+    /// Others can write to the folder, or it belongs to another user.
+    Refused,
+}
+
+/// Compiles a component, or takes it from the cache.
+pub(crate) fn compile(engine: &Engine, dir: Option<&Path>, bytes: &[u8]) -> wasmtime::Result<(Component, Use)> {
     let Some(dir) = dir else {
-        return Ok((Component::from_binary(engine, bytes)?, false));
+        return Ok((Component::from_binary(engine, bytes)?, Use::Missed));
     };
     // A cache that cannot be used only costs time.
-    let Ok(user) = make(dir) else {
-        return Ok((Component::from_binary(engine, bytes)?, false));
+    let user = match make(dir) {
+        Ok(Some(user)) => user,
+        Ok(None) => return Ok((Component::from_binary(engine, bytes)?, Use::Refused)),
+        Err(_) => return Ok((Component::from_binary(engine, bytes)?, Use::Missed)),
     };
     let path = entry(dir, engine, bytes);
     if let Some(component) = read(engine, &path, user) {
-        return Ok((component, true));
+        return Ok((component, Use::Found));
     }
     let component = Component::from_binary(engine, bytes)?;
     if let Ok(code) = component.serialize() {
         let _ = write(&path, &code);
     }
-    Ok((component, false))
+    Ok((component, Use::Missed))
 }
 
-/// Makes the folder if it is not there; an error if others can write to it. Says whose it is: this user's, by a file made for that.
-fn make(dir: &Path) -> io::Result<u32> {
+/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; nobody's if others can write to it.
+fn make(dir: &Path) -> io::Result<Option<u32>> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     own::only_folder(&mut builder);
@@ -72,10 +85,7 @@ fn make(dir: &Path) -> io::Result<u32> {
     let removed = fs::remove_file(&probe);
     let user = own::user(&made?);
     removed?;
-    match own::is_private(&fs::metadata(dir)?, user) {
-        true => Ok(user),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
-    }
+    Ok(own::is_private(&fs::metadata(dir)?, user).then_some(user))
 }
 
 /// Reads an entry, if it is a regular file of this user alone and no larger than compiled code can be. Never waits.

@@ -34,7 +34,7 @@ pub(crate) struct Compiled {
     pub rewritten: Rewritten,
     pub component: Component,
     /// Whether the machine code was in the cache.
-    pub cached: bool,
+    pub cache: cache::Use,
     pub rewrite_time: Duration,
     pub compile_time: Duration,
 }
@@ -91,10 +91,10 @@ fn run(
     }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let (component, cached) =
+    let (component, cache) =
         cache::compile(engine, cache_dir, &rewritten.bytes).map_err(|error| refusal(&rewritten, &error))?;
     check::functions(engine, &component)?;
-    Ok(Compiled { interfaces, names, rewritten, component, cached, rewrite_time, compile_time: began.elapsed() })
+    Ok(Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time: began.elapsed() })
 }
 
 /// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.

@@ -8,6 +8,7 @@ use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
 use wasmtime::component::InstancePre;
 
 use crate::abi::About;
+use crate::cache;
 use crate::check::Interfaces;
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
@@ -31,6 +32,8 @@ pub struct LoadTimes {
     pub start: Duration,
     /// Whether the compiled code was in the cache.
     pub cached: bool,
+    /// Whether the cache was passed over, since others could have written to it.
+    pub is_cache_refused: bool,
 }
 
 /// A plugin, ready to make machines. Cheap to clone; clones share everything.
@@ -102,7 +105,7 @@ impl Plugin {
     pub fn load(sandbox: &Sandbox, bytes: &[u8]) -> Result<Self, LoadError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let shared = &sandbox.shared;
-        let Compiled { interfaces, names, rewritten, component, cached, rewrite_time, compile_time } =
+        let Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time } =
             compile(shared, bytes)?;
         let began = Instant::now();
         let pre = shared
@@ -142,7 +145,13 @@ impl Plugin {
             parts,
             about: about.map(Arc::new),
             inspection: Arc::new(inspection),
-            times: LoadTimes { rewrite: rewrite_time, compile: compile_time, start, cached },
+            times: LoadTimes {
+                rewrite: rewrite_time,
+                compile: compile_time,
+                start,
+                cached: cache == cache::Use::Found,
+                is_cache_refused: cache == cache::Use::Refused,
+            },
             digest: format!("blake3:{}", blake3::hash(bytes).to_hex()).into(),
         })
     }

@@ -20,6 +20,7 @@ use crate::commands::examination::examine;
 use crate::commands::inside::inside;
 use crate::options::limits::{self, Given};
 use crate::options::plugins::LanguagesArguments;
+use crate::options::values::SourceArguments;
 use crate::setup::plugin_source;
 
 /// The plugins that are compared unless others are named: the first is the yardstick.
@@ -64,7 +65,8 @@ pub fn run(arguments: &LanguagesArguments, program: &str, environment: &mut Envi
     };
     let mut rows: Vec<Result<Row, String>> = Vec::new();
     for path in &paths {
-        let row = measure(path, arguments, program, environment)?;
+        let source = SourceArguments { is_further: !rows.is_empty(), ..arguments.source };
+        let row = measure(path, source, arguments, program, environment)?;
         // A row of a search that was stopped compares with no other.
         if environment.interrupted.load(Ordering::Relaxed) {
             return Err(Failure::stopped("interrupted"));
@@ -103,11 +105,11 @@ fn bundled(environment: &Environment<'_>) -> Result<Vec<PathBuf>, Failure> {
 /// The row of one plugin; the inner error says why there is none.
 fn measure(
     path: &Path,
+    source: SourceArguments,
     arguments: &LanguagesArguments,
     program: &str,
     environment: &mut Environment<'_>,
 ) -> Result<Result<Row, String>, Failure> {
-    let source = arguments.source;
     if !source.quiet {
         environment.tell(&format!("building and running {}", path.display()));
     }

@@ -21,6 +21,9 @@ pub struct SourceArguments {
     /// Take components as they were built: the user has not named what would be built
     #[arg(skip)]
     pub finished: bool,
+    /// Another component of the same command: what concerns all of them was said with the first
+    #[arg(skip)]
+    pub is_further: bool,
 }
 
 /// Names of strategies.

@@ -143,7 +143,8 @@ pub fn load(
 ) -> Result<Others, Failure> {
     let paths: BTreeSet<PathBuf> = wanted.places.values().filter_map(|place| place.path.clone()).collect();
     let load = |path: PathBuf| {
-        let source = SourceArguments { finished: source.finished || wanted.unnamed.contains(&path), ..source };
+        let finished = source.finished || wanted.unnamed.contains(&path);
+        let source = SourceArguments { finished, is_further: true, ..source };
         plugin_source::load(&path, source, limits.clone(), environment)
     };
     let loaded = paths.into_iter().map(load).collect::<Result<_, _>>()?;

@@ -94,7 +94,7 @@ pub fn load(
     let cache = environment.cache.as_ref().map(|cache| cache.join("compiled"));
     let bounds = Arc::new(Bounds::new(environment));
     let stop: Arc<dyn Stop> = Arc::clone(&bounds) as _;
-    let sandbox = Sandbox::stoppable(config.clone(), cache, Arc::clone(&stop)).map_err(Failure::system)?;
+    let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
@@ -103,6 +103,14 @@ pub fn load(
         error => cannot_load(&error),
     })?;
     let seconds = began.elapsed().as_secs_f64();
+    if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
+        let cache = cache.unwrap_or_default();
+        environment.tell(&format!(
+            "warning: others could have written to the folder of compiled code {}, so each run compiles; remove it, or make \
+             it yours with `chmod go-w`",
+            cache.display()
+        ));
+    }
     let mut machine = plugin.machine()?;
     let properties = machine.properties();
     if properties.is_err() {
