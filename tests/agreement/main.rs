@@ -14,6 +14,7 @@
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
+//! | `starving` | machines whose host runs out of memory: nobody else is blamed |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
 //! | `walks` | random walks: what the seed decides, weights, coverage |
@@ -29,6 +30,7 @@ mod local;
 mod properties;
 mod quorums;
 mod starts;
+mod starving;
 mod stateless;
 mod stops;
 mod symmetry;

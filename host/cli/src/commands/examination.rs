@@ -80,7 +80,7 @@ struct Node {
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance.
+/// The host cannot provide an instance, or what an instance may use by its limits.
 pub fn examine(
     plugin: &dyn MachineFactory,
     nodes: u32,
@@ -90,6 +90,7 @@ pub fn examine(
     let mut seen = Observations::default();
     let mut machines = [plugin.machine()?, plugin.machine()?];
     if let Err(finding) = walk(&mut machines, nodes, (steps_max, measures), &mut seen)? {
+        machines.iter().try_for_each(|machine| machine.confirm_fault())?;
         seen.findings.push(finding);
     }
     Ok(seen)
@@ -351,6 +352,60 @@ mod tests {
         }
 
         fn keep_log(&mut self, _: bool) {}
+    }
+
+    /// A machine whose host has no memory for what the guest may use: no call ends well, and none by the guest's fault.
+    struct Starved;
+
+    impl MachineFactory for Starved {
+        fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+            Ok(Box::new(Self))
+        }
+    }
+
+    impl Machine for Starved {
+        fn restore(&mut self, _: Option<&Snapshot>) -> Result<(), MachineError> {
+            Ok(())
+        }
+
+        fn confirm_fault(&self) -> Result<(), MachineError> {
+            Err(MachineError::Host("no memory".into()))
+        }
+
+        fn handle(&mut self, _: Input<'_>, _: &[u32], _: &mut Effects) -> Result<(), Fault> {
+            Err(Fault { kind: FaultKind::Trap, message: "memory cannot grow".to_owned() })
+        }
+
+        fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(None)
+        }
+
+        fn capture(&mut self) -> Snapshot {
+            Snapshot::new(&[])
+        }
+
+        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+            Ok(Ok(()))
+        }
+
+        fn keep_log(&mut self, _: bool) {}
+    }
+
+    #[test]
+    fn a_host_without_memory_is_no_finding() {
+        assert_eq!(examine(&Starved, 2, 100, true), Err(MachineError::Host("no memory".into())));
     }
 
     /// Two nodes with `init` and four ticks each.

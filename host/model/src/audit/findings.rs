@@ -1,6 +1,6 @@
 //! What an audit found.
 
-use crate::contract::{MachineError, Stopped};
+use crate::contract::{Machine, MachineError, Stopped};
 
 /// A promise that is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +33,16 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// Adds what a check finds, unless there is one of its kind.
+    /// Adds what a check finds, unless there is one of its kind. What comes of a host without memory breaks no promise, and
+    /// keeps none.
     pub(crate) fn add(
         &mut self,
-        check: impl FnOnce() -> Result<Option<Broken>, MachineError>,
+        machine: &mut dyn Machine,
+        check: impl FnOnce(&mut dyn Machine) -> Result<Option<Broken>, MachineError>,
     ) -> Result<(), MachineError> {
-        if let Some(broken) = check()?
+        let found = check(machine)?;
+        machine.confirm_fault()?;
+        if let Some(broken) = found
             && !self.broken.iter().any(|known| known.promise == broken.promise)
         {
             self.broken.push(broken);

@@ -34,14 +34,14 @@ impl Audit {
         for state in notes.states.values() {
             audited.ambiguous += usize::from(state.least != state.greatest);
             let messages = messages.get(&state.node).unwrap_or(&none);
-            audited.add(|| repeated(machine, state))?;
-            audited.add(|| ambiguous(machine, state, messages, properties.len()))?;
-            audited.add(|| growing(machine, state))?;
+            audited.add(machine, |machine| repeated(machine, state))?;
+            audited.add(machine, |machine| ambiguous(machine, state, messages, properties.len()))?;
+            audited.add(machine, |machine| growing(machine, state))?;
             audited.states += 1;
         }
         for (property, views) in &notes.questions {
             for state in notes.states.values().take(4) {
-                audited.add(|| impure(machine, state, *property, views, properties))?;
+                audited.add(machine, |machine| impure(machine, state, *property, views, properties))?;
             }
         }
         Ok(())

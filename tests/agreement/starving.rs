@@ -1,0 +1,127 @@
+//! Machines whose host runs out of memory: nothing that comes of it is said of the guest.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use host_model::audit::Mode;
+use host_model::contract::{
+    Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, Property, Snapshot,
+};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::Scenario;
+use host_model::toys::Toy;
+use host_model::trace::start;
+use host_search::kernel::{Limits, Search, Unmonitored};
+use host_search::strategy::bdfs;
+
+/// Machines of a toy that get no memory any more after some calls, whoever calls.
+struct Starving {
+    toy: Arc<Toy>,
+    calls_left: Arc<AtomicU64>,
+}
+
+struct StarvingMachine {
+    machine: Box<dyn Machine>,
+    calls_left: Arc<AtomicU64>,
+}
+
+impl MachineFactory for Starving {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(StarvingMachine { machine: self.toy.machine()?, calls_left: Arc::clone(&self.calls_left) }))
+    }
+}
+
+impl StarvingMachine {
+    /// A call: what the guest does without memory is a trap, as far as anybody can tell.
+    fn call(&self) -> Result<(), Fault> {
+        let left = self.calls_left.load(Ordering::Relaxed);
+        self.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
+        match left {
+            0 => Err(Fault { kind: FaultKind::Trap, message: "no memory".to_owned() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Machine for StarvingMachine {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        self.confirm_fault()?;
+        self.machine.restore(snapshot)
+    }
+
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        match self.calls_left.load(Ordering::Relaxed) {
+            0 => Err(MachineError::Host("this machine has no memory".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        self.call()?;
+        self.machine.handle(input, script, effects)
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        self.call()?;
+        self.machine.serialize()
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        self.call()?;
+        self.machine.local_events()
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        self.call()?;
+        self.machine.view(property)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        self.machine.capture()
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        self.machine.properties()
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        self.call()?;
+        self.machine.invariant(property, views)
+    }
+
+    fn keep_log(&mut self, keep: bool) {
+        self.machine.keep_log(keep);
+    }
+}
+
+/// Wherever the memory ends, the audit ends with the host's error, and no promise is called broken.
+#[test]
+fn an_audit_without_memory_blames_nobody() {
+    let (mut starved, mut seed) = (0, 0);
+    while starved < 1_000 {
+        seed += 1;
+        let calls_left = Arc::new(AtomicU64::new(u64::MAX));
+        let toy = Arc::new(Toy::random(seed, 2));
+        let nodes = toy.nodes;
+        let factory = Starving { toy, calls_left: Arc::clone(&calls_left) };
+        let lts = Lts::new(&factory, Scenario::new(nodes)).expect("properties").audited(Mode::Full);
+        let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+        let limits = Limits { depth: Some(3), ..Limits::default() };
+        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+        bdfs::run(&search).expect("nothing is amiss yet");
+        // One step in three, for all of the audit would be tens of thousands of audits.
+        for calls in (1..).step_by(3).take(400) {
+            calls_left.store(calls, Ordering::Relaxed);
+            match lts.check_promises() {
+                Err(MachineError::Host(_)) => starved += 1,
+                Ok(audited) => {
+                    assert!(audited.broken.is_empty(), "seed {seed}, after {calls} calls: {:?}", audited.broken);
+                    assert!(calls_left.load(Ordering::Relaxed) > 0, "seed {seed}: all of {calls} calls were made");
+                    break;
+                }
+                Err(MachineError::Stopped(why)) => panic!("nobody stops it: {why}"),
+            }
+        }
+    }
+}
