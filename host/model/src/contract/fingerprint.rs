@@ -1,6 +1,6 @@
 //! 128-bit fingerprints of contents, and sums of them for multisets.
 
-use crate::contract::machine::{Fault, NodeId};
+use crate::contract::machine::{Fault, LocalEvent, NodeId};
 
 /// The first 128 bits of a blake3 hash.
 ///
@@ -41,6 +41,22 @@ const RANK: Fingerprint = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 /// Fingerprint of the items of a channel, given from the last to the first: their order matters.
 pub fn of_channel(last_to_first: impl Iterator<Item = Fingerprint>) -> Fingerprint {
     last_to_first.fold(0, |sum: Fingerprint, item| sum.wrapping_mul(RANK).wrapping_add(item))
+}
+
+/// Fingerprint of what makes a handler run besides messages: a local event by its content.
+pub fn of_local_event(event: &LocalEvent) -> Fingerprint {
+    hash(b"local event", &[event.name.as_bytes(), &[event.kind as u8], &event.payload])
+}
+
+/// Fingerprint of a fault, or of whatever else a number stands for.
+pub fn of_fault_event(number: u32) -> Fingerprint {
+    hash(b"fault event", &[&number.to_le_bytes()])
+}
+
+/// Fingerprint of an outcome: of the local state before, of what makes the handler run there, and of the place among its
+/// outcomes.
+pub fn of_outcome(before: Fingerprint, trigger: Fingerprint, outcome: u32) -> Fingerprint {
+    before.wrapping_mul(RANK).wrapping_add(trigger).wrapping_mul(RANK).wrapping_add(outcome.into())
 }
 
 /// Fingerprint of a resource that is used up, such as the local events of a node under a bound.

@@ -63,8 +63,12 @@ pub struct Known {
     roles_len: usize,
     destinations: Vec<NodeId>,
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
+    verdict_bytes: u64,
     has_traps: bool,
 }
+
+/// Bytes of a verdict besides its classes and judgements: its place in a hash table, and two allocations.
+const VERDICT_BYTES: usize = 96;
 
 impl Known {
     pub(crate) fn new(is_ordered: bool) -> Self {
@@ -184,6 +188,12 @@ impl Known {
         self.verdicts.get(classes)
     }
 
+    /// Bytes that it keeps and that [`LtsCounts::bytes`](crate::lts::LtsCounts::bytes) does not count, about: what properties say
+    /// about tuples of classes.
+    pub fn own_bytes(&self) -> u64 {
+        self.verdict_bytes
+    }
+
     /// Number of pairs of local state and trigger.
     pub fn rows(&self) -> usize {
         self.outcomes.len()
@@ -227,6 +237,8 @@ impl Known {
     }
 
     pub(crate) fn add_verdict(&mut self, classes: &[ClassId], judgements: Arc<[Judgement]>) {
+        // What is said is short beside the entry, and mostly nothing.
+        self.verdict_bytes += (VERDICT_BYTES + size_of_val(classes) + size_of_val(&*judgements)) as u64;
         self.verdicts.insert(classes.into(), judgements);
     }
 }

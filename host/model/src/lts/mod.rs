@@ -18,6 +18,7 @@
 //! | `pool` | executes handlers in batches on many machines |
 //! | `intern` | interns what came out of handlers |
 //! | `derive` | the steps of local states where things can go wrong, derived without a machine |
+//! | `mover` | moves global states from one local transition system to its sibling |
 //! | `cache` | a lock-free copy of the tables per stepper |
 //! | `stepper` | access to the outcomes of handlers, executed where they are missing |
 //! | `questions` | what a protocol is asked besides running its handlers: properties, ends, renamings |
@@ -30,6 +31,7 @@ mod derive;
 pub(crate) mod handler;
 mod ids;
 mod intern;
+mod mover;
 mod pool;
 mod protocol_step;
 mod questions;
@@ -42,6 +44,7 @@ mod tables;
 pub use cache::{Brief, Edge, Known, OutcomesRef};
 pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
+pub use mover::Mover;
 pub use state::{LocalState, Message, Outcome, Step};
 pub use stepper::Stepper;
 pub use system::{Coverage, Lts, LtsCounts};

@@ -33,7 +33,8 @@ pub struct LtsCounts {
     pub local_states: u64,
     /// Distinct messages.
     pub messages: u64,
-    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step.
+    /// Handlers that a machine executed: `init`, and each resolution of the choices of each step; those for all
+    /// [siblings](Lts::sibling).
     pub handler_calls: u64,
     /// Bytes that are kept of all this, about: snapshots without the pristine image, contents of messages, local events and
     /// views, outcomes. Copies of stepper after stepper are counted once.
@@ -48,10 +49,10 @@ pub struct Lts<'f> {
     pub(crate) properties: Vec<Property>,
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
-    pub(crate) handler_calls: AtomicU64,
+    pub(crate) handler_calls: Arc<AtomicU64>,
     /// What the properties of node scope say about a view, by property and view.
     node_verdicts: Mutex<NodeVerdicts>,
-    pub(crate) audit: Audit,
+    pub(crate) audit: Arc<Audit>,
 }
 
 /// Verdicts of properties of node scope.
@@ -68,29 +69,40 @@ impl<'f> Lts<'f> {
         let properties =
             machine.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
         let config = scenario.config();
-        let lts = Self {
+        Ok(Self {
             rules: Rules::new(&scenario, factory.hears_errors()),
+            tables: RwLock::new(Tables::new(properties.len(), vec![false; scenario.nodes as usize])),
             scenario,
             config,
             properties,
             factory,
-            tables: RwLock::default(),
-            handler_calls: AtomicU64::new(0),
+            handler_calls: Arc::default(),
             node_verdicts: Mutex::default(),
-            audit: Audit::new(Mode::Off),
-        };
-        // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
-        lts.write().intern_class(vec![None; lts.properties.len()]);
-        // Class 1 is that of nodes that are stuck, which have no views.
-        lts.write().classes.push(vec![None; lts.properties.len()].into());
-        lts.write().takes_quorums = vec![false; lts.scenario.nodes as usize];
-        Ok(lts)
+            audit: Arc::new(Audit::new(Mode::Off)),
+        })
+    }
+
+    /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
+    /// one after the other. All of them count handler calls together, and take notes for one audit.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        Self {
+            scenario: self.scenario.clone(),
+            config: self.config.clone(),
+            rules: self.rules.clone(),
+            properties: self.properties.clone(),
+            factory: self.factory,
+            tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
+            handler_calls: Arc::clone(&self.handler_calls),
+            node_verdicts: Mutex::default(),
+            audit: Arc::clone(&self.audit),
+        }
     }
 
     /// The same with notes for an audit. Has no effect on what was executed before.
     #[must_use]
     pub fn audited(mut self, mode: Mode) -> Self {
-        self.audit = Audit::new(mode);
+        self.audit = Arc::new(Audit::new(mode));
         self
     }
 
@@ -146,6 +158,11 @@ impl<'f> Lts<'f> {
                 .count() as u64,
             outcomes: tables.journal.iter().map(|step| tables.steps[step].len() as u64).sum(),
         }
+    }
+
+    /// The fingerprints of all messages.
+    pub fn message_fingerprints(&self) -> Vec<Fingerprint> {
+        self.read().messages.iter().map(|message| message.fingerprint).collect()
     }
 
     /// The steps executed so far, in their order. Executing them again in this order gives everything the same id.

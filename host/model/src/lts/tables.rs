@@ -51,6 +51,16 @@ pub(crate) struct Tables {
 const ENTRY_BYTES: usize = 96;
 
 impl Tables {
+    /// Empty tables for so many properties, and for nodes of which these take quorums.
+    pub(crate) fn new(properties: usize, takes_quorums: Vec<bool>) -> Self {
+        let mut tables = Self { takes_quorums, ..Self::default() };
+        // Class 0 is "no node of this state can matter to any property", so that the search can test for it.
+        tables.intern_class(vec![None; properties]);
+        // Class 1 is that of nodes that are stuck, which have no views.
+        tables.classes.push(vec![None; properties].into());
+        tables
+    }
+
     /// Counts an entry that keeps so many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) {
         self.bytes += (ENTRY_BYTES + bytes) as u64;

@@ -1,0 +1,89 @@
+//! Moves global states from one local transition system to its sibling, by content.
+//!
+//! A search that must not keep everything goes on in an empty [sibling](Lts::sibling), takes along where it is, and drops
+//! the rest. Ids of one local transition system mean nothing in another one.
+
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::contract::ClassId;
+use crate::lts::ids::{LocalStateId, MessageId};
+use crate::lts::state::LocalState;
+use crate::lts::system::Lts;
+use crate::lts::tables::Tables;
+use crate::scenario::channels;
+
+/// Moves local states and messages. Holds the locks of both local transition systems.
+pub struct Mover<'l> {
+    from: RwLockReadGuard<'l, Tables>,
+    to: RwLockWriteGuard<'l, Tables>,
+    is_ordered: bool,
+}
+
+impl<'l> Mover<'l> {
+    /// Between two siblings, which are not the same.
+    pub fn new(from: &'l Lts<'_>, to: &'l Lts<'_>) -> Self {
+        Self { from: from.read(), to: to.write(), is_ordered: from.rules.is_ordered }
+    }
+
+    /// The id of a local state where it is moved to.
+    pub fn local_state(&mut self, id: LocalStateId) -> LocalStateId {
+        let state = Arc::clone(&self.from.states[id.0 as usize]);
+        if let Some(known) = self.to.state_ids.get(&state.fingerprint) {
+            return *known;
+        }
+        let content = match self.from.contents.get(state.content as usize) {
+            Some(content) => {
+                let content = Arc::clone(content);
+                let content = self.translated(&content, 0);
+                self.to.intern_content(content)
+            }
+            // Where nothing can go wrong, there are no contents apart from states.
+            None => 0,
+        };
+        let state = self.translated(&state, content);
+        self.to.intern_state(state)
+    }
+
+    /// Messages in flight where they are moved to, in the order in which they stand there: it depends on ids.
+    pub fn in_flight(&mut self, messages: &[MessageId]) -> Vec<MessageId> {
+        let mut moved = Vec::with_capacity(messages.len());
+        for id in messages {
+            let message = &self.from.messages[id.0 as usize];
+            let id = self.to.intern_message(message.route(), &message.payload);
+            match self.is_ordered {
+                true => channels::insert(&mut moved, id, |id| self.to.messages[id.0 as usize].route()),
+                false => moved.push(id),
+            }
+        }
+        if !self.is_ordered {
+            moved.sort_unstable();
+        }
+        moved
+    }
+
+    fn translated(&mut self, state: &LocalState, content: u32) -> LocalState {
+        let (from, to) = (&self.from, &mut self.to);
+        let events = state.local_events.iter();
+        let local_events = events.map(|id| to.intern_local_event(&from.local_events[id.0 as usize])).collect();
+        let class = match state.class {
+            ClassId::STUCK => ClassId::STUCK,
+            class => {
+                let views = from.classes[class.0 as usize].iter();
+                let views = views.map(|view| Some(to.intern_view(&from.views[(*view)?.0 as usize]))).collect();
+                to.intern_class(views)
+            }
+        };
+        LocalState {
+            node: state.node,
+            fingerprint: state.fingerprint,
+            encoding_bytes: state.encoding_bytes,
+            local_events,
+            faults: state.faults.clone(),
+            class,
+            judgements: state.judgements.clone(),
+            snapshot: state.snapshot.clone(),
+            content,
+            standing: state.standing.clone(),
+        }
+    }
+}
