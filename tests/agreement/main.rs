@@ -17,7 +17,7 @@
 //! | `starving` | machines whose host runs out of memory: nobody else is blamed |
 //! | `stops` | every strategy stopped between any two calls of a guest: what is half done is never taken for the whole |
 //! | `traps` | handlers that trap, by every strategy, likewise |
-//! | `walks` | random walks: what the seed decides, weights, coverage |
+//! | `walks` | random walks: what the seed decides, weights, coverage, memory |
 //! | `workers` | the same result for any number of workers, and from a checkpoint on |
 
 mod combinations;

@@ -1,16 +1,18 @@
-//! Random walks: what the seed decides, weights, coverage.
+//! Random walks: what the seed decides, weights, coverage, memory.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use host_agreement::growing::{Factory, Growing, Number};
 use host_agreement::reference::{self, System};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
 use host_search::kernel::weights::Weights;
-use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
+use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, Unmonitored};
 use host_search::strategy::random_walk;
 
 fn run(toy: &Toy, limits: Limits) -> Report {
@@ -147,4 +149,86 @@ fn a_walk_ends_at_the_bound() {
         assert_eq!((report.end, report.depth), (End::WalksDone, length));
         assert_eq!((report.counts.transitions, report.counts.walks_ended), (Some(3 * u64::from(length)), Some(0)));
     }
+}
+
+/// Ends a search when it is asked.
+struct Impatient;
+
+impl Monitor for Impatient {
+    fn check(&self, _progress: &Progress) -> Option<End> {
+        Some(End::Interrupted)
+    }
+}
+
+/// Also where nothing happens, walks without end are ended.
+#[test]
+fn walks_without_a_step_ask_the_monitor() {
+    let factory = Arc::new(Toy::new(2));
+    let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts");
+    let limits = limits(0, u64::MAX);
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Impatient, collect_system_states: false };
+    let report = random_walk::run(&search).expect("a toy has no host faults");
+    assert_eq!((report.end, report.counts.transitions), (End::Interrupted, Some(0)));
+}
+
+/// Keeps the most bytes that a search says it has.
+struct Scales {
+    memory_max: Option<u64>,
+    most: AtomicU64,
+}
+
+impl Monitor for Scales {
+    fn check(&self, progress: &Progress) -> Option<End> {
+        self.most.fetch_max(progress.bytes, Ordering::Relaxed);
+        None
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.memory_max
+    }
+}
+
+/// Node 0 counts, and sends each number to node 1, which counts what it gets: no walk comes to a local state twice.
+fn counting() -> Growing {
+    let mut system = Growing::new(2);
+    for state in 0..=4 {
+        system = system.rule(0, state, None, Number::Own(1), &[(1, Number::Own(0))]);
+        for content in 0..=4 {
+            system = system.rule(1, state, Some(content), Number::Own(1), &[]);
+        }
+    }
+    system
+}
+
+/// The report of two walks of this length, and the most bytes that they had.
+fn weigh(length: u32, memory_max: Option<u64>) -> (Report, u64) {
+    let factory = Factory(Arc::new(counting()));
+    let lts = Lts::new(&factory, Scenario::new(2)).expect("it lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("it has machines");
+    let starts = start::initial(&mut stepper).expect("it starts");
+    let scales = Scales { memory_max, most: AtomicU64::new(0) };
+    let limits = Limits { depth: Some(length), ..limits(0, 2) };
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &scales, collect_system_states: false };
+    let report = random_walk::run(&search).expect("it has no host faults");
+    (report, scales.most.into_inner())
+}
+
+/// Where local states are without end, walks stay within their memory however long they are, and say that they could not
+/// count everything.
+#[test]
+fn walks_without_end_stay_within_their_memory() {
+    const MEMORY: u64 = 4 << 20;
+    let length = 10_000;
+    let (all, most) = weigh(length, None);
+    assert_eq!((all.renewals, all.are_lower_bounds), (0, false));
+    assert!(most > MEMORY, "{most} bytes: what is short fits anyway");
+    let (some, least) = weigh(length, Some(MEMORY));
+    assert!(least < MEMORY && some.renewals > 1, "{least} bytes");
+    assert_eq!(some.counts.transitions, all.counts.transitions);
+    // Twenty times as long, and no more memory.
+    let (report, most) = weigh(20 * length, Some(MEMORY));
+    assert!(most < MEMORY && report.renewals > some.renewals, "{most} bytes, {} renewals", report.renewals);
+    assert_eq!(report.counts.transitions, Some(2 * 20 * u64::from(length)));
+    assert!(report.are_lower_bounds && report.counts.local_states >= some.counts.local_states);
 }

@@ -5,6 +5,7 @@
 //! | `case` | a random system for a row, and what the reference says about it |
 //! | `run` | the runs of a case: whole, with other workers, stopped, resumed |
 //! | `claims` | what no answer may get wrong, one function per claim |
+//! | `forgetting` | random walks in little memory |
 //! | `liars` | strategies that say something false, and are noticed |
 //! | `shrink` | a failing case becomes small |
 //! | `show` | a failing case as text from which it can be made again |
@@ -12,6 +13,7 @@
 
 mod case;
 mod claims;
+mod forgetting;
 mod liars;
 mod run;
 mod show;

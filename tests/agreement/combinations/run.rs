@@ -159,7 +159,8 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     Ok(Ran { findings, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
 }
 
-fn trace(
+/// A trace of a toy.
+pub fn trace(
     lts: &Lts<'_>,
     init_choices: Vec<Vec<Choice>>,
     steps: Vec<host_model::trace::TraceStep>,

@@ -6,7 +6,7 @@ use crate::scenario::{FaultEvent, channels};
 use crate::trace::document::{Hex, Received, Sent, Trace, TraceEvent, TraceStep};
 
 /// A global state to begin from, with the path that leads there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// The answers to `choose` in `init`, a list for each node.
     pub init_choices: Vec<Box<[Choice]>>,

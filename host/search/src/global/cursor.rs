@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Judgement, MachineError, NodeId};
-use host_model::lts::{LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
+use host_model::lts::{LocalStateId, MessageId, Mover, OutcomesRef, Step, Stepper, Trigger};
 use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
@@ -176,6 +176,31 @@ impl Cursor {
             self.descend(stepper, *step, row);
         }
         Ok(())
+    }
+
+    /// Makes this the state where the path begins: there is no way back.
+    pub fn settle(&mut self) {
+        self.path.clear();
+        self.frames.clear();
+    }
+
+    /// Goes on in another local transition system, from here.
+    pub fn move_over(&mut self, mover: &mut Mover<'_>) {
+        self.settle();
+        for local in &mut self.state.locals {
+            *local = mover.local_state(*local);
+        }
+        self.state.in_flight = mover.in_flight(&self.state.in_flight);
+    }
+
+    /// Loses the count of local events, as no search may: to show that tests would notice.
+    pub(crate) fn forget_local_events(&mut self) {
+        self.state.local_events.fill(0);
+    }
+
+    /// Loses the messages in flight, as no search may: to show that tests would notice.
+    pub(crate) fn forget_in_flight(&mut self) {
+        self.state.in_flight.clear();
     }
 
     /// Counts the system state of the current state, or of a child, and keeps it where `collected` is given.

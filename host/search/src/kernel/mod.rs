@@ -166,6 +166,12 @@ pub trait Monitor: Sync {
     /// Returns why to stop, or `None` to go on.
     fn check(&self, progress: &Progress) -> Option<End>;
 
+    /// Bytes of memory that the process may have; none without a bound. A search that can forget what it knows does so before it
+    /// has as many, instead of being ended by [`check`](Self::check).
+    fn memory_max(&self) -> Option<u64> {
+        None
+    }
+
     /// Told that another phase begins. Called by one worker at a time.
     fn enter(&self, _phase: Phase) {}
 
@@ -316,6 +322,11 @@ pub struct Report {
     pub fingerprints: Option<u64>,
     /// None if nothing is declared, or the search does not ask.
     pub symmetry: Option<SymmetryUse>,
+    /// How often the search forgot what handlers do, and went on in an empty local transition system: the one that it was given
+    /// then shows only a part.
+    pub renewals: u64,
+    /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.
+    pub are_lower_bounds: bool,
 }
 
 impl Report {
@@ -333,6 +344,8 @@ impl Report {
             system_states: None,
             fingerprints: None,
             symmetry: None,
+            renewals: 0,
+            are_lower_bounds: false,
         }
     }
 

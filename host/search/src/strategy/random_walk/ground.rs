@@ -1,0 +1,274 @@
+//! A walk, and how it draws and takes its steps. Nothing here depends on ids or on other walks.
+
+use host_model::contract::fingerprint::{self, Fingerprint};
+use host_model::contract::{LocalKind, MachineError, NodeId};
+use host_model::lts::{LocalStateId, Lts, Outcome, Step, Stepper, Trigger};
+use host_model::trace::start::Start;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+use crate::global::cursor::{Child, Cursor};
+use crate::kernel::Limits;
+use crate::kernel::weights::Weights;
+use crate::strategy::random_walk::LENGTH_DEFAULT;
+
+/// One walk.
+pub(super) struct Walk {
+    /// Which one.
+    pub(super) number: u64,
+    /// Index of its start state.
+    pub(super) start: usize,
+    /// Where it is. The way there is not kept.
+    pub(super) cursor: Cursor,
+    /// How many steps it has taken.
+    pub(super) depth: u32,
+    /// What was drawn for the current step; none once the walk is over.
+    pub(super) drawn: Option<(NodeId, Trigger)>,
+    /// Whether it has come to a violation.
+    pub(super) is_over: bool,
+    dice: ChaCha8Rng,
+}
+
+impl Walk {
+    /// The local state of the node where the step happens that was drawn.
+    pub(super) fn local(&self, node: NodeId) -> LocalStateId {
+        self.cursor.locals()[node as usize]
+    }
+
+    /// Begins its draws again, as no walk may.
+    pub(super) fn forget_draws(&mut self, seed: u64) {
+        self.dice = dice(seed, self.number);
+    }
+}
+
+/// What happens at the end of a walk without an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// An event was drawn.
+    No,
+    /// The walk is long enough, or no event has a weight, or a bound left events out.
+    Cut,
+    /// Nothing can happen.
+    End,
+}
+
+/// Where walks take their steps: a local transition system with the start states in it.
+pub(super) struct Ground<'l> {
+    /// Access to the local transition system.
+    pub(super) stepper: Stepper<'l>,
+    starts: &'l [Start],
+    limits: Limits,
+    weights: Weights,
+    /// The kinds and fingerprints of the local events seen so far, by id.
+    events: Vec<Option<(LocalKind, Fingerprint)>>,
+    /// Kept to spare allocations.
+    enabled: Vec<(NodeId, Trigger)>,
+    children: Vec<Child>,
+}
+
+impl<'l> Ground<'l> {
+    /// Walks of these limits from these start states.
+    ///
+    /// # Errors
+    ///
+    /// No machine can be made.
+    pub(super) fn new(lts: &'l Lts<'l>, starts: &'l [Start], limits: Limits) -> Result<Self, MachineError> {
+        Ok(Self {
+            stepper: Stepper::new(lts)?,
+            starts,
+            limits,
+            weights: limits.weights.unwrap_or_default(),
+            events: Vec::new(),
+            enabled: Vec::new(),
+            children: Vec::new(),
+        })
+    }
+
+    /// A walk that begins.
+    pub(super) fn begin(&self, number: u64) -> Walk {
+        let mut dice = dice(self.limits.seed.unwrap_or(0), number);
+        let start = below(&mut dice, self.starts.len() as u64) as usize;
+        let cursor = Cursor::new(&self.stepper, &self.starts[start], &self.limits);
+        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false }
+    }
+
+    /// Draws the next event of a walk; says why, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Stay, MachineError> {
+        walk.drawn = None;
+        if walk.is_over || walk.depth >= self.limits.depth.unwrap_or(LENGTH_DEFAULT) {
+            return Ok(Stay::Cut);
+        }
+        let mut enabled = std::mem::take(&mut self.enabled);
+        let stepper = &mut self.stepper;
+        let is_cut = walk.cursor.enabled(stepper, &mut enabled)?;
+        walk.cursor.leave_out_idle(stepper, &mut enabled)?;
+        // Ids depend on what other walks came across before, contents do not.
+        let deliveries = enabled.partition_point(|(_, trigger)| trigger.is_delivery());
+        enabled[..deliveries]
+            .sort_unstable_by_key(|(_, trigger)| (trigger.quorum().is_some(), taken(&self.stepper, *trigger)));
+        let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(*trigger)).collect();
+        walk.drawn = draw(&mut walk.dice, weights.iter().copied()).map(|index| enabled[index]);
+        let is_end = enabled.is_empty() && !is_cut;
+        self.enabled = enabled;
+        Ok(match walk.drawn {
+            Some(_) => Stay::No,
+            None if is_end => Stay::End,
+            None => Stay::Cut,
+        })
+    }
+
+    /// Draws the outcome of the event that was drawn.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub(super) fn draw_child(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
+        let drawn = walk.drawn.expect("only walks that go on advance");
+        self.children.clear();
+        walk.cursor.children(&mut self.stepper, drawn, &mut self.children)?;
+        let outcomes = self.stepper.outcomes(self.children[0].row);
+        Ok(self.children[draw_outcome(&mut walk.dice, outcomes)])
+    }
+
+    /// Takes a step.
+    pub(super) fn take(&self, walk: &mut Walk, child: &Child) {
+        walk.cursor.descend(&self.stepper, child.step, child.row);
+        walk.cursor.settle();
+        walk.depth += 1;
+    }
+
+    /// The way of a walk up to this depth: it walks again, and executes what is not known here.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub(super) fn path(&mut self, number: u64, depth: u32) -> Result<Vec<Step>, MachineError> {
+        let mut walk = self.begin(number);
+        let mut path = Vec::with_capacity(depth as usize);
+        // A protocol that is not deterministic may go another way. To confirm the path then shows that.
+        while walk.depth < depth && self.draw(&mut walk)? == Stay::No {
+            let child = self.draw_child(&mut walk)?;
+            self.take(&mut walk, &child);
+            path.push(child.step);
+        }
+        Ok(path)
+    }
+
+    /// A fingerprint of what makes a handler run.
+    pub(super) fn fingerprint(&mut self, trigger: Trigger) -> Fingerprint {
+        match trigger.local_event() {
+            Some(_) => self.event(trigger).map_or(0, |(_, fingerprint)| fingerprint),
+            None if trigger.is_delivery() => taken(&self.stepper, trigger),
+            None => fingerprint::of_fault_event(trigger.raw()),
+        }
+    }
+
+    fn weight(&mut self, trigger: Trigger) -> u64 {
+        if trigger.is_delivery() {
+            return self.weights.deliver.into();
+        }
+        match self.event(trigger) {
+            Some((kind, _)) => self.weights.of_local(kind).into(),
+            None => self.weights.fault.into(),
+        }
+    }
+
+    fn event(&mut self, trigger: Trigger) -> Option<(LocalKind, Fingerprint)> {
+        let event = trigger.local_event()?;
+        let index = event.0 as usize;
+        if self.events.len() <= index {
+            self.events.resize(index + 1, None);
+        }
+        Some(*self.events[index].get_or_insert_with(|| {
+            let event = self.stepper.lts().local_event(event);
+            (event.kind, fingerprint::of_local_event(&event))
+        }))
+    }
+}
+
+/// The fingerprints of the messages that a trigger takes out of flight, added up.
+fn taken(stepper: &Stepper<'_>, trigger: Trigger) -> Fingerprint {
+    let messages = trigger.message().into_iter().chain(stepper.known().taken_together(trigger).iter().copied());
+    messages.fold(0, |sum: Fingerprint, message| sum.wrapping_add(stepper.message(message).fingerprint))
+}
+
+/// What a walk draws from.
+fn dice(seed: u64, number: u64) -> ChaCha8Rng {
+    let mut dice = ChaCha8Rng::seed_from_u64(seed);
+    dice.set_stream(number);
+    dice
+}
+
+/// Draws an outcome, given all of a handler: each call of `choose` evenly, each of `choose-weighted` by its weights.
+fn draw_outcome(dice: &mut ChaCha8Rng, outcomes: &[Outcome]) -> usize {
+    let first = outcomes[0].likelihood;
+    if outcomes.iter().all(|outcome| outcome.likelihood == first) {
+        return below(dice, outcomes.len() as u64) as usize;
+    }
+    draw(dice, outcomes.iter().map(|outcome| outcome.likelihood.parts()))
+        .expect("weights are not all 0, so some outcome is likely")
+}
+
+/// An index, with a probability in proportion to its weight; none if all weights are 0.
+fn draw(dice: &mut ChaCha8Rng, mut weights: impl Iterator<Item = u64> + Clone) -> Option<usize> {
+    let sum: u64 = weights.clone().sum();
+    if sum == 0 {
+        return None;
+    }
+    let mut left = below(dice, sum);
+    weights.position(|weight| match left.checked_sub(weight) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })
+}
+
+/// A number below `bound`, each with the same probability; 0 if there is only one.
+///
+/// Written here because the distributions of crates for random numbers change between versions, while the stream of
+/// ChaCha does not.
+fn below(dice: &mut ChaCha8Rng, bound: u64) -> u64 {
+    if bound <= 1 {
+        return 0;
+    }
+    // Lemire, "Fast random integer generation in an interval", 2019: the high half of a product, and another draw in
+    // the few cases that would make some numbers likelier.
+    let threshold = bound.wrapping_neg() % bound;
+    loop {
+        let product = u128::from(dice.next_u64()) * u128::from(bound);
+        if product as u64 >= threshold {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn draws_are_even_and_do_not_depend_on_each_other() {
+        let mut dice = ChaCha8Rng::seed_from_u64(7);
+        let mut drawn = [0_u32; 6];
+        for _ in 0..60_000 {
+            drawn[below(&mut dice, 6) as usize] += 1;
+        }
+        // Ten thousand each; the standard deviation is 91.
+        assert!(drawn.iter().all(|count| count.abs_diff(10_000) < 500), "{drawn:?}");
+        let of_stream = |stream| {
+            let mut dice = ChaCha8Rng::seed_from_u64(7);
+            dice.set_stream(stream);
+            (0..8).map(|_| below(&mut dice, 1 << 40)).collect::<Vec<_>>()
+        };
+        let streams: BTreeSet<Vec<u64>> = (0..100).map(of_stream).collect();
+        assert_eq!(streams.len(), 100);
+    }
+}

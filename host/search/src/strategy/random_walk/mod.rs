@@ -1,0 +1,356 @@
+//! Random walks.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `ground` | a walk, and how it draws and takes its steps |
+//! | `distinct` | a count of distinct things in bounded memory |
+
+mod distinct;
+mod ground;
+
+use std::ops::Range;
+
+use host_model::contract::fingerprint;
+use host_model::contract::{Judgement, NodeId};
+use host_model::lts::{Lts, Mover, Stepper};
+use host_model::trace::start::Start;
+
+use crate::global::judge::judge_start;
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, or_end};
+use crate::strategy::random_walk::distinct::Distinct;
+use crate::strategy::random_walk::ground::{Ground, Stay, Walk};
+
+/// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
+pub const WALKS_DEFAULT: u64 = 1_000;
+
+/// How many events a walk has at most unless [`Limits::depth`](crate::kernel::Limits::depth) says otherwise.
+pub const LENGTH_DEFAULT: u32 = 1_000;
+
+/// Walks of which each takes a step before one takes the next. Their handlers are executed together, so this is also
+/// how much work there is for several workers; what is found does not depend on them.
+const BATCH: u64 = 256;
+
+/// Bytes of a local transition system in which walks do not go on, whatever memory there is: few walks come across what is
+/// older.
+const MEMO_MAX: u64 = 256 << 20;
+
+/// Of the memory that there is, the part in which walks do not go on: the first local transition system stays beside the
+/// current one, and what counts the distinct things that were seen may grow as large as one of them.
+const MEMO_SHARE: u64 = 8;
+
+/// Seeded random walks.
+///
+/// Guarantee: every reported violation is reachable.
+/// Complete: no, and it never claims to be.
+/// Explores: paths from a random start state, along events drawn with the weights of their kinds among all that are
+/// possible, and outcomes drawn with the weights of their choices, until nothing can be drawn or the walk is long enough. Says how many walks
+/// came to an end where nothing can happen, and which local states and outcomes of handlers they went through. Walks
+/// take their steps in batches, so the violation reported is one of the shortest of its batch's walks. Memory: bounded. A
+/// walk keeps its global state and no path; where one ends in a violation, it is walked again. What handlers do is
+/// forgotten whenever it takes too much, and counts of distinct things then become lower bounds.
+/// Honours: depth (the length of a walk) and local-event bounds, seed, number of walks, weights, the wish to find deadlocks, the monitor. Walk
+/// number `i` depends on the seed and on `i` only, and is the same on every machine.
+/// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
+/// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_numbers(search, 0..search.limits.walks.unwrap_or(WALKS_DEFAULT))
+}
+
+/// [`run`] with the walks of these numbers only.
+#[doc(hidden)]
+pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, SearchError> {
+    run_sabotaged(search, numbers, None)
+}
+
+/// What to lose on purpose when walks go on in another local transition system, to show that tests would notice.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// What walks have drawn.
+    Draws,
+    /// How many steps they have taken.
+    Depths,
+    /// The walks in progress.
+    Walks,
+    /// The local events of their nodes, which a bound counts.
+    LocalEvents,
+    /// The messages in flight.
+    InFlight,
+}
+
+/// [`run_numbers`], losing something.
+#[doc(hidden)]
+pub fn run_sabotaged(
+    search: &Search<'_>,
+    numbers: Range<u64>,
+    sabotage: Option<Sabotage>,
+) -> Result<Report, SearchError> {
+    let memo_max = search.monitor.memory_max().map_or(MEMO_MAX, |max| MEMO_MAX.min(max / MEMO_SHARE));
+    let distinct = || Distinct::new(memo_max / 3);
+    let mut run = Run {
+        search,
+        report: Report::new(search.lts).collecting(&search.limits),
+        numbers,
+        walks: Vec::new(),
+        begun: 0,
+        ended: 0,
+        has_enough: false,
+        transitions: 0,
+        local_states: distinct(),
+        outcomes: distinct(),
+        messages: distinct(),
+        memo_max,
+        ticks: Ticks::default(),
+        sabotage,
+    };
+    let end = or_end(run.search().map(Some))?;
+    Ok(run.finish(end.expect("a search has an end")))
+}
+
+struct Run<'s> {
+    search: &'s Search<'s>,
+    report: Report,
+    /// The walks that have not begun.
+    numbers: Range<u64>,
+    /// The walks of the current batch that go on.
+    walks: Vec<Walk>,
+    begun: u64,
+    /// Walks that came to where nothing can happen.
+    ended: u64,
+    /// Whether as many deadlocks were found as are asked for.
+    has_enough: bool,
+    transitions: u64,
+    local_states: Distinct,
+    outcomes: Distinct,
+    /// Messages of local transition systems that were given up.
+    messages: Distinct,
+    /// Bytes of a local transition system in which walks do not go on.
+    memo_max: u64,
+    ticks: Ticks,
+    sabotage: Option<Sabotage>,
+}
+
+impl Run<'_> {
+    /// Walks in one local transition system after the other. Findings are paths in the first one, so that one stays.
+    fn search(&mut self) -> Result<End, SearchError> {
+        let search = self.search;
+        let mut ground = Ground::new(search.lts, search.starts, search.limits)?;
+        let mut end = match self.judge_starts(&mut ground.stepper)? {
+            Some(end) => Some(end),
+            None => or_end(self.walk_on(&mut ground))?,
+        };
+        drop(ground);
+        let mut memo: Option<Lts<'_>> = None;
+        while end.is_none() {
+            let next = search.lts.sibling();
+            let starts = self.move_over(memo.as_ref().unwrap_or(search.lts), &next);
+            let lts = &*memo.insert(next);
+            let mut ground = Ground::new(lts, &starts, search.limits)?;
+            end = or_end(self.walk_on(&mut ground))?;
+        }
+        memo.iter().for_each(|lts| self.count_messages(lts));
+        Ok(end.expect("the loop ends with an end"))
+    }
+
+    /// A walk judges where it comes to, so start states are judged apart.
+    fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+        for start in self.search.starts {
+            let judgements = judge_start(self.search, stepper, start)?;
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Walks until the search ends, and returns why; none if it is to go on in another local transition system.
+    fn walk_on(&mut self, ground: &mut Ground<'_>) -> Result<Option<End>, SearchError> {
+        // What walks in progress have brought along is not counted: it is for the monitor to say when that is too much.
+        let bytes_max = self.memo_max + memo_bytes(&ground.stepper);
+        loop {
+            if self.walks.is_empty() {
+                if self.numbers.is_empty() {
+                    return Ok(Some(End::WalksDone));
+                }
+                // Walks without a step take time as well.
+                if self.begin_batch(ground)
+                    && let Some(end) = self.search.monitor.check(&self.progress(&ground.stepper))
+                {
+                    return Ok(Some(end));
+                }
+            }
+            if let Some(end) = self.step_together(ground)? {
+                return Ok(Some(end));
+            }
+            if !self.walks.is_empty() && memo_bytes(&ground.stepper) >= bytes_max {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Begins the next walks; whether it is time to ask the monitor.
+    fn begin_batch(&mut self, ground: &Ground<'_>) -> bool {
+        let mut is_due = false;
+        let last = self.numbers.end.min(self.numbers.start.saturating_add(BATCH));
+        for number in self.numbers.start..last {
+            let walk = ground.begin(number);
+            for local in walk.cursor.locals() {
+                self.local_states.insert(ground.stepper.state(*local).fingerprint);
+            }
+            self.begun += 1;
+            self.walks.push(walk);
+            is_due |= self.ticks.is_check_due(&ground.stepper);
+        }
+        self.numbers.start = last;
+        is_due
+    }
+
+    /// Each walk of the batch takes a step; returns why the search ended, if it did.
+    fn step_together(&mut self, ground: &mut Ground<'_>) -> Result<Option<End>, SearchError> {
+        let mut walks = std::mem::take(&mut self.walks);
+        let mut pairs = Vec::with_capacity(walks.len());
+        for walk in &mut walks {
+            self.draw(ground, walk)?;
+            pairs.extend(walk.drawn.map(|(node, trigger)| (walk.local(node), trigger)));
+        }
+        if self.has_enough {
+            return Ok(Some(End::Violation));
+        }
+        ground.stepper.prepare(&pairs)?;
+        walks.retain(|walk| walk.drawn.is_some());
+        for walk in &mut walks {
+            if self.advance(ground, walk)? {
+                return Ok(Some(End::Violation));
+            }
+            if self.ticks.is_check_due(&ground.stepper)
+                && let Some(end) = self.search.monitor.check(&self.progress(&ground.stepper))
+            {
+                return Ok(Some(end));
+            }
+        }
+        self.walks = walks;
+        Ok(None)
+    }
+
+    /// Draws the next event of a walk. Judges where it is, if it can be at its end.
+    fn draw(&mut self, ground: &mut Ground<'_>, walk: &mut Walk) -> Result<(), SearchError> {
+        // The start state was judged before.
+        if !walk.is_over
+            && self.search.limits.deadlock
+            && walk.depth > 0
+            && let Some(deadlock) = walk.cursor.judge_end(&mut ground.stepper)?
+        {
+            // After a crash of some nodes the others could still go on.
+            walk.is_over = walk.cursor.is_end(&ground.stepper);
+            self.ended += u64::from(walk.is_over);
+            self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
+        }
+        self.ended += u64::from(ground.draw(walk)? == Stay::End);
+        Ok(())
+    }
+
+    /// Takes the step that was drawn; whether it ends in a violation.
+    fn advance(&mut self, ground: &mut Ground<'_>, walk: &mut Walk) -> Result<bool, SearchError> {
+        let child = ground.draw_child(walk)?;
+        let trigger = ground.fingerprint(child.step.trigger);
+        let fingerprint = |id| ground.stepper.known().brief(id).fingerprint;
+        let before = fingerprint(walk.local(child.step.node));
+        self.outcomes.insert(fingerprint::of_outcome(before, trigger, child.step.outcome));
+        self.local_states.insert(fingerprint(child.next));
+        let judgements = walk.cursor.judge_child(&mut ground.stepper, &child)?;
+        ground.take(walk, &child);
+        self.transitions += 1;
+        self.report.depth = self.report.depth.max(walk.depth);
+        // A walk is over with its first violation: what follows shows the same one again.
+        walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
+        self.note(walk, judgements)
+    }
+
+    /// Notes what there is to say about where a walk is; whether the search is to end now.
+    fn note(&mut self, walk: &Walk, judgements: Vec<(Option<NodeId>, Judgement)>) -> Result<bool, SearchError> {
+        let is_news = |(node, judgement): &(Option<NodeId>, Judgement)| {
+            judgement.is_bad() && self.report.is_news(*node, judgement)
+        };
+        let search = self.search;
+        let path = match judgements.iter().any(is_news) {
+            true => Ground::new(search.lts, search.starts, search.limits)?.path(walk.number, walk.depth)?,
+            false => Vec::new(),
+        };
+        Ok(!judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements))
+    }
+
+    /// Takes the walks in progress from one local transition system to another one; returns the start states there.
+    fn move_over(&mut self, from: &Lts<'_>, to: &Lts<'_>) -> Vec<Start> {
+        self.report.renewals += 1;
+        self.count_messages(from);
+        let mut mover = Mover::new(from, to);
+        for walk in &mut self.walks {
+            walk.cursor.move_over(&mut mover);
+        }
+        drop(mover);
+        self.lose();
+        let mut mover = Mover::new(self.search.lts, to);
+        let starts = self.search.starts.iter().map(|start| Start {
+            locals: start.locals.iter().map(|local| mover.local_state(*local)).collect(),
+            in_flight: mover.in_flight(&start.in_flight),
+            // A finding is a path from the start state that everybody knows.
+            ..Start::default()
+        });
+        starts.collect()
+    }
+
+    /// Loses what it is told to lose: nothing, unless a test says so.
+    fn lose(&mut self) {
+        match self.sabotage {
+            None => {}
+            Some(Sabotage::Draws) => {
+                let seed = self.search.limits.seed.unwrap_or(0);
+                self.walks.iter_mut().for_each(|walk| walk.forget_draws(seed));
+            }
+            Some(Sabotage::Depths) => self.walks.iter_mut().for_each(|walk| walk.depth = 0),
+            Some(Sabotage::Walks) => self.walks.clear(),
+            Some(Sabotage::LocalEvents) => self.walks.iter_mut().for_each(|walk| walk.cursor.forget_local_events()),
+            Some(Sabotage::InFlight) => self.walks.iter_mut().for_each(|walk| walk.cursor.forget_in_flight()),
+        }
+    }
+
+    fn count_messages(&mut self, lts: &Lts<'_>) {
+        lts.message_fingerprints().into_iter().for_each(|message| self.messages.insert(message));
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            transitions: Some(self.transitions),
+            walks: Some(self.begun),
+            walks_ended: Some(self.ended),
+            outcomes: Some(self.outcomes.len()),
+            ..Counts::default()
+        }
+    }
+
+    fn progress(&self, stepper: &Stepper<'_>) -> Progress {
+        let first = if self.report.renewals > 0 { self.search.lts.counts().bytes } else { 0 };
+        let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
+        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>();
+        Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
+    }
+
+    fn finish(mut self, end: End) -> Report {
+        self.report.end = end;
+        self.report.counts = self.counts();
+        self.report.count_local(self.search.lts);
+        // Executing a handler shows all of its outcomes; what counts is where the walks went.
+        self.report.counts.local_states = Some(self.local_states.len());
+        if self.report.renewals > 0 {
+            self.report.counts.messages = Some(self.messages.len());
+        }
+        let seen = [&self.local_states, &self.outcomes, &self.messages];
+        self.report.are_lower_bounds = seen.into_iter().any(Distinct::is_lower_bound);
+        self.report
+    }
+}
+
+/// Bytes that are kept of what handlers do.
+fn memo_bytes(stepper: &Stepper<'_>) -> u64 {
+    stepper.lts().counts().bytes + stepper.known().own_bytes()
+}

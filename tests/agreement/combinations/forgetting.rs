@@ -1,0 +1,194 @@
+//! Random walks in little memory: the same result however often they forget what handlers do, whatever the options.
+
+use std::sync::Arc;
+
+use host_agreement::options::{AXES, Axis, Row, refusals};
+use host_agreement::reference::Prefix;
+use host_agreement::toys;
+use host_model::contract::{Choice, Judgement, NodeId};
+use host_model::lts::{Lts, Stepper};
+use host_model::toys::Dice;
+use host_model::trace::{TraceStep, replay, start};
+use host_search::kernel::{Counts, End, Monitor, Progress, Report, Search};
+use host_search::strategy::STRATEGIES;
+use host_search::strategy::random_walk::{self, Sabotage};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::combinations::case::Case;
+use crate::combinations::run::trace;
+
+/// How many systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(400)
+}
+
+/// Says how much memory there is, and never ends a search.
+struct Room(Option<u64>);
+
+impl Monitor for Room {
+    fn check(&self, _progress: &Progress) -> Option<End> {
+        None
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.0
+    }
+}
+
+/// A finding by content.
+type Finding = (Option<NodeId>, Judgement, Vec<Vec<Choice>>, Vec<TraceStep>);
+
+/// What no two runs of a case may differ in, but for the counts of distinct things.
+#[derive(Debug, PartialEq)]
+struct Result {
+    end: End,
+    depth: u32,
+    witnessed: Vec<Option<bool>>,
+    transitions: Option<u64>,
+    walks: Option<u64>,
+    walks_ended: Option<u64>,
+    findings: Vec<Finding>,
+}
+
+/// A random row of walks, without options that are refused together.
+fn random_row(dice: &mut Dice) -> Row {
+    let strategy = STRATEGIES.iter().position(|row| row.name == "walk").expect("it is in the table");
+    let refusals = refusals();
+    loop {
+        let mut row: Row = [0; AXES];
+        for axis in Axis::ALL {
+            // Most options are off in most rows.
+            let value = dice.below(axis.values().len() as u32) as usize;
+            row[axis as usize] = if dice.below(3) == 0 { 0 } else { value };
+        }
+        row[Axis::Strategy as usize] = strategy;
+        let given = row.map(Some);
+        if !refusals.iter().any(|refusal| refusal.applies(&given)) {
+            return row;
+        }
+    }
+}
+
+/// A case with bounds of its own, as no reference is asked what is needed.
+fn case(seed: u64) -> Case {
+    let mut dice = Dice(seed ^ 0xf0_96e7);
+    let row = random_row(&mut dice);
+    let mut case = Case::of(&row, seed);
+    case.limits.depth = [None, Some(1 + dice.below(12)), Some(60)][dice.below(3) as usize];
+    case.limits.local_events = (row[Axis::LocalEvents as usize] > 0).then(|| dice.below(3));
+    // More than a batch of them, or fewer.
+    case.limits.walks = Some([3, 40, 300][dice.below(3) as usize]);
+    case.limits.seed = Some(seed);
+    if row[Axis::Prefix as usize] > 0 {
+        case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(6));
+    }
+    case
+}
+
+fn pool(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started")
+}
+
+/// Walks in so much memory, losing what it is told to lose. None if the case is refused.
+fn walk(
+    case: &Case,
+    pool: &ThreadPool,
+    memory_max: Option<u64>,
+    sabotage: Option<Sabotage>,
+) -> Option<(Result, Report)> {
+    let factory = Arc::new(case.system.toy.clone());
+    let scenario = case.system.scenario();
+    scenario.check().ok()?;
+    let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let starts = match &case.prefix {
+        None => start::initial(&mut stepper).ok()?,
+        Some(prefix) => {
+            let trace = trace(&lts, prefix.init_choices.clone(), prefix.steps.clone(), None);
+            vec![start::follow(&mut stepper, &trace).ok()?]
+        }
+    };
+    let monitor = Room(memory_max);
+    let search =
+        Search { lts: &lts, starts: &starts, limits: case.limits, monitor: &monitor, collect_system_states: false };
+    let numbers = 0..case.limits.walks.expect("cases have a number of walks");
+    let report =
+        pool.install(|| random_walk::run_sabotaged(&search, numbers, sabotage)).expect("a toy has no host faults");
+    let finding = |found: &host_search::kernel::Found| {
+        let steps = start::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
+        let choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
+        if sabotage.is_none() {
+            let words = toys::finding(&lts, found);
+            replay::confirm(&factory, lts.scenario(), &choices, &steps, &words).expect("what is found is there");
+        }
+        (found.node, found.judgement.clone(), choices, steps)
+    };
+    let Counts { transitions, walks, walks_ended, .. } = report.counts;
+    let result = Result {
+        end: report.end,
+        depth: report.depth,
+        witnessed: report.witnessed.clone(),
+        transitions,
+        walks,
+        walks_ended,
+        findings: report.violations.iter().map(finding).collect(),
+    };
+    Some((result, report))
+}
+
+/// The counts of distinct things.
+fn distinct(report: &Report) -> [u64; 3] {
+    let counts = &report.counts;
+    [counts.local_states, counts.messages, counts.outcomes].map(|count| count.expect("walks count it"))
+}
+
+/// Walks that forget what handlers do find what those find that keep everything, on the same paths, and count the same
+/// as long as there is room to count.
+#[test]
+fn walks_that_forget_find_the_same() {
+    let (one, four) = (pool(1), pool(4));
+    let (mut tried, mut forgetful, mut found, mut exact, mut calls) = (0, 0, 0, 0, 0);
+    for seed in 0.. {
+        let case = case(seed);
+        let Some((expected, all)) = walk(&case, &one, None, None) else { continue };
+        assert_eq!((all.renewals, all.are_lower_bounds), (0, false), "seed {seed}: a toy needs little memory");
+        // No room at all, so that everything is forgotten after each step; and some for counting.
+        for (memory_max, pool) in [(0, &one), (0, &four), (60_000, &one), (150_000, &four)] {
+            let what = format!("seed {seed}, {memory_max} bytes, {:?}", case.limits);
+            let (result, report) = walk(&case, pool, Some(memory_max), None).expect("it is not refused");
+            assert_eq!(result, expected, "{what}");
+            let is_below = distinct(&report).iter().zip(distinct(&all)).all(|(some, all)| *some <= all);
+            assert!(is_below, "{what}: {:?} of {:?}", report.counts, all.counts);
+            if !report.are_lower_bounds {
+                assert_eq!(distinct(&report), distinct(&all), "{what}");
+                exact += u64::from(report.renewals > 0);
+            }
+            // What was forgotten is executed again.
+            assert!(report.counts.handler_calls >= all.counts.handler_calls, "{what}");
+            calls += u64::from(report.counts.handler_calls > all.counts.handler_calls);
+            forgetful += u64::from(report.renewals > 1);
+        }
+        found += expected.findings.len() as u64;
+        tried += 1;
+        if tried == systems() {
+            break;
+        }
+    }
+    let many = systems() / 2;
+    let is_telling = forgetful > 2 * many && calls > many && exact > many / 10 && found > many / 2;
+    assert!(is_telling, "of {tried}: {forgetful} runs forget, {calls} repeat, {exact} count all; {found} findings");
+}
+
+/// Whatever is lost where walks forget is noticed.
+#[test]
+fn walks_that_lose_something_are_noticed() {
+    let one = pool(1);
+    for sabotage in [Sabotage::Draws, Sabotage::Depths, Sabotage::Walks, Sabotage::LocalEvents, Sabotage::InFlight] {
+        let differs = |seed: &u64| {
+            let case = case(*seed);
+            let Some((expected, _)) = walk(&case, &one, None, None) else { return false };
+            walk(&case, &one, Some(0), Some(sabotage)).expect("it is not refused").0 != expected
+        };
+        assert!((0..200).any(|seed| differs(&seed)), "{sabotage:?} is not noticed");
+    }
+}
