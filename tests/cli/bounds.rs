@@ -61,6 +61,22 @@ fn time_ends_the_exploration_of_one_handler() {
     }
 }
 
+/// Walks go on until the time is up, unless their number is given.
+#[test]
+fn walks_have_a_time_or_a_number() {
+    let place = counting();
+    let run = |options: &[&str]| {
+        let result = place.run_json("query", &[&["--algo", "walk"], options].concat());
+        (result["end"].clone(), result["counts"]["walks"].as_u64().expect("walks are counted"))
+    };
+    assert_eq!(run(&[]), (json!("walks-done"), 1_000));
+    assert_eq!(run(&["--time", "60s", "--walks", "3"]), (json!("walks-done"), 3));
+    let (end, walks) = run(&["--time", "5s"]);
+    // The clock goes on once in a few thousand steps that execute no handler.
+    assert!(end == "time-bound" && walks > 1_000, "{end} after {walks} walks");
+    assert_eq!(run(&["--time", "5s", "--memory", "1TiB"]), (end, walks), "the same steps take the same time");
+}
+
 /// In each of its phases a run ends soon after an interrupt, and says no more than it knows.
 fn interrupted_anywhere(guest: Vec<u8>, options: &[&str]) {
     let run = [&["run", "guest.wasm", "--nodes", "2", "--json", "--workers", "1"], options].concat();

@@ -108,6 +108,12 @@ impl Bounds {
         self.process_bytes.load(Ordering::Relaxed)
     }
 
+    /// Bytes that are too many; none without a bound.
+    pub fn memory_max(&self) -> Option<u64> {
+        let max = self.memory_max.load(Ordering::Relaxed);
+        (max != u64::MAX).then_some(max)
+    }
+
     /// Whether so many bytes are too many.
     pub fn is_too_much(&self, bytes: u64) -> bool {
         bytes >= self.memory_max.load(Ordering::Relaxed)

@@ -119,7 +119,7 @@ pub struct RunArguments {
     /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
-    /// Number of random walks [default: 1000]
+    /// Number of random walks [default: 1000, or with --time as many as fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Random walks")]
     pub walks: Option<u64>,
     /// Another seed gives other random walks, the same one the same walks on every machine [default: 0]

@@ -4,6 +4,9 @@ use host_search::kernel::Counts;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+/// The counts of distinct things that random walks come across.
+pub const DISTINCT: &[&str] = &["local_states", "messages", "outcomes"];
+
 /// All counts in the order in which they are shown. A strategy that does not have one leaves it `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct CountsReport(pub Counts);

@@ -18,9 +18,10 @@ pub struct Never {
 }
 
 impl Never {
-    /// None where the strategy leaves out what cannot matter, which says nothing about what can happen.
+    /// None where the strategy leaves out what cannot matter, which says nothing about what can happen, or has forgotten what
+    /// happened.
     pub fn new(run: &Run<'_>) -> Option<Self> {
-        if run.arguments.reduce {
+        if run.arguments.reduce || run.report.renewals > 0 {
             return None;
         }
         let Coverage { events_not_taken, messages_not_delivered, outcomes } = run.lts.coverage();

@@ -1,5 +1,7 @@
 //! The result of a run, in the order of its JSON object.
 
+use std::num::NonZeroU64;
+
 use host_inspect::words;
 use host_model::audit::Audited;
 use host_model::contract::{Property, PropertyKind};
@@ -14,7 +16,7 @@ use crate::base::text::{json_text, rounded, shell_quoted};
 use crate::options::expectation::Expectation;
 use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
-use crate::report::counts::CountsReport;
+use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
 use crate::report::never::Never;
 use crate::report::run::{Run, Saved};
@@ -34,6 +36,12 @@ pub struct RunReport {
     pub scenario: Scenario,
     pub assumed: Assumed,
     pub counts: CountsReport,
+    /// The counts that are lower bounds, since there was no room to count everything; none if all are exact.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub at_least: &'static [&'static str],
+    /// How often the search forgot what handlers do, to stay within its memory; none if it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renewals: Option<NonZeroU64>,
     /// What the answer rests on: `unfolding` or `local-states`; none where that is what the strategy goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
@@ -43,7 +51,7 @@ pub struct RunReport {
     pub seconds: Seconds,
     pub memory_peak_bytes: Option<u64>,
     pub properties: Vec<PropertyReport>,
-    /// What was met and never happened; null with `--reduce`.
+    /// What was met and never happened; null with `--reduce`, and where the search forgot what happened.
     pub never: Option<Never>,
     /// `found`, `none` or `unknown`; null if nobody looked for one.
     pub deadlock: Option<&'static str>,
@@ -154,6 +162,8 @@ impl RunReport {
             scenario: run.lts.scenario().clone(),
             assumed: Assumed::new(run),
             counts: CountsReport(run.report.counts),
+            at_least: if run.report.are_lower_bounds { DISTINCT } else { &[] },
+            renewals: NonZeroU64::new(run.report.renewals),
             basis: run.report.basis.map(basis),
             symmetry: run.report.symmetry.as_ref().map(SymmetryReport::from),
             depth: run.report.depth,

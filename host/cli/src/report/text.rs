@@ -75,7 +75,10 @@ impl RunReport {
 
     fn explored(&self) -> Vec<(String, String)> {
         let mut rows: Vec<(String, String)> = (self.counts.rows().iter())
-            .filter_map(|(name, number)| Some((name.replace('_', " "), grouped((*number)?))))
+            .filter_map(|(name, number)| {
+                let least = if self.at_least.contains(name) { "at least " } else { "" };
+                Some((name.replace('_', " "), format!("{least}{}", grouped((*number)?))))
+            })
             .collect();
         rows.push((LONGEST_PATH.to_owned(), grouped(self.depth.into())));
         let width = rows.iter().map(|(_, number)| number.len()).max().unwrap_or(0);

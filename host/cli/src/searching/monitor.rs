@@ -81,7 +81,11 @@ impl<'a> Watch<'a> {
         let states = counts.global_states.or(events).or(counts.executions);
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
         let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
-        let by_count = by_count.map(|(all, done)| elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64));
+        // A number of walks without end takes longer than can be said.
+        let by_count = by_count.filter_map(|(all, done)| {
+            let seconds = elapsed.as_secs_f64() * (all.saturating_sub(done) as f64 / done as f64);
+            Duration::try_from_secs_f64(seconds).ok()
+        });
         by_count.chain(self.bounds.left()).min()
     }
 
@@ -99,6 +103,10 @@ impl<'a> Watch<'a> {
 impl Monitor for Watch<'_> {
     fn keeper(&self) -> Option<&dyn Keeper> {
         self.keeper
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.bounds.memory_max()
     }
 
     fn enter(&self, phase: Phase) {
@@ -191,6 +199,9 @@ mod tests {
         assert_eq!(line(Duration::from_secs(12), None, &progress, 0), expected);
         let left = line(Duration::from_secs(12), Some(Duration::from_secs(2_000)), &progress, 0);
         assert_eq!(left, format!("{expected}, at most 2,000 s left"));
+        let counts = Counts { walks: Some(2_400), transitions: Some(36_000), ..Counts::default() };
+        let walks = line(Duration::from_secs(12), None, &Progress { counts, depth: 25, queue: 0, bytes: 2048 }, 0);
+        assert_eq!(walks, "  12 s: 2,400 walks, 36,000 transitions, 200 walks/s, 0 waiting, depth 25, 2.0 KiB");
     }
 
     #[test]
@@ -212,5 +223,7 @@ mod tests {
         assert_eq!(watch(None, Some(1_000), None), Some(90));
         assert_eq!(watch(Some(60), Some(1_000), Some(2_000)), Some(10));
         assert_eq!(watch(None, None, Some(10)), Some(0), "a bound that is passed");
+        assert_eq!(watch(Some(60), Some(u64::MAX), None), Some(50), "walks until the time is up");
+        assert_eq!(watch(None, Some(u64::MAX), None), None, "walks without end");
     }
 }

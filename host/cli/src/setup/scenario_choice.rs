@@ -169,6 +169,9 @@ pub fn limits(arguments: &RunArguments) -> Result<Limits, Failure> {
         ..
     } = *arguments;
     let violations = arguments.max_violations.or(arguments.go_on.then_some(VIOLATIONS_MAX));
+    // Where there is a time, walks go on until it is up.
+    let is_timed = arguments.time.is_some() && arguments.algo.honours.contains(&Bound::Walks);
+    let walks = walks.or(is_timed.then_some(u64::MAX));
     let limits = Limits {
         depth,
         local_events,
