@@ -3,18 +3,21 @@
 //! A handler of a toy has up to several outcomes, and each is a call. So a stop comes before, between and after the outcomes
 //! of handlers, in `init`, in batches of several workers, and in the verification of `lmc`.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use host_agreement::stopping::{StopAfter, Stopping};
 use host_model::audit::Mode;
 use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
-use host_model::toys::{Toy, ToyState};
+use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::replay;
 use host_model::trace::start::{self, StartError};
-use host_search::kernel::{End, Limits, Monitor, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, SearchError, Unmonitored};
+use host_search::strategy::lmc;
+use host_search::strategy::lmc::alongside::Turns;
 use host_search::strategy::{STRATEGIES, Strategy};
 
 use host_agreement::reference::{self, System};
@@ -239,4 +242,78 @@ fn an_audit_that_is_stopped_is_not_finished() {
             assert!(part.states <= whole.states, "seed {seed}, at {at} of {all}");
         }
     }
+}
+
+/// Counts the questions between two steps, and says no to one of them and to all after it.
+#[derive(Default)]
+struct Idle {
+    /// Questions by the number of steps before them.
+    asked: Mutex<BTreeMap<u64, u64>>,
+    /// After how many steps and further questions to stop.
+    stops_at: Option<(u64, u64)>,
+}
+
+impl Monitor for Idle {
+    fn check(&self, progress: &Progress) -> Option<End> {
+        let steps = progress.counts.transitions.expect("local model checking counts them");
+        let mut asked = self.asked.lock().expect("one thread");
+        let questions = asked.entry(steps).or_default();
+        *questions += 1;
+        let is_over = self.stops_at.is_some_and(|at| (steps, *questions) >= at);
+        is_over.then_some(End::Interrupted)
+    }
+}
+
+/// Runs local model checking alone; the questions between two steps.
+fn idle(toy: &Toy, stops_at: Option<(u64, u64)>) -> (Report, BTreeMap<u64, u64>) {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    let monitor = Idle { stops_at, ..Idle::default() };
+    let limits = Limits::default();
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &monitor, collect_system_states: false };
+    let alone = Turns { first: u64::MAX, least: 0 };
+    let report = lmc::run_with(&search, false, alone).expect("a toy has no host faults");
+    (report, monitor.asked.into_inner().expect("one thread"))
+}
+
+/// After so many steps there are at least so many questions before the next one, and the search ends at each of them.
+fn hears_while_idle(toy: &Toy, steps: u64, least: u64) {
+    let (_, asked) = idle(toy, None);
+    let questions = asked[&steps];
+    assert!(questions >= least, "{questions} questions after {steps} steps, which take long");
+    for nth in [1, 2, questions / 2, questions - 1] {
+        let (report, asked) = idle(toy, Some((steps, nth)));
+        assert_eq!((report.end, report.counts.transitions), (End::Interrupted, Some(steps)), "question {nth}");
+        let after = asked.range(steps + 1..).count() as u64;
+        let late = asked[&steps] + after - nth;
+        assert!(late <= LATE_MAX, "{late} questions after a no to question {nth}");
+    }
+}
+
+/// Every state has a local event to every state. An event that was not taken on the way to the first state becomes known in all
+/// states at once, along all edges; and whether some path repeats an event is asked of every state and event. So between two of
+/// its 160 * 160 steps there can be as many small ones.
+#[test]
+fn local_states_that_all_reach_each_other_do_not_keep_lmc_from_hearing() {
+    const STATES: u8 = 160;
+    let edges = (0..STATES).flat_map(|from| (0..STATES).map(move |to| (from, to)));
+    let toy = edges.fold(Toy::new(1), |toy, (from, to)| toy.rule(0, from, ToyTrigger::Local(to), to, &[]));
+    let (_, asked) = idle(&toy, None);
+    let all = u64::from(STATES) * u64::from(STATES);
+    // Right after the first pass the classes are combined, after the last step it is all over.
+    let between = asked.range(u64::from(STATES) + 1..all);
+    let (steps, _) = between.max_by_key(|(_, questions)| **questions).expect("it asks");
+    hears_while_idle(&toy, *steps, 5);
+    hears_while_idle(&toy, all, 5);
+}
+
+/// Fourteen messages of different senders are taken together, and only thirteen senders have sent some, each two: there are 3^13
+/// sets to try, and none is a quorum.
+#[test]
+fn quorums_that_are_not_there_do_not_keep_lmc_from_hearing() {
+    const SENDERS: u32 = 13;
+    let toy = Toy::new(1 + SENDERS).collect((0, 0), &[0, 1], SENDERS + 1, 1, &[]);
+    let toy = (1..=SENDERS).fold(toy, |toy, from| toy.in_flight(from, 0, 0).in_flight(from, 0, 1));
+    hears_while_idle(&toy, 0, 100);
 }

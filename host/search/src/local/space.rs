@@ -2,93 +2,32 @@
 //!
 //! An over-approximation: a node may receive any message that any node can send in any of its local states, whether
 //! the two fit together or not. It is complete, and small: no state holds messages in flight.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `bits` | sets of small integers |
+//! | `path_facts` | what all paths to a local state have in common, and which messages so have no second copy |
+//! | `quorums` | the sets of messages that a local state takes together |
 
 use std::ops::Range;
 
 use host_model::contract::MachineError;
-use host_model::lts::quorum::for_each_set;
 use host_model::lts::{LocalStateId, Lts, MessageId, QuorumId, Stepper, Trigger};
-use host_model::scenario::{FaultEvent, Faults, Route, Standing};
+use host_model::scenario::{Faults, Route, Standing};
 use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::kernel::quorums::items;
+use crate::kernel::poll::Patience;
+
+use self::bits::Bits;
+
+mod bits;
+mod path_facts;
+mod quorums;
 
 /// Index of a local state in [`LocalSpace::states`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Index(pub u32);
-
-/// A set of small integers. Those below 64, all there are in most systems, take no memory of their own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Bits {
-    low: u64,
-    high: Vec<u64>,
-}
-
-impl Bits {
-    fn insert(&mut self, bit: usize) {
-        if self.high.len() < bit / 64 {
-            self.high.resize(bit / 64, 0);
-        }
-        *self.word_mut(bit / 64).expect("there is room now") |= 1 << (bit % 64);
-    }
-
-    fn remove(&mut self, bit: usize) {
-        if let Some(word) = self.word_mut(bit / 64) {
-            *word &= !(1 << (bit % 64));
-        }
-    }
-
-    fn contains(&self, bit: usize) -> bool {
-        self.word(bit / 64) >> (bit % 64) & 1 == 1
-    }
-
-    fn word(&self, index: usize) -> u64 {
-        match index.checked_sub(1) {
-            None => self.low,
-            Some(index) => self.high.get(index).copied().unwrap_or(0),
-        }
-    }
-
-    fn word_mut(&mut self, index: usize) -> Option<&mut u64> {
-        match index.checked_sub(1) {
-            None => Some(&mut self.low),
-            Some(index) => self.high.get_mut(index),
-        }
-    }
-
-    /// Keeps what is also in `other`, or in `extra`; whether that took something away.
-    fn intersect(&mut self, other: &Self, extra: &[u32]) -> bool {
-        let mut changed = false;
-        let words = std::iter::once(&mut self.low).chain(&mut self.high);
-        for (index, word) in words.enumerate() {
-            let extra = extra.iter().filter(|bit| (**bit / 64) as usize == index);
-            let extra = extra.fold(0, |bits, bit| bits | 1 << (bit % 64));
-            let kept = *word & (other.word(index) | extra);
-            changed |= kept != *word;
-            *word = kept;
-        }
-        changed
-    }
-
-    /// Adds what is in `other`, and `extra`; whether that added something.
-    fn unite(&mut self, other: &Self, extra: Option<usize>) -> bool {
-        let mut changed = extra.is_some_and(|bit| !self.contains(bit));
-        if let Some(bit) = extra {
-            self.insert(bit);
-        }
-        if self.high.len() < other.high.len() {
-            self.high.resize(other.high.len(), 0);
-        }
-        let words = std::iter::once(&mut self.low).chain(&mut self.high);
-        for (index, word) in words.enumerate() {
-            let united = *word | other.word(index);
-            changed |= united != *word;
-            *word = united;
-        }
-        changed
-    }
-}
 
 /// An edge between local states of one node.
 #[derive(Clone, Copy, Debug)]
@@ -145,12 +84,15 @@ pub struct Reached {
 /// A message that some local state of its sender sends.
 struct Known {
     message: MessageId,
-    /// What makes the sender send it, without repetitions.
+    /// What makes the sender send it, without repetitions; not more than [`TRIGGERS_MAX`].
     triggers: Vec<Trigger>,
     /// Copies in flight at the start, and the most that one handler sends.
     at_start: u32,
     copies: u32,
 }
+
+/// With two things that make it be sent, a message has a second copy whatever the others are.
+const TRIGGERS_MAX: usize = 2;
 
 /// Of a local state that is not reached.
 const NOWHERE: Index = Index(u32::MAX);
@@ -173,10 +115,13 @@ pub struct LocalSpace<'l> {
     local_events_max: u32,
     local_events_cut: bool,
     transitions: u64,
-    visits: u64,
-    /// The transitions at which to ask whether to go on.
-    next_question: u64,
+    looks: u64,
+    /// What it has taken since the last question whether to go on, as many looks.
+    unasked: u64,
 }
+
+/// Asked now and then whether to go on.
+type GoOn<'g, 'l> = dyn FnMut(&LocalSpace<'l>) -> bool + 'g;
 
 /// Local states whose handlers are executed together: enough for many workers, few enough to keep the results small.
 const BLOCK: u32 = 256;
@@ -184,8 +129,12 @@ const BLOCK: u32 = 256;
 /// Handlers that are executed together at most, for each of which there can be thousands of results.
 const BATCH: usize = 1_024;
 
-/// Transitions between two questions whether to go on.
-const QUESTION_STEPS: u64 = 1_024;
+/// Looks between two questions whether to go on, and how many of them a transition takes, without its handler.
+const LOOKS_PER_QUESTION: u64 = 4_096;
+const LOOKS_PER_TRANSITION: u64 = 4;
+
+/// How many looks are a unit of [work](LocalSpace::work).
+const LOOKS_PER_WORK: u64 = 16;
 
 impl<'l> LocalSpace<'l> {
     /// The start state alone, with the messages in flight there.
@@ -203,8 +152,8 @@ impl<'l> LocalSpace<'l> {
             local_events_max,
             local_events_cut: false,
             transitions: 0,
-            visits: 0,
-            next_question: QUESTION_STEPS,
+            looks: 0,
+            unasked: 0,
         };
         for (node, state) in (0u32..).zip(&start.locals) {
             space.enter(*state, node, 0, 0);
@@ -242,9 +191,10 @@ impl<'l> LocalSpace<'l> {
         self.transitions
     }
 
-    /// Visits of local states so far, most of which find nothing new to execute there.
-    pub fn visits(&self) -> u64 {
-        self.visits
+    /// The work so far. A transition is a unit of it. A look is a fraction of one: the visit of a local state, most of which find
+    /// nothing new to execute there; an edge along which something may become known; a set of messages that may be a quorum.
+    pub fn work(&self) -> u64 {
+        self.transitions + self.looks / LOOKS_PER_WORK
     }
 
     /// Distinct messages so far.
@@ -271,18 +221,16 @@ impl<'l> LocalSpace<'l> {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn pass(
-        &mut self,
-        stepper: &mut Stepper<'l>,
-        go_on: &mut dyn FnMut(&Self) -> bool,
-    ) -> Result<bool, MachineError> {
-        self.find_single();
+    pub fn pass(&mut self, stepper: &mut Stepper<'l>, go_on: &mut GoOn<'_, 'l>) -> Result<bool, MachineError> {
+        if !self.find_single(go_on) {
+            return Ok(true);
+        }
         self.local_events_cut = false;
         let before = self.transitions;
         let states = self.states.len() as u32;
         for block in (0..states).step_by(BLOCK as usize) {
             let block = block..states.min(block + BLOCK);
-            self.visits += u64::from(block.end - block.start);
+            self.looks += u64::from(block.end - block.start);
             let mut is_going = self.prepare(stepper, block.clone(), go_on)?;
             for index in block {
                 is_going = is_going && self.expand(stepper, Index(index), go_on)?;
@@ -294,12 +242,13 @@ impl<'l> LocalSpace<'l> {
         Ok(self.transitions > before)
     }
 
-    /// Asks `go_on` if it was not asked for a while.
-    fn may_go_on(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> bool {
-        if self.transitions < self.next_question {
+    /// Asks `go_on` if it was not asked for so many looks.
+    fn may_go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
+        self.unasked += looks;
+        if self.unasked < LOOKS_PER_QUESTION {
             return true;
         }
-        self.next_question = self.transitions + QUESTION_STEPS;
+        self.unasked = 0;
         go_on(self)
     }
 
@@ -309,15 +258,21 @@ impl<'l> LocalSpace<'l> {
         &self,
         stepper: &mut Stepper<'l>,
         block: Range<u32>,
-        go_on: &mut dyn FnMut(&Self) -> bool,
+        go_on: &mut GoOn<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let mut pairs = Vec::new();
+        let mut ask = || go_on(self);
+        let mut patience = Patience::new(&mut ask);
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);
             if local_state.snapshot.is_none() {
                 continue;
             }
-            for (slot, known) in self.inboxes[reached.node as usize].iter().enumerate() {
+            let inbox = &self.inboxes[reached.node as usize];
+            if patience.is_over_after(inbox.len() as u32) {
+                return Ok(false);
+            }
+            for (slot, known) in inbox.iter().enumerate() {
                 let is_spent = reached.consumed.contains(slot) && self.single[reached.node as usize].contains(slot);
                 let message = self.known[*known].message;
                 let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
@@ -358,7 +313,7 @@ impl<'l> LocalSpace<'l> {
         &mut self,
         stepper: &mut Stepper<'l>,
         index: Index,
-        go_on: &mut dyn FnMut(&Self) -> bool,
+        go_on: &mut GoOn<'_, 'l>,
     ) -> Result<bool, MachineError> {
         let at = index.0 as usize;
         let Reached { state, node, .. } = self.states[at];
@@ -367,15 +322,19 @@ impl<'l> LocalSpace<'l> {
             // Nothing happens any more at a node that is stuck in a fault.
             return Ok(true);
         }
-        for slot in 0..self.inboxes[node as usize].len() {
+        let inbox = self.inboxes[node as usize].len();
+        if !self.may_go_on(inbox as u64, go_on) {
+            return Ok(false);
+        }
+        for slot in 0..inbox {
             let reached = &self.states[at];
             let is_spent = reached.consumed.contains(slot) && self.single[node as usize].contains(slot);
             let message = self.known[self.inboxes[node as usize][slot]].message;
             let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
-                self.execute(stepper, index, Trigger::deliver(message), Label::Message(slot as u32))?;
-                if !self.may_go_on(go_on) {
+                let label = Label::Message(slot as u32);
+                if !self.execute(stepper, (index, Trigger::deliver(message), label), go_on)? {
                     return Ok(false);
                 }
             }
@@ -385,7 +344,9 @@ impl<'l> LocalSpace<'l> {
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
             for fault in &local_state.faults {
-                self.execute(stepper, index, *fault, Label::Fault)?;
+                if !self.execute(stepper, (index, *fault, Label::Fault), go_on)? {
+                    return Ok(false);
+                }
             }
         }
         if local_state.local_events.is_empty() || self.states[at].local_events_done {
@@ -397,69 +358,28 @@ impl<'l> LocalSpace<'l> {
         }
         self.states[at].local_events_done = true;
         for event in &local_state.local_events {
-            self.execute(stepper, index, Trigger::local(*event), Label::Local(event.0))?;
-            if !self.may_go_on(go_on) {
+            if !self.execute(stepper, (index, Trigger::local(*event), Label::Local(event.0)), go_on)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether to go
-    /// on.
-    fn expand_quorums(
-        &mut self,
-        stepper: &mut Stepper<'l>,
-        index: Index,
-        go_on: &mut dyn FnMut(&Self) -> bool,
-    ) -> Result<bool, MachineError> {
-        let Reached { state, node, ref consumed, .. } = self.states[index.0 as usize];
-        let mut members = Vec::new();
-        for (slot, known) in self.inboxes[node as usize].iter().enumerate() {
-            let is_spent = consumed.contains(slot) && self.single[node as usize].contains(slot);
-            if !is_spent {
-                members.extend(stepper.member(state, self.known[*known].message, slot as u32)?);
-            }
-        }
-        let mut sets: Vec<Vec<u32>> = Vec::new();
-        for_each_set(&members, &|_, _| true, &mut |set| sets.push(items(set)));
-        for slots in sets {
-            let message = |slot: &u32| self.known[self.inboxes[node as usize][*slot as usize]].message;
-            let messages: Vec<MessageId> = slots.iter().map(message).collect();
-            let quorum = stepper.quorum(&messages);
-            if self.states[index.0 as usize].executed_quorums.insert(quorum) {
-                self.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
-                self.execute(stepper, index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum))?;
-                if !self.may_go_on(go_on) {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
-    }
-
+    /// Takes the outcomes of a handler in. Returns whether to go on.
     fn execute(
         &mut self,
         stepper: &mut Stepper<'l>,
-        from: Index,
-        trigger: Trigger,
-        label: Label,
-    ) -> Result<(), MachineError> {
+        (from, trigger, label): (Index, Trigger, Label),
+        go_on: &mut GoOn<'_, 'l>,
+    ) -> Result<bool, MachineError> {
         let Reached { state, node, depth, local_events, .. } = self.states[from.0 as usize];
         let row = stepper.step(state, trigger)?;
         let local_events = local_events + u32::from(trigger.local_event().is_some());
         for outcome in stepper.outcomes(row) {
             self.transitions += 1;
             // What is sent before a trap is never delivered: the execution is over.
-            let is_over = stepper.state(outcome.next).snapshot.is_none();
-            for message in outcome.sent.iter().filter(|_| !is_over) {
-                let copies = outcome.sent.iter().filter(|other| *other == message).count() as u32;
-                let known = self.know(stepper, *message);
-                let known = &mut self.known[known];
-                known.copies = known.copies.max(copies);
-                if !known.triggers.contains(&trigger) {
-                    known.triggers.push(trigger);
-                }
+            if stepper.state(outcome.next).snapshot.is_some() {
+                self.send(stepper, trigger, &outcome.sent);
             }
             let (to, is_new) = self.enter(outcome.next, node, depth + 1, local_events);
             if is_new {
@@ -472,46 +392,27 @@ impl<'l> LocalSpace<'l> {
             if to != from {
                 self.states[to.0 as usize].predecessors.push(from);
             }
-            self.propagate(from, edge);
-        }
-        Ok(())
-    }
-
-    /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors.
-    fn propagate(&mut self, from: Index, edge: Edge) {
-        let mut changed = Vec::new();
-        if self.relax(from, edge) {
-            changed.push(edge.to);
-        }
-        while let Some(from) = changed.pop() {
-            for index in 0..self.states[from.0 as usize].successors.len() {
-                let edge = self.states[from.0 as usize].successors[index];
-                if self.relax(from, edge) {
-                    changed.push(edge.to);
-                }
+            let looks = LOOKS_PER_TRANSITION + outcome.sent.len() as u64;
+            if !self.propagate(from, edge, go_on) || !self.may_go_on(looks, go_on) {
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 
-    /// Takes the paths through one edge into account; whether that told something new about its head.
-    fn relax(&mut self, from: Index, edge: Edge) -> bool {
-        let Edge { to, label } = edge;
-        let event = if let Label::Local(event) = label { Some(event as usize) } else { None };
-        let ends = self.states.get_disjoint_mut([from.0 as usize, to.0 as usize]);
-        let Ok([source, target]) = ends else {
-            // Whoever comes back has consumed no less than before, and has taken this event, if it is one.
-            let state = &mut self.states[to.0 as usize];
-            let is_new = |event: &usize| !state.taken.contains(*event);
-            let new = event.filter(is_new);
-            new.iter().for_each(|event| state.taken.insert(*event));
-            return new.is_some();
-        };
-        let local_events = source.local_events + u32::from(event.is_some());
-        let mut is_changed = target.consumed.intersect(&source.consumed, slots(&label, &self.quorums));
-        is_changed |= target.taken.unite(&source.taken, event);
-        is_changed |= local_events < target.local_events;
-        target.local_events = target.local_events.min(local_events);
-        is_changed
+    /// Notes what makes a node send these messages.
+    fn send(&mut self, stepper: &Stepper<'l>, trigger: Trigger, sent: &[MessageId]) {
+        let mut copies: FxHashMap<MessageId, u32> = FxHashMap::default();
+        for message in sent {
+            let copies = copies.entry(*message).or_default();
+            *copies += 1;
+            let known = self.know(stepper, *message);
+            let known = &mut self.known[known];
+            known.copies = known.copies.max(*copies);
+            if known.triggers.len() < TRIGGERS_MAX && !known.triggers.contains(&trigger) {
+                known.triggers.push(trigger);
+            }
+        }
     }
 
     /// The index of a message in `known`.
@@ -524,59 +425,6 @@ impl<'l> LocalSpace<'l> {
             self.known.push(Known { message, triggers: Vec::new(), at_start: 0, copies: 0 });
         }
         known
-    }
-
-    /// Finds the messages of which no execution ever has a second copy: a path that has consumed such a message need
-    /// not try it again.
-    ///
-    /// There is one copy at the start and nothing sends another; or only one trigger sends it, one copy at a time, and
-    /// that trigger never happens twice: a single message, a quorum with one, or a local event that no path can repeat. A message found
-    /// single for want of knowledge is corrected by a later pass, before the space is declared complete. Taken
-    /// together the claims are sound: the first second copy in an execution would need a second occurrence of its
-    /// trigger, hence an earlier second copy.
-    fn find_single(&mut self) {
-        let mut repeatable: FxHashSet<usize> = FxHashSet::default();
-        for reached in &self.states {
-            let state = self.lts.state(reached.state);
-            let events = state.local_events.iter().map(|event| event.0 as usize);
-            repeatable.extend(events.filter(|event| reached.taken.contains(*event)));
-        }
-        let mut is_single = vec![true; self.known.len()];
-        loop {
-            let mut changed = false;
-            for known in 0..self.known.len() {
-                if is_single[known] && !self.happens_once(known, &is_single, &repeatable) {
-                    is_single[known] = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        for (inbox, single) in self.inboxes.iter().zip(&mut self.single) {
-            for (slot, known) in inbox.iter().enumerate() {
-                if is_single[*known] { single.insert(slot) } else { single.remove(slot) }
-            }
-        }
-    }
-
-    fn happens_once(&self, known: usize, is_single: &[bool], repeatable: &FxHashSet<usize>) -> bool {
-        let Known { triggers, at_start, copies, .. } = &self.known[known];
-        let max = *at_start as usize + triggers.len() * *copies as usize;
-        let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
-            (Some(message), _) => is_single[self.known_of[&message]],
-            (_, Some(event)) => !repeatable.contains(&(event.0 as usize)),
-            _ => match (trigger.quorum(), trigger.fault()) {
-                (Some(quorum), _) => {
-                    let Slots { node, slots } = &self.quorums[&quorum];
-                    slots.iter().any(|slot| is_single[self.inboxes[*node as usize][*slot as usize]])
-                }
-                (None, Some(FaultEvent::Break(_))) => self.lts.scenario().faults.breaks <= 1,
-                (None, _) => self.lts.scenario().faults.resets <= 1,
-            },
-        };
-        max <= 1 && triggers.iter().all(happens_once)
     }
 
     /// The states from which one of `targets` can be reached on its node, the targets included.

@@ -34,9 +34,10 @@ enum Variant {
 /// local states: a verification costs up to a full unfolding, and refutations must mostly be repeated.
 const VERIFICATION_GROWTH: usize = 4;
 
-/// Visits of a local state at which nothing happens, tuples of local states whose classes were evaluated before: each of them is
-/// one of so many units of work, see [`Turns`].
-const VISITS_PER_WORK: u64 = 16;
+/// Units of work per tuple of classes that is evaluated, see [`Turns`]: a call of the plugin costs as much as several events.
+const WORK_PER_EVALUATION: u64 = 8;
+
+/// Tuples of local states whose classes were evaluated before are so many to a unit of work.
 const BUILT_PER_WORK: u64 = 256;
 
 /// How many tuples are combined between two questions whether to go on: evaluating one is a call of the plugin, building one
@@ -151,7 +152,6 @@ fn explore_from(
         let mut round = Round::new((search, start), &alongside, stepper, (variant, bound, work), &mut *report);
         let explored = round.explore(stepper).map(|()| None);
         round.end = or_end(explored)?.or(round.end);
-        work = round.work();
         let is_cut = round.space.local_events_cut();
         let is_last = round.end.is_some() || !is_cut || bound == limit;
         if is_last {
@@ -165,6 +165,7 @@ fn explore_from(
                 None => End::SpaceExhausted,
             };
         }
+        work = round.work();
         bound += 1;
     };
     let mut answer = None;
@@ -269,7 +270,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
                     ..progress.counts
                 };
                 let progress = Progress { counts, bytes: bytes + space.bytes(), ..progress };
-                stopped = alongside.check(work + work_of(space), &progress);
+                stopped = alongside.check(work + space.work(), &progress);
                 stopped.is_none()
             })?;
             self.end = self.end.or(stopped);
@@ -297,7 +298,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
 
     /// The work so far, see [`Turns`].
     fn work(&self) -> u64 {
-        self.work + self.evaluated + self.system_states / BUILT_PER_WORK + work_of(&self.space)
+        self.work + self.evaluated * WORK_PER_EVALUATION + self.system_states / BUILT_PER_WORK + self.space.work()
     }
 
     /// Whether to stop, and why.
@@ -414,9 +415,4 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         let bytes = self.space.bytes() + tuples + states as u64 + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
-}
-
-/// The work that went into a local space, see [`Turns`].
-fn work_of(space: &LocalSpace<'_>) -> u64 {
-    space.transitions() + space.visits() / VISITS_PER_WORK
 }

@@ -1,0 +1,73 @@
+//! Sets of small integers.
+
+/// A set of small integers. Those below 64, all there are in most systems, take no memory of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Bits {
+    low: u64,
+    high: Vec<u64>,
+}
+
+impl Bits {
+    pub(super) fn insert(&mut self, bit: usize) {
+        if self.high.len() < bit / 64 {
+            self.high.resize(bit / 64, 0);
+        }
+        *self.word_mut(bit / 64).expect("there is room now") |= 1 << (bit % 64);
+    }
+
+    pub(super) fn remove(&mut self, bit: usize) {
+        if let Some(word) = self.word_mut(bit / 64) {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    pub(super) fn contains(&self, bit: usize) -> bool {
+        self.word(bit / 64) >> (bit % 64) & 1 == 1
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        match index.checked_sub(1) {
+            None => self.low,
+            Some(index) => self.high.get(index).copied().unwrap_or(0),
+        }
+    }
+
+    fn word_mut(&mut self, index: usize) -> Option<&mut u64> {
+        match index.checked_sub(1) {
+            None => Some(&mut self.low),
+            Some(index) => self.high.get_mut(index),
+        }
+    }
+
+    /// Keeps what is also in `other`, or in `extra`; whether that took something away.
+    pub(super) fn intersect(&mut self, other: &Self, extra: &[u32]) -> bool {
+        let mut changed = false;
+        let words = std::iter::once(&mut self.low).chain(&mut self.high);
+        for (index, word) in words.enumerate() {
+            let extra = extra.iter().filter(|bit| (**bit / 64) as usize == index);
+            let extra = extra.fold(0, |bits, bit| bits | 1 << (bit % 64));
+            let kept = *word & (other.word(index) | extra);
+            changed |= kept != *word;
+            *word = kept;
+        }
+        changed
+    }
+
+    /// Adds what is in `other`, and `extra`; whether that added something.
+    pub(super) fn unite(&mut self, other: &Self, extra: Option<usize>) -> bool {
+        let mut changed = extra.is_some_and(|bit| !self.contains(bit));
+        if let Some(bit) = extra {
+            self.insert(bit);
+        }
+        if self.high.len() < other.high.len() {
+            self.high.resize(other.high.len(), 0);
+        }
+        let words = std::iter::once(&mut self.low).chain(&mut self.high);
+        for (index, word) in words.enumerate() {
+            let united = *word | other.word(index);
+            changed |= united != *word;
+            *word = united;
+        }
+        changed
+    }
+}

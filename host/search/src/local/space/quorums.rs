@@ -1,0 +1,73 @@
+//! The sets of messages that a local state takes together.
+
+use std::cell::RefCell;
+
+use host_model::contract::MachineError;
+use host_model::lts::quorum::for_each_set;
+use host_model::lts::{Stepper, Trigger};
+
+use crate::kernel::quorums::items;
+
+use super::{GoOn, Index, Label, LocalSpace, Reached, Slots};
+
+impl<'l> LocalSpace<'l> {
+    /// Executes the quorums of all messages that a local state may receive, unless that was done before. Returns whether to go
+    /// on.
+    pub(super) fn expand_quorums(
+        &mut self,
+        stepper: &mut Stepper<'l>,
+        index: Index,
+        go_on: &mut GoOn<'_, 'l>,
+    ) -> Result<bool, MachineError> {
+        let Reached { state, node, ref consumed, .. } = self.states[index.0 as usize];
+        let mut members = Vec::new();
+        for (slot, known) in self.inboxes[node as usize].iter().enumerate() {
+            let is_spent = consumed.contains(slot) && self.single[node as usize].contains(slot);
+            if !is_spent {
+                members.extend(stepper.member(state, self.known[*known].message, slot as u32)?);
+            }
+        }
+        // There can be very many sets to try, and few or none that are quorums.
+        let sets = RefCell::new(Sets { space: self, stepper, go_on, index, is_going: Ok(true) });
+        for_each_set(&members, &|_, _| sets.borrow_mut().may_try(), &mut |set| sets.borrow_mut().execute(items(set)));
+        sets.into_inner().is_going
+    }
+}
+
+/// The sets of messages that may be quorums of a local state, while they are enumerated.
+struct Sets<'e, 'g, 'l> {
+    space: &'e mut LocalSpace<'l>,
+    stepper: &'e mut Stepper<'l>,
+    go_on: &'e mut GoOn<'g, 'l>,
+    index: Index,
+    /// Whether to go on. Once that is not so, nothing is tried any more, and the enumeration ends soon.
+    is_going: Result<bool, MachineError>,
+}
+
+impl Sets<'_, '_, '_> {
+    /// Whether another set may be tried.
+    fn may_try(&mut self) -> bool {
+        let is_going = matches!(self.is_going, Ok(true));
+        if is_going {
+            self.space.looks += 1;
+            self.is_going = Ok(self.space.may_go_on(1, self.go_on));
+        }
+        is_going
+    }
+
+    /// Executes a quorum, the messages with these indices at the node, unless that was done before.
+    fn execute(&mut self, slots: Vec<u32>) {
+        if !self.may_try() {
+            return;
+        }
+        let Self { space, stepper, go_on, index, .. } = self;
+        let Reached { node, .. } = space.states[index.0 as usize];
+        let message = |slot: &u32| space.known[space.inboxes[node as usize][*slot as usize]].message;
+        let quorum = stepper.quorum(&slots.iter().map(message).collect::<Vec<_>>());
+        if space.states[index.0 as usize].executed_quorums.insert(quorum) {
+            space.quorums.entry(quorum).or_insert_with(|| Slots { node, slots: slots.into() });
+            let step = (*index, Trigger::deliver_quorum(quorum), Label::Quorum(quorum));
+            self.is_going = space.execute(stepper, step, *go_on);
+        }
+    }
+}
