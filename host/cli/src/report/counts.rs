@@ -30,6 +30,8 @@ impl CountsReport {
             handler_calls,
             preliminary_violations,
             soundness_checks,
+            // For progress alone.
+            reachable_local_states: _,
         } = self.0;
         [
             ("global_states", global_states),

@@ -220,7 +220,7 @@ fn collisions(odds: f64) -> String {
 fn answer(basis: &str) -> &'static str {
     match basis {
         "unfolding" => "from the causal unfolding, which had it before all local states were explored",
-        _ => "complete under --local-events: no local state needs more local events than the bound allows",
+        _ => "complete under --local-events: no reachable local state needs more local events than the bound allows",
     }
 }
 

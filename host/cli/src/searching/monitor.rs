@@ -146,7 +146,16 @@ fn line(elapsed: Duration, left: Option<Duration>, progress: &Progress, process_
         (counts.local_states, "local state"),
         (counts.system_states, "system state"),
     ];
-    let mut parts: Vec<String> = known.iter().filter_map(|(number, noun)| Some(count((*number)?, noun))).collect();
+    let part = |(number, noun): &(Option<u64>, &str)| {
+        let part = count((*number)?, noun);
+        // Few of many: the strategy goes through an over-approximation that does not fit the system.
+        let reachable = counts.reachable_local_states.filter(|_| *noun == "local state");
+        Some(match reachable {
+            Some(reachable) => format!("{part}, {} known to be reachable", grouped(reachable)),
+            None => part,
+        })
+    };
+    let mut parts: Vec<String> = known.iter().filter_map(part).collect();
     // What the strategy counts first is what it goes through; since the beginning, so that a slow second is no alarm.
     let is_beside = |noun: &str| noun == "event" && counts.local_states.is_some();
     if let Some((number, noun)) =
@@ -202,6 +211,14 @@ mod tests {
         let counts = Counts { walks: Some(2_400), transitions: Some(36_000), ..Counts::default() };
         let walks = line(Duration::from_secs(12), None, &Progress { counts, depth: 25, queue: 0, bytes: 2048 }, 0);
         assert_eq!(walks, "  12 s: 2,400 walks, 36,000 transitions, 200 walks/s, 0 waiting, depth 25, 2.0 KiB");
+        let counts = Counts {
+            local_states: Some(24_007),
+            reachable_local_states: Some(12),
+            events: Some(60),
+            ..Counts::default()
+        };
+        let expected = "   1 s: 60 events, 24,007 local states, 12 known to be reachable, 24,007 local states/s, 3 waiting, depth 25, 2.0 KiB";
+        assert_eq!(line(Duration::from_secs(1), None, &Progress { counts, ..progress }, 0), expected);
     }
 
     #[test]

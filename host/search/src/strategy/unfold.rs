@@ -101,6 +101,45 @@ fn is_counted_by_walking(search: &Search<'_>) -> bool {
     search.limits.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
 }
 
+/// Whether the bound on local events leaves any out: [`End::LocalEventBound`] if so, [`End::SpaceExhausted`] if not; otherwise why the
+/// monitor has ended the unfolding.
+pub(crate) fn end_of_local_events(
+    search: &Search<'_>,
+    start: &Start,
+    stepper: &mut Stepper<'_>,
+) -> Result<End, SearchError> {
+    if stepper.known().is_over(&start.locals) {
+        return Ok(End::SpaceExhausted);
+    }
+    let mut unfolding = Unfolding::new(stepper, start, search.limits, &Everything, Order::Adequate)?;
+    let ask = |unfolding: &Unfolding<'_, '_>| search.monitor.check(&progress(search, unfolding, 0));
+    let mut grown = Grown::More;
+    while grown == Grown::More && !unfolding.local_events_cut() {
+        let mut stopped = ask(&unfolding);
+        if stopped.is_none() {
+            grown = unfolding.grow(&mut |unfolding| {
+                stopped = ask(unfolding);
+                stopped.is_none()
+            })?;
+        }
+        if let Some(end) = stopped {
+            return Ok(end);
+        }
+    }
+    Ok(if unfolding.local_events_cut() { End::LocalEventBound } else { End::SpaceExhausted })
+}
+
+/// How far an unfolding is, after so many events of others.
+fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u64) -> Progress {
+    let events = events_before + unfolding.executed();
+    Progress {
+        counts: Counts { events: Some(events), ..Counts::default() },
+        depth: unfolding.size().saturating_sub(1),
+        queue: unfolding.queued(),
+        bytes: unfolding.bytes() + search.lts.counts().bytes,
+    }
+}
+
 /// The unfolding from one start state, for a report.
 pub(crate) struct Run<'r, 's> {
     pub(crate) search: &'r Search<'s>,
@@ -289,13 +328,7 @@ impl Run<'_, '_> {
     }
 
     fn progress(&self, unfolding: &Unfolding<'_, '_>) -> Progress {
-        let events = self.events_before + unfolding.executed();
-        Progress {
-            counts: Counts { events: Some(events), ..Counts::default() },
-            depth: unfolding.size().saturating_sub(1),
-            queue: unfolding.queued(),
-            bytes: unfolding.bytes() + self.search.lts.counts().bytes,
-        }
+        progress(self.search, unfolding, self.events_before)
     }
 
     /// Walks all configurations, to collect the system states or because there are too many classes to combine. Returns why it was

@@ -12,31 +12,34 @@
 //! *Right*, since each of the two is right by itself, and the first that has an answer gives it. *Ends*, since the budgets grow as
 //! long as the search works. *Costs* a constant factor: beside `w` units of work of the search the turns cost at most
 //! `w / SHARE * GROWTH / (GROWTH - 1)`, and where the unfolding is complete after `u` units, the search does at most
-//! `GROWTH * SHARE * u` until the turn that suffices. To begin anew is a third of what the turns cost; handlers are not executed
-//! again.
+//! `GROWTH * SHARE * u` until the turn that suffices. To begin anew is a quarter of what the turns cost; handlers are not executed
+//! again. A verification keeps turns waiting until it has cost as much as all work before it: mostly it is smaller than the
+//! unfolding of everything. That doubles the last bound at most.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use host_model::lts::Stepper;
+use host_model::lts::{LocalStateId, Stepper};
 use host_model::trace::start::Start;
+use rustc_hash::FxHashSet;
 
 use crate::kernel::{Counts, End, Limits, Monitor, Phase, Progress, Report, Search, SearchError};
 use crate::strategy::unfold;
-use crate::unfolding::{Everything, Order};
+use crate::unfolding::{Order, Relevance};
 
 /// Work of the search before the next turn, as a multiple of that before the last one.
 const GROWTH: u64 = 4;
 
 /// What part of the work of the search a turn may take: one unit of so many.
-const SHARE: u64 = 2;
+const SHARE: u64 = 3;
 
 /// Nothing that holds a lock here can panic.
 const UNPOISONED: &str = "a panic ends the search";
 
 /// When the turns begin.
 ///
-/// A unit of work is an event of an unfolding, or what costs about as much: a step of a local state, the evaluation of a tuple.
+/// A unit of work is an event of an unfolding, or a step of a local state; what costs more or less counts as several, or as a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     /// The work of the search before the first turn, at least 1. Most small systems are done before.
@@ -65,8 +68,9 @@ struct State<'s> {
     /// Made for the first turn, and kept for what it has looked up.
     stepper: Option<Stepper<'s>>,
     next_turn: u64,
-    /// Events of the last turn; none before the first one.
+    /// Events of the last turn, and the local states at their ends; none before the first one.
     events: Option<u64>,
+    reachable: Option<u64>,
     phase: Phase,
     outcome: Option<Result<Report, SearchError>>,
     /// Witnesses of turns that were not complete.
@@ -80,6 +84,7 @@ impl<'a, 's> Alongside<'a, 's> {
             stepper: None,
             next_turn: turns.first.max(1),
             events: None,
+            reachable: None,
             phase: Phase::Exploring,
             outcome: None,
             witnessed: BTreeSet::new(),
@@ -101,7 +106,17 @@ impl<'a, 's> Alongside<'a, 's> {
         if state.outcome.is_some() {
             return Some(End::Interrupted);
         }
-        let counts = Counts { events: progress.counts.events.or(state.events), ..progress.counts };
+        self.ask(&state, progress)
+    }
+
+    /// The same where no turn may be taken.
+    pub fn check_without_turn(&self, progress: &Progress) -> Option<End> {
+        self.ask(&self.state.lock().expect(UNPOISONED), progress)
+    }
+
+    fn ask(&self, state: &State<'s>, progress: &Progress) -> Option<End> {
+        let events = progress.counts.events.or(state.events);
+        let counts = Counts { events, reachable_local_states: state.reachable, ..progress.counts };
         self.search.monitor.check(&Progress { counts, ..*progress })
     }
 
@@ -149,12 +164,9 @@ impl<'a, 's> Alongside<'a, 's> {
 
     fn unfold(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Result<Option<End>, SearchError> {
         let shared = self.search.lts.counts().bytes;
-        let ask = |_: u64, own: &Progress| {
-            // Both count the snapshots.
-            let bytes = (progress.bytes + own.bytes).saturating_sub(shared);
-            let counts = Counts { events: own.counts.events, ..progress.counts };
-            self.search.monitor.check(&Progress { counts, bytes, ..*own })
-        };
+        let counts = Counts { reachable_local_states: state.reachable, ..progress.counts };
+        let progress = Progress { counts, ..*progress };
+        let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, shared));
         let metered = Metered::new(&ask, work_max);
         let limits = Limits { local_events: self.search.limits.local_events, ..Limits::default() };
         let search = Search { limits, monitor: &metered, collect_system_states: false, ..*self.search };
@@ -172,9 +184,11 @@ impl<'a, 's> Alongside<'a, 's> {
             Some(stepper) => stepper,
             none => none.insert(Stepper::new(self.search.lts)?),
         };
-        run.explore(stepper, &Everything, &mut BTreeSet::new())?;
+        let seen = Seen(RefCell::new(self.start.locals.iter().copied().collect()));
+        run.explore(stepper, &seen, &mut BTreeSet::new())?;
         report.counts.events = Some(run.events);
         state.events = report.counts.events;
+        state.reachable = state.reachable.max(Some(seen.0.into_inner().len() as u64));
         if report.end == End::Violation || !(report.end.is_external() || metered.is_spent()) {
             state.outcome = Some(Ok(report));
             return Ok(None);
@@ -182,6 +196,23 @@ impl<'a, 's> Alongside<'a, 's> {
         let is_new = |property: &u32| self.before.wants_witness(*property) && !report.wants_witness(*property);
         state.witnessed.extend((0..report.witnessed.len() as u32).filter(is_new));
         Ok((!metered.is_spent()).then_some(report.end))
+    }
+}
+
+/// How far a search is with an unfolding beside it. Both count the snapshots, which are so many bytes.
+pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progress {
+    let counts = Counts { events: unfolding.counts.events, ..search.counts };
+    let bytes = (search.bytes + unfolding.bytes).saturating_sub(snapshots);
+    Progress { counts, bytes, ..*unfolding }
+}
+
+/// Everything is of interest, and the local states in which events end are noted.
+struct Seen(RefCell<FxHashSet<LocalStateId>>);
+
+impl Relevance for Seen {
+    fn is_relevant(&self, state: LocalStateId) -> bool {
+        self.0.borrow_mut().insert(state);
+        true
     }
 }
 

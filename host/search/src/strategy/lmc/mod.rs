@@ -155,13 +155,16 @@ fn explore_from(
         let is_cut = round.space.local_events_cut();
         let is_last = round.end.is_some() || !is_cut || bound == limit;
         if is_last {
+            if is_cut && round.end.is_none() {
+                round.end = or_end(round.local_events_cut(stepper))?;
+            }
             total.add(&round);
             if search.collect_system_states {
                 round.collect(stepper, &mut total.accepted)?;
             }
             break match round.end {
                 Some(end) => end,
-                None if is_cut || round.is_inconclusive => End::LocalEventBound,
+                None if round.is_inconclusive => End::LocalEventBound,
                 None => End::SpaceExhausted,
             };
         }

@@ -7,9 +7,9 @@ use host_model::lts::{LocalStateId, Stepper};
 use rustc_hash::FxHashSet;
 
 use super::Round;
-use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError};
+use crate::kernel::{End, Limits, Phase, Progress, Report, Search, SearchError};
 use crate::local::space::Index;
-use crate::strategy::lmc::alongside::Metered;
+use crate::strategy::lmc::alongside::{Metered, beside};
 use crate::strategy::unfold;
 use crate::unfolding::{Everything, Order, Relevance};
 
@@ -56,10 +56,15 @@ impl Round<'_, '_, '_> {
             wanted => wanted,
         } as u64;
         let (before, progress, alongside) = (self.work(), self.progress(), self.alongside);
+        let snapshots = self.search.lts.counts().bytes;
         let ask = |work: u64, own: &Progress| {
-            let bytes = (progress.bytes + own.bytes).saturating_sub(self.search.lts.counts().bytes);
-            let counts = Counts { events: own.counts.events, ..progress.counts };
-            alongside.check(before + work, &Progress { counts, bytes, ..*own })
+            let progress = beside(&progress, own, snapshots);
+            // It is mostly smaller than the unfolding of everything, which therefore waits for some time.
+            if work < before {
+                alongside.check_without_turn(&progress)
+            } else {
+                alongside.check(before + work, &progress)
+            }
         };
         let is_last =
             is_complete && (!self.space.local_events_cut() || Some(self.bound) == self.search.limits.local_events);
@@ -101,6 +106,20 @@ impl Round<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. It is not for
+    /// the local space to say: what comes to the bound there may be in no execution.
+    pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+        self.soundness_checks += 1;
+        let (progress, snapshots) = (self.progress(), self.search.lts.counts().bytes);
+        let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, snapshots));
+        let metered = Metered::new(&ask, u64::MAX);
+        let search = Search { limits: self.limits(), monitor: &metered, ..*self.search };
+        self.alongside.enter(Phase::Verifying);
+        let end = unfold::end_of_local_events(&search, self.start, stepper);
+        self.alongside.enter(Phase::Exploring);
+        Ok(Some(end?).filter(|end| *end != End::SpaceExhausted))
     }
 
     /// The limits of what the unfolding is asked. The space can be complete although some executions have more local events
