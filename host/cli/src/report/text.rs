@@ -76,8 +76,7 @@ impl RunReport {
     fn explored(&self) -> Vec<(String, String)> {
         let mut rows: Vec<(String, String)> = (self.counts.rows().iter())
             .filter_map(|(name, number)| {
-                let least = if self.at_least.contains(name) { "at least " } else { "" };
-                Some((name.replace('_', " "), format!("{least}{}", grouped((*number)?))))
+                Some((name.replace('_', " "), counted((*number)?, self.at_least.contains(name))))
             })
             .collect();
         rows.push((LONGEST_PATH.to_owned(), grouped(self.depth.into())));
@@ -207,6 +206,12 @@ impl RunReport {
     }
 }
 
+/// A count, which may be a lower bound.
+fn counted(number: u64, is_lower_bound: bool) -> String {
+    let least = if is_lower_bound { "at least " } else { "" };
+    format!("{least}{}", grouped(number))
+}
+
 /// What the odds of a collision are.
 fn collisions(odds: f64) -> String {
     let odds = match odds {
@@ -271,4 +276,15 @@ fn replay(violation: &ViolationReport) -> Option<String> {
 
 fn list(parts: &[String]) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_is_called_so() {
+        assert_eq!(counted(573_381, false), "573,381");
+        assert_eq!(counted(573_381, true), "at least 573,381");
+    }
 }

@@ -41,14 +41,14 @@ impl Walk {
     }
 }
 
-/// What happens at the end of a walk without an event.
+/// What came of drawing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stay {
-    /// An event was drawn.
-    No,
-    /// The walk is long enough, or no event has a weight, or a bound left events out.
+pub(super) enum Drawn {
+    /// An event.
+    Event,
+    /// None, since the walk is over or long enough, no event has a weight, or a bound left events out.
     Cut,
-    /// Nothing can happen.
+    /// None, since nothing can happen.
     End,
 }
 
@@ -97,10 +97,10 @@ impl<'l> Ground<'l> {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Stay, MachineError> {
+    pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
         if walk.is_over || walk.depth >= self.limits.depth.unwrap_or(LENGTH_DEFAULT) {
-            return Ok(Stay::Cut);
+            return Ok(Drawn::Cut);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
         let stepper = &mut self.stepper;
@@ -115,9 +115,9 @@ impl<'l> Ground<'l> {
         let is_end = enabled.is_empty() && !is_cut;
         self.enabled = enabled;
         Ok(match walk.drawn {
-            Some(_) => Stay::No,
-            None if is_end => Stay::End,
-            None => Stay::Cut,
+            Some(_) => Drawn::Event,
+            None if is_end => Drawn::End,
+            None => Drawn::Cut,
         })
     }
 
@@ -150,7 +150,7 @@ impl<'l> Ground<'l> {
         let mut walk = self.begin(number);
         let mut path = Vec::with_capacity(depth as usize);
         // A protocol that is not deterministic may go another way. To confirm the path then shows that.
-        while walk.depth < depth && self.draw(&mut walk)? == Stay::No {
+        while walk.depth < depth && self.draw(&mut walk)? == Drawn::Event {
             let child = self.draw_child(&mut walk)?;
             self.take(&mut walk, &child);
             path.push(child.step);

@@ -18,7 +18,7 @@ use host_model::trace::start::Start;
 use crate::global::judge::judge_start;
 use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, or_end};
 use crate::strategy::random_walk::distinct::Distinct;
-use crate::strategy::random_walk::ground::{Ground, Stay, Walk};
+use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
 
 /// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
 pub const WALKS_DEFAULT: u64 = 1_000;
@@ -245,7 +245,7 @@ impl Run<'_> {
             self.ended += u64::from(walk.is_over);
             self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
         }
-        self.ended += u64::from(ground.draw(walk)? == Stay::End);
+        self.ended += u64::from(ground.draw(walk)? == Drawn::End);
         Ok(())
     }
 
