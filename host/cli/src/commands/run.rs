@@ -73,9 +73,7 @@ pub fn run(arguments: &RunArguments, program: &str, environment: &mut Environmen
             let searched = search(arguments, limits, (&lts, &starts), &loaded.bounds, keeper.as_ref(), environment)?;
             (searched.0, keeper, searched.1)
         }
-        (Err(stopped), _) | (_, Err(stopped)) => {
-            (nothing_found(&lts, stopped), None, Times { search: 0.0, verification: 0.0 })
-        }
+        (Err(stopped), _) | (_, Err(stopped)) => (nothing_found(&lts, stopped), None, Times::default()),
     };
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         environment.tell(&format!("warning: the last checkpoint could not be written: {why}"));

@@ -28,7 +28,7 @@ pub struct Run<'r> {
 }
 
 /// How long a search took, in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
     /// All of it.
     pub search: f64,
