@@ -243,4 +243,24 @@ mod tests {
         assert_eq!(watch(Some(60), Some(u64::MAX), None), Some(50), "walks until the time is up");
         assert_eq!(watch(None, Some(u64::MAX), None), None, "walks without end");
     }
+
+    /// Local model checking goes through system states; the events are those of the unfolding beside it.
+    #[test]
+    fn what_the_bound_on_states_counts_says_how_long_it_takes() {
+        let (bounds, ..) = bounds();
+        let watch = Watch::new(&bounds, None).with_goals(Goals { walks: None, states: Some(1_000) });
+        let left = |counts| {
+            let left = watch.left(Duration::from_secs(10), &Progress { counts, ..Progress::default() });
+            left.map(|left| left.as_secs())
+        };
+        let counts = Counts { local_states: Some(7), events: Some(5_000), ..Counts::default() };
+        assert_eq!(left(Counts { system_states: Some(100), ..counts }), Some(90), "a tenth of the system states");
+        assert_eq!(left(counts), None, "no system state is counted yet");
+        assert_eq!(left(Counts { local_states: None, events: Some(500), ..counts }), Some(10), "half of the events");
+        assert_eq!(
+            left(Counts { executions: Some(250), ..Counts::default() }),
+            Some(30),
+            "a quarter of the executions"
+        );
+    }
 }
