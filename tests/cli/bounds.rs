@@ -137,12 +137,22 @@ fn an_interrupt_ends_what_is_no_search() {
     let mut place = counting();
     place.put("guest.wasm", fixtures::ping_pong_too_far());
     place.host(&["run", "guest.wasm", "--nodes", "2", "--no-minimize", "--out", "found"]).exits(12);
-    let commands: [&[&str]; 3] = [
-        &["replay", "found/trace.json", "--plugin", "guest.wasm"],
-        &["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"],
-        &["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"],
+    // Made by a command that does nothing.
+    for name in ["made", "other"] {
+        std::fs::create_dir(place.path(name)).expect("writable");
+        place.put(&format!("{name}/guest.wasm"), fixtures::ping_pong_too_far());
+        place.put(&format!("{name}/host.toml"), "[build]\ncommand = \"true\"\noutput = \"guest.wasm\"\n");
+    }
+    let commands: [(&[&str], u64); 5] = [
+        (&["replay", "found/trace.json", "--plugin", "guest.wasm"], 10),
+        (&["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"], 10),
+        (&["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"], 10),
+        // What was built is examined.
+        (&["build", "made", "--quiet"], 10),
+        // Examinations and searches; a search has its moment for what it has found.
+        (&["languages", "made", "other", "--quiet"], LATE_MAX),
     ];
-    for command in commands {
+    for (command, late_max) in commands {
         place.interrupted = Some(u64::MAX);
         let code = place.host(command).code;
         let all = asked(&place).min(60);
@@ -152,7 +162,7 @@ fn an_interrupt_ends_what_is_no_search() {
             place.interrupted = Some(after);
             let ran = place.host(command);
             let late = asked(&place) - after;
-            assert!(late <= 10, "{command:?}: {late} questions after the interrupt");
+            assert!(late <= late_max, "{command:?}: {late} questions after the interrupt");
             // The last questions are for descriptions, which are left out.
             if ran.code != code {
                 assert_eq!(ran.code, 130, "{command:?}, interrupted after {after} of {all}: {ran:?}");
@@ -162,6 +172,114 @@ fn an_interrupt_ends_what_is_no_search() {
         }
         assert!(stopped > all / 2, "{command:?}: {stopped} of {all}");
     }
+}
+
+/// The tests that were run are reported, and those that were not.
+#[test]
+fn an_interrupt_ends_the_tests() {
+    let mut place = counting();
+    place.put("guest.wasm", fixtures::ping_pong());
+    for name in ["a", "b", "c"] {
+        let scenario = "plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n";
+        place.put(&format!("{name}.scenario.toml"), scenario);
+    }
+    let test = ["test", "."];
+    assert!(place.host(&test).exits(0).out.contains("3 passed, 0 failed in"));
+    let all = asked(&place);
+    let mut partly = 0;
+    for after in (0..all).step_by((all as usize / 60).max(1)) {
+        place.interrupted = Some(after);
+        let ran = place.host(&test).exits(1);
+        let late = asked(&place) - after;
+        assert!(late <= LATE_MAX, "{late} questions after the interrupt at {after} of {all}");
+        let passed = ran.out.matches("\nok  ").count();
+        let expected = format!("\n{passed} passed, 0 failed, {} not run in", 3 - passed);
+        assert!(ran.out.contains(&expected), "no {expected:?} in {ran:?}");
+        partly += u64::from(passed > 0);
+    }
+    assert!(partly > 0, "no test was over before the interrupt");
+}
+
+/// Counts how often it went.
+fn counts() -> Vec<u8> {
+    let local = "
+        (i32.store (i32.const 1040) (i32.add (i32.load (i32.const 1040)) (i32.const 1)))
+        (call $list (i32.const 0) (i32.const 0))";
+    Guest { local: local.into(), ..Guest::default() }.component()
+}
+
+/// A prefix is followed event by event, and each asks whether to go on.
+#[test]
+fn time_and_interrupts_end_the_following_of_a_prefix() {
+    const STEPS: u64 = 300;
+    let mut place = counting();
+    place.put("guest.wasm", counts());
+    let go = json!({ "node": 0, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" } });
+    let prefix = json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest" },
+        "scenario": { "nodes": 2, "parameters": {}, "network": "unordered" },
+        "steps": vec![go; STEPS as usize],
+    });
+    place.put("p.json", prefix.to_string());
+    let run = ["run", "guest.wasm", "--prefix", "p.json", "--any-plugin", "--algo", "bdfs", "--depth", "2", "--json"];
+    assert_eq!(place.host(&run).exits(0).json()["end"], "depth-bound");
+    let all = asked(&place);
+    assert!(all > STEPS, "{all} questions");
+    for after in (30..STEPS).step_by(27) {
+        place.interrupted = Some(after);
+        let result = place.host(&run).exits(0).json();
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("interrupted")));
+        assert_eq!(result["counts"]["global_states"], Value::Null, "it has not begun at {after}");
+        assert!(asked(&place) - after <= LATE_MAX, "{} questions, interrupted after {after}", asked(&place));
+    }
+    place.interrupted = Some(u64::MAX);
+    for questions in [10, 100, STEPS - 50] {
+        let time = format!("{}ms", 10 * questions);
+        let result = place.host(&[&run[..], &["--time", &time]].concat()).exits(0).json();
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("time-bound")));
+        // Those before the search began, those in time, and those of the moment afterwards.
+        assert!(asked(&place) <= 30 + questions + LATE_MAX, "{} questions in {time}", asked(&place));
+    }
+}
+
+/// With a checkpoint after each wave a run ends as soon, and whatever it has kept by then leads to the same end; so does what is
+/// kept where the checkpoint is read.
+#[test]
+fn an_interrupt_ends_the_keeping_of_checkpoints() {
+    let mut place = counting();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let run = ["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--json", "--workers", "1", "--audit", "off"];
+    let whole = place.host(&run).exits(0).json();
+    let kept = [&run[..], &["--checkpoint", "kept", "--every", "0.001ms"]].concat();
+    let resume = ["run", "--resume", "kept", "--json", "--every", "0.001ms", "--audit", "off"];
+    place.host(&kept).exits(0);
+    let all = asked(&place);
+    let mut resumed = 0;
+    for after in 0..all {
+        let _ = std::fs::remove_dir_all(place.path("kept"));
+        for command in [&kept[..], &resume[..], &resume[..]] {
+            place.interrupted = Some(after);
+            let ran = place.host(command);
+            let late = asked(&place).saturating_sub(after);
+            assert!(late <= LATE_MAX, "{late} questions after the interrupt at {after} of {all}");
+            assert!([0, 130].contains(&ran.code), "{command:?} at {after} of {all}: {ran:?}");
+            assert!(!ran.err.contains("could not be written"), "{ran:?}");
+            if !place.path("kept/checkpoint").exists() {
+                break;
+            }
+            assert_eq!(std::fs::read_dir(place.path("kept")).expect("readable").count(), 1, "nothing else is left");
+            let checkpoint = std::fs::read(place.path("kept/checkpoint")).expect("it is there");
+            place.interrupted = None;
+            let last = place.host(&resume).exits(0).json();
+            for what in ["result", "end", "counts", "depth"] {
+                assert_eq!(last[what], whole[what], "stopped at {after} of {all}: {what}");
+            }
+            place.put("kept/checkpoint", checkpoint);
+            resumed += 1;
+        }
+    }
+    assert!(resumed > all / 4, "{resumed} of {all}");
 }
 
 /// The bound is looked at between the resolutions of one handler.
