@@ -229,6 +229,61 @@ fn what_is_made_of_long_descriptions_stays_short() {
     assert!(!place.path("large.itf.json").exists());
 }
 
+/// The same of a trap, in all that a run, a test and a debugger make of it.
+#[test]
+fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
+    const BYTES_MAX: u64 = 16 << 20;
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::describes_trouble(600_000));
+    place.put("bad.scenario.toml", "plugin = \"guest.wasm\"\nnodes = 80\n[strategy]\nalgo = \"bdfs\"\n");
+    let small = |text: &str, what: &str| assert!((text.len() as u64) < BYTES_MAX, "{what}: {} bytes", text.len());
+    let trace = "found/trace.json";
+    let draw = ["d.svg", "d.mmd", "d.dot"].map(|name| ["--out", name]).concat();
+    let commands: [(&[&str], u8); 12] = [
+        (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "found"], 14),
+        (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "again", "--json"], 14),
+        (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--no-minimize"], 14),
+        (&["replay", trace, "--plugin", "guest.wasm"], 14),
+        (&["replay", trace, "--plugin", "guest.wasm", "--json"], 14),
+        (&["minimize", trace, "--plugin", "guest.wasm", "--out", "short.json"], 0),
+        (&["minimize", trace, "--plugin", "guest.wasm", "--out", "short.json", "--json"], 0),
+        (&["export", trace, "--plugin", "guest.wasm", "--format", "itf", "--out", "t.itf.json"], 0),
+        (&["export", trace, "--plugin", "guest.wasm", "--format", "shiviz", "--out", "t.log"], 0),
+        (&["export", trace, "--plugin", "guest.wasm", "--format", "json", "--out", "t.json"], 0),
+        (&[&["draw", trace, "--plugin", "guest.wasm"], &draw[..]].concat(), 0),
+        (&["test", "bad.scenario.toml", "--junit", "junit.xml", "--annotations", "github"], 1),
+    ];
+    for (command, code) in commands {
+        let ran = place.host(command);
+        // What a command makes of a trace is fine, or ends as the trace does.
+        assert!(ran.code == code || (code == 0 && ran.code == 14), "{command:?}: {} and {}", ran.code, ran.err);
+        small(&ran.out, &format!("{command:?}"));
+        small(&ran.err, &format!("{command:?}"));
+    }
+    let script = "state\nenabled\nstep\nlook\nstate\nwhy\n";
+    small(&place.host_reading(&["debug", trace, "--plugin", "guest.wasm"], script).out, "debug");
+    let written = files(place.folder.path());
+    assert!(written.len() > 10, "{:?}", written.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    written.iter().for_each(|(name, text)| small(text, name));
+}
+
+/// The names of folders, and what stands in a README.
+#[test]
+fn what_a_list_of_plugins_says_is_shown_and_not_obeyed() {
+    let place = Place::new();
+    let names = ["a\n::error::b\u{9b}\u{202e}##[x]", "fine"];
+    for (name, readme) in names.into_iter().zip([HOSTILE.to_owned(), format!("# t\n\n{}", "\u{202e}x".repeat(300_000))])
+    {
+        std::fs::create_dir_all(place.path("plugins").join(name)).expect("writable");
+        place.put(&format!("plugins/{name}/README.md"), readme);
+    }
+    for command in [&["list"][..], &["list", "--json"]] {
+        let ran = place.host(command).exits(0);
+        harmless_output(&ran, "list");
+        assert!(ran.out.contains("fine"), "{command:?}");
+    }
+}
+
 /// A description nested as deep as JSON can be read, which stands inside of other values wherever it is written.
 #[test]
 fn what_is_written_can_be_read_back() {
