@@ -14,6 +14,7 @@
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
+//! | `machines` | what a machine does not have: a cache that nobody else writes to |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `schema` | traces against their schema, and back from other formats |
@@ -38,6 +39,8 @@ mod hostile_files;
 mod hostile_text;
 mod languages;
 mod links;
+#[cfg(unix)]
+mod machines;
 mod mixed;
 mod new;
 mod results;
@@ -98,11 +101,14 @@ struct Place {
     interrupted: Option<u64>,
     /// How often the last command asked whether to go on, where somebody counts.
     asked: Arc<AtomicU64>,
+    /// Where compiled code is kept.
+    cache: Option<PathBuf>,
 }
 
 impl Place {
     fn new() -> Self {
-        Self { folder: TempDir::new().expect("a temporary folder"), interrupted: None, asked: Arc::default() }
+        let folder = TempDir::new().expect("a temporary folder");
+        Self { folder, interrupted: None, asked: Arc::default(), cache: host::default_cache() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -146,7 +152,7 @@ impl Place {
             colours: false,
             stderr_is_terminal: false,
             directory: self.folder.path().to_owned(),
-            cache: host::default_cache(),
+            cache: self.cache.clone(),
             clock: self.clock(&interrupted),
             interrupted,
         };
