@@ -1,6 +1,7 @@
 //! Guests that misbehave: findings with a trace that replays, and the host lives on.
 
 use host_sandbox::fixtures::{self, Guest};
+use host_search::strategy::{Bound, STRATEGIES, Strategy};
 use serde_json::json;
 
 use super::Place;
@@ -166,4 +167,31 @@ fn looping(function: &str) -> Vec<u8> {
     };
     *body = "(loop $again (br $again)) unreachable".into();
     guest.component()
+}
+
+/// Each node traps on its own; where one of them is stuck, the search goes on elsewhere. What it finds replays, and none of it is
+/// called not deterministic.
+#[test]
+fn several_traps_are_found_and_replay() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::traps());
+    let wants_several = |strategy: &&Strategy| strategy.honours.contains(&Bound::Violations);
+    for strategy in STRATEGIES.iter().filter(wants_several) {
+        for several in [&["--continue"][..], &["--max-violations", "5"]] {
+            let run = ["run", "guest.wasm", "--nodes", "3", "--algo", strategy.name, "--out", "found", "--json"];
+            let result = place.host(&[&run[..], several].concat()).exits(14).json();
+            let name = strategy.name;
+            let violations = result["violations"].as_array().expect("a list");
+            let found =
+                violations.len() as u64 + violations.iter().filter_map(|one| one["alike"].as_u64()).sum::<u64>();
+            assert!(!strategy.is_complete || found == 3, "{name}: {result:#}");
+            for violation in violations {
+                assert_eq!((&violation["kind"], &violation["confirmed"]), (&json!("trap"), &json!(true)), "{name}");
+                let trace = violation["trace"].as_str().expect("a trace is written");
+                let ran = place.host(&["replay", trace, "--plugin", "guest.wasm"]).exits(14);
+                assert!(ran.out.contains("replayed: ") && ran.out.contains("unreachable"), "{name}: {ran:?}");
+            }
+            assert!(!strategy.is_complete || result["end"] == "space-exhausted", "{name}: {result:#}");
+        }
+    }
 }

@@ -385,3 +385,20 @@ fn reductions_keep_the_verdict() {
     assert!(states(&symmetric) < states(&each), "{symmetric} {each}");
     place.host(&["run", bundled("paxos"), "--algo", "unfold", "--reduce"]).exits(151).says(&["`--reduce`", "bdfs"]);
 }
+
+/// Both nodes have finished after more than five events: within five nothing is decided, and nobody says so.
+#[test]
+fn an_unfolding_within_a_bound_decides_nothing_beyond_it() {
+    let place = Place::new();
+    let within = place.run_json("query", &["--algo", "unfold", "--depth", "5"]);
+    let of = |result: &Value, what: &str| {
+        let properties = result["properties"].as_array().expect("a list");
+        properties.iter().find(|property| property["name"] == "both-finished").expect("it is there")[what].clone()
+    };
+    assert_eq!((&within["result"], &within["end"]), (&json!("incomplete"), &json!("depth-bound")), "{within:#}");
+    assert_eq!(of(&within, "status"), "unknown", "{within:#}");
+    let run = ["run", bundled("query"), "--algo", "unfold", "--depth", "5"];
+    place.host(&[&run[..], &["--require-complete"]].concat()).exits(152);
+    let all = place.run_json("query", &["--algo", "unfold"]);
+    assert_eq!((&all["result"], of(&all, "status")), (&json!("ok"), json!("reached")), "{all:#}");
+}
