@@ -12,6 +12,9 @@ use crate::traps::FAMILIES;
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 200;
 
+/// Executions that are explored at most.
+const EXECUTIONS_MAX: u64 = 500;
+
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
     std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
@@ -28,6 +31,8 @@ fn bounded() -> impl Iterator<Item = &'static Strategy> {
 #[test]
 fn what_a_bound_leaves_out_is_told() {
     let (mut tried, mut complete, mut cut, mut larger) = (0, 0, 0, 0);
+    // Searches of executions, and those of them that came to their end.
+    let (mut executed, mut whole) = (0, 0);
     for seed in 0.. {
         let system = FAMILIES[seed as usize % FAMILIES.len()](seed);
         // Every third system has a bound on local events as well, which leaves something out or does not.
@@ -45,14 +50,19 @@ fn what_a_bound_leaves_out_is_told() {
             let within = within.findings(nodes, deadlock);
             let limits = Limits { depth: Some(depth), local_events, deadlock, ..Limits::default() };
             for row in bounded() {
-                let states = row.name.starts_with("dpor").then_some(200);
+                let is_stateless = row.name.starts_with("dpor");
+                let states = is_stateless.then_some(EXECUTIONS_MAX);
                 let limits = Limits { states, violations: Some(u64::MAX), ..limits };
                 let ran = toys::run(&system, limits, row.run, false);
                 let name = format!("seed {seed}, {} to depth {depth}", row.name);
                 let found = toys::findings(&ran.report);
+                executed += u64::from(is_stateless);
                 if ran.report.end == End::StateBound {
+                    let is_there = found.keys().all(|words| within.contains_key(words));
+                    assert!(is_there, "{name}: {found:?} of {within:?}");
                     continue;
                 }
+                whole += u64::from(is_stateless);
                 assert!(found.keys().eq(within.keys()), "{name}: {found:?} of {within:?}");
                 assert!(found.values().all(|(length, _)| *length <= depth), "{name}: {found:?}");
                 let is_least = |(words, (length, shortest)): (&_, &(u32, bool))| !shortest || *length == within[words];
@@ -76,6 +86,7 @@ fn what_a_bound_leaves_out_is_told() {
         complete > tried && cut > tried && larger > 0,
         "{complete} complete, {cut} cut, {larger} larger than needed"
     );
+    assert!(whole * 3 > executed * 2, "only {whole} of {executed} searches of executions came to their end");
 }
 
 /// Three nodes with a local event each: the configurations are up to three events large, each event is its own cause.
