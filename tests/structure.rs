@@ -25,7 +25,14 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-inspect", on: &["host-model"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
-    Rule { package: "host", on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"] },
+    Rule {
+        package: "host-session",
+        on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"],
+    },
+    Rule {
+        package: "host",
+        on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search", "host-session"],
+    },
     Rule { package: "guest-sdk", on: &[] },
     Rule { package: "host-agreement", on: &["host-model", "host-search"] },
     Rule {
@@ -86,6 +93,21 @@ fn only_the_sandbox_names_wasmtime() {
     none(checks::users_of("wasmtime", &packages(), &["host-sandbox"]));
 }
 
+/// Crates that parse options, read keys or catch signals.
+const TERMINALS: [&str; 7] = ["clap", "console", "crossterm", "nix", "rustyline", "signal-hook", "termion"];
+
+/// What runs a specification can be a command line, an explorer in a browser, or a service.
+#[test]
+fn a_session_knows_no_option_parser_and_no_terminal() {
+    let packages = packages();
+    let session: Vec<Package> = packages.into_iter().filter(|package| package.name == "host-session").collect();
+    assert_eq!(session.len(), 1, "the crate is there");
+    none(TERMINALS.iter().flat_map(|name| checks::users_of(name, &session, &[])).collect::<Vec<_>>());
+    let session = sources().filter(|(path, _)| path.starts_with("host/session/src"));
+    let terminals = session.filter(|(_, source)| source.contains("IsTerminal") || source.contains("io::stdout"));
+    none(terminals.map(|(path, _)| format!("{path} knows a terminal; that belongs to host/cli")).collect::<Vec<_>>());
+}
+
 /// They are compared with in `tests/peers`, a workspace of its own.
 #[test]
 fn no_package_depends_on_another_model_checker() {
@@ -105,7 +127,7 @@ fn the_pure_packages_have_no_effects() {
     let pure = sources().filter(|(path, _)| folders.iter().any(|folder| path.starts_with(folder)));
     let findings = pure.flat_map(|(path, source)| {
         let words = checks::effects(&source).into_iter();
-        words.map(move |word| format!("{path} uses std::{word}; clocks, files and threads belong to host/cli"))
+        words.map(move |word| format!("{path} uses std::{word}; clocks, files and threads belong to host/session"))
     });
     none(findings.collect::<Vec<_>>());
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Place, bundled};
 
 /// The name of the format, the length of the header.
-const BEFORE_HEADER: usize = b"host checkpoint 6\n".len() + 8;
+const BEFORE_HEADER: usize = b"host checkpoint 7\n".len() + 8;
 
 const HASH_BYTES: usize = 32;
 
@@ -166,7 +166,7 @@ fn an_edited_prefix_is_refused() {
 fn a_checkpoint_of_an_older_format_is_refused_as_one() {
     let (place, _) = stopped(&["--algo", "bdfs"]);
     let mut content = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
-    content[b"host checkpoint ".len()] = b'4';
+    content[b"host checkpoint ".len()] = b'6';
     place.put("kept/checkpoint", content);
     place
         .host(&["run", "--resume", "kept"])
@@ -213,17 +213,20 @@ fn a_forged_checkpoint_builds_nothing() {
     };
     resume(&|_| {}).exits(0);
     for plugin in ["evil", "s.toml"] {
-        resume(&|header| header["plugin"] = json!(plugin)).exits(150).says(&["evil", "have to be built"]);
+        resume(&|header| header["spec"]["cluster"]["plugin"] = json!(plugin)).exits(150).says(&["evil", "have to be built"]);
     }
-    let options = |words: Value| resume(&move |header: &mut Value| header["options"] = words.clone());
-    options(json!(["--algo=bdfs", "--nodes=2", "--node=1=evil"])).exits(150).says(&["evil", "have to be built"]);
-    options(json!(["--algo=bdfs", "--nodes=2", "--limit=memory=3GiB"]))
-        .exits(151)
-        .says(&["the limit memory not set, now 3221225472"]);
-    // Its other words are no words of any other option.
-    options(json!(["--no-such-option"])).exits(151).says(&["cannot be gone on from in this way"]);
-    options(json!(["--help"])).exits(151);
-    options(json!(["--resume=other"])).exits(151);
+    let cluster = |name: &str, value: Value| {
+        resume(&|header: &mut Value| header["spec"]["cluster"][name] = value.clone())
+    };
+    cluster("placement", json!({ "node": [[1, "evil"]] })).exits(150).says(&["evil", "have to be built"]);
+    cluster("limits", json!({ "memory": 3_u64 << 30 })).exits(151).says(&["the limit memory not set, now 3221225472"]);
+    // It says nothing but which search it is.
+    cluster("no-such-option", json!(1)).exits(151).says(&["cannot be gone on from in this way", "no-such-option"]);
+    for (name, value) in [("process", json!({ "keep": "other" })), ("search", json!(["--help"])), ("cluster", json!(1))] {
+        resume(&|header| header["spec"][name] = value.clone()).exits(151).says(&["cannot be gone on from in this way"]);
+    }
+    let none = resume(&|header| header["spec"] = json!(null)).exits(151);
+    none.says(&["cannot be gone on from in this way"]);
     assert!(!place.path("built").exists(), "{:?}", place.list());
     // Who names the folder has it built.
     place.put("kept/checkpoint", &kept);

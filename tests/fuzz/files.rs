@@ -265,7 +265,7 @@ fn checkpoint() -> &'static [u8] {
 
 /// Puts the hash of the header right: it follows the header, which follows its length and the name of the format.
 fn mend_header(bytes: &mut [u8]) {
-    const NAME_BYTES: usize = b"host checkpoint 6\n".len();
+    const NAME_BYTES: usize = b"host checkpoint 7\n".len();
     let Some(&len) = bytes.get(NAME_BYTES..).and_then(|rest| rest.first_chunk::<8>()) else { return };
     let begin = NAME_BYTES + 8;
     let Some(end) = usize::try_from(u64::from_le_bytes(len)).ok().and_then(|len| len.checked_add(begin)) else {

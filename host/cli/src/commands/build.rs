@@ -1,26 +1,27 @@
 //! `host build`.
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
+use host_sandbox::Limits;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::cluster::plugin_source;
+
 use crate::commands::doctor::{self, NODES};
 use crate::commands::examination::{Finding, examine};
-use crate::options::limits::{self, Given};
+use crate::environment::Environment;
 use crate::options::plugins::BuildArguments;
-use crate::setup::plugin_source;
 
 /// Handlers that are executed at most: enough to see that state is captured and restored.
 const STEPS: u64 = 100;
 
 /// Builds the plugin in a folder; the path of the component is the result. Then has a look at it.
 pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let (folder, source) = (&arguments.folder, arguments.source);
-    let wasm = plugin_source::build(folder, source, environment)?;
+    let (folder, source) = (&arguments.folder, arguments.source.into());
+    let wasm = plugin_source::build(folder, source, &mut environment.context())?;
     environment.print(&format!("{}\n", wasm.display()))?;
     if arguments.no_examine {
         return Ok(Exit::Ok);
     }
-    let loaded = plugin_source::load(&wasm, source, limits::effective(&Given::new()), environment)?;
+    let loaded = plugin_source::load(&wasm, source, Limits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), nodes, STEPS, false)?;
     let verdict = match seen.findings.first() {
@@ -29,7 +30,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
         Some(Finding::Refused(why)) => format!("not examined: {why}"),
         Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
     };
-    if !source.quiet {
+    if !arguments.source.quiet {
         environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
     }
     let is_unfit = seen.findings.iter().any(|found| !matches!(found, Finding::Refused(_)));

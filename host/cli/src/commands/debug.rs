@@ -6,49 +6,42 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
-use host_model::lts::{Lts, Stepper};
-use host_model::trace::{TRACE_VERSION, Trace, TraceStep};
+use host_model::audit::Mode;
+use host_model::lts::Stepper;
+use host_model::trace::{Trace, TraceStep};
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::cluster::{Cluster, trace_file};
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
 use crate::commands::line_editor::Lines;
 use crate::commands::replay;
-use crate::options::Arguments;
-use crate::options::Command;
-use crate::options::limits;
+use crate::environment::Environment;
 use crate::options::run::RunArguments;
 use crate::options::traces::DebugArguments;
-use crate::setup::placement::{self, Wanted};
-use crate::setup::plugin_source;
-use crate::setup::plugin_source::Loaded;
-use crate::setup::scenario_choice;
-use crate::setup::trace_file;
-use crate::setup::trace_source;
 
 /// A session over a trace or a plugin.
 pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
-    let (trace, loaded) = match is_trace(given) {
-        true if arguments.options.is_empty() => trace_source::load(&arguments.trace, environment)?,
+    let (trace, cluster) = match is_trace(given) {
+        true if arguments.options.is_empty() => Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?,
         true => {
             let failure = Failure::configuration("a trace brings its cluster along; it takes no options after `--`");
             return Err(failure.help("give a plugin in place of the trace, or leave the options out"));
         }
         false => begin(arguments, environment)?,
     };
-    let lts = Lts::new(loaded.factory(), trace.scenario.clone())?;
+    let lts = cluster.lts(Mode::Off)?;
     let stepper = Stepper::new(&lts)?;
-    let cursor = Cursor::new(loaded.factory(), stepper, &trace).map_err(|error| match error {
+    let cursor = Cursor::new(cluster.factory(), stepper, &trace).map_err(|error| match error {
         CursorError::Machine(error) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be debugged: {error}", given.display())),
     })?;
     environment.print(&format!(
         "{}\n{} steps; `help` lists the commands\n",
-        replay::title(&trace, &loaded),
+        replay::title(&trace, &cluster.plugin),
         cursor.length()
     ))?;
-    session(Console::new(cursor), &trace, &loaded, environment)
+    session(Console::new(cursor), &trace, &cluster, environment)
 }
 
 /// Whether a path is that of a trace; else it is one of a plugin.
@@ -57,41 +50,38 @@ fn is_trace(path: &Path) -> bool {
 }
 
 /// A cluster where nothing has happened yet, as `host run` would start it.
-fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<(Trace, Loaded), Failure> {
-    let plugin = arguments.trace.trace.clone().into_os_string();
-    let words = ["host".into(), "run".into(), plugin].into_iter();
+fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<(Trace, Cluster), Failure> {
+    let given = &arguments.trace;
+    let words = ["host run".into(), given.trace.clone().into_os_string()].into_iter();
     let words = words.chain(arguments.options.iter().map(Into::into));
-    let parsed = Arguments::try_parse_from(words).map_err(|error| {
+    let parsed = Options::try_parse_from(words).map_err(|error| {
         let text = error.render().to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
     })?;
-    let Command::Run(run) = parsed.command else { unreachable!("the command is `run`") };
-    let run: RunArguments = *run;
-    let guest = limits::effective(&arguments.trace.limits.over(limits::Given::new()));
-    let wanted = Wanted::new(&run.placement)?;
-    let mut loaded = plugin_source::load(&run.plugin, arguments.trace.source, guest, environment)?;
-    loaded.others = placement::load(wanted, arguments.trace.source, &loaded.limits, environment)?;
-    let scenario = scenario_choice::scenario(&run, &loaded, None)?;
-    loaded.arranged = loaded.others.arrange(&loaded, &scenario)?;
-    let trace = Trace {
-        trace_version: TRACE_VERSION,
-        plugin: loaded.reference.clone(),
-        placements: loaded.placements().to_vec(),
-        scenario,
-        limits: limits::changed(&loaded.limits),
-        init_choices: Vec::new(),
-        finding: None,
-        steps: Vec::new(),
-    };
-    Ok((trace, loaded))
+    let mut spec = parsed.run.spec();
+    spec.cluster.limits.extend(given.limits.given());
+    spec.process.source = given.source.into();
+    if spec.cluster.prefix.is_some() {
+        let failure = Failure::configuration("`--prefix`: the debugger begins where nothing has happened yet");
+        return Err(failure.help("give the trace in place of the plugin"));
+    }
+    let cluster = Cluster::open(&spec, &mut environment.context())?;
+    Ok((cluster.empty_trace(), cluster))
+}
+
+/// The plugin, and the options after `--`.
+#[derive(Parser)]
+struct Options {
+    #[command(flatten)]
+    run: RunArguments,
 }
 
 /// Reads and executes commands until there are no more.
 fn session(
     mut console: Console<'_>,
     trace: &Trace,
-    loaded: &Loaded,
+    cluster: &Cluster,
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     // The stream is taken out while the rest of the environment is used.
@@ -110,8 +100,8 @@ fn session(
         // An interrupt ends the command that runs, not the session.
         environment.interrupted.store(false, Ordering::Relaxed);
         let reply = match console.execute(&line) {
-            Reply::Save(path, steps) => save(Path::new(&path), steps, trace, loaded, environment),
-            Reply::Open(path) => match trace_file::read(Path::new(&path), environment) {
+            Reply::Save(path, steps) => save(Path::new(&path), steps, trace, cluster, environment),
+            Reply::Open(path) => match trace_file::read(Path::new(&path), &environment.directory) {
                 Ok(other) if other.scenario != trace.scenario => {
                     Reply::Wrong(format!("{path} is a trace of another cluster: compare within one scenario"))
                 }
@@ -136,16 +126,16 @@ fn session(
 }
 
 /// Writes the path to the present state, with what it shows at its end.
-fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, loaded: &Loaded, environment: &Environment<'_>) -> Reply {
-    let plugin = loaded.reference.clone();
+fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, cluster: &Cluster, environment: &Environment<'_>) -> Reply {
+    let plugin = cluster.plugin.reference.clone();
     let path_only = Trace { steps, plugin, finding: None, ..trace.clone() };
-    let (recording, result) = Recording::new(loaded.factory(), &path_only);
+    let (recording, result) = Recording::new(cluster.factory(), &path_only);
     if let Err(error) = result {
         return Reply::Wrong(format!("the path does not replay: {error}"));
     }
     let finding = recording.finding().map(|(_, finding)| finding.clone());
     let saved = Trace { finding, ..recording.trace };
-    match trace_file::write(path, &saved, environment) {
+    match trace_file::write(path, &saved, &environment.directory) {
         Ok(()) => Reply::Text(format!("{} steps in {}\n", saved.steps.len(), path.display())),
         Err(failure) => Reply::Wrong(failure.message),
     }

@@ -1,18 +1,18 @@
 //! `host doctor`.
 
 use host_sandbox::Inspection;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::json_text;
+use host_session::base::text::rounded;
+use host_session::base::text::{bytes, count, grouped, on_one_line, table};
+use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::spec::limits;
 use serde_json::json;
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::json_text;
-use crate::base::text::rounded;
-use crate::base::text::{bytes, count, grouped, on_one_line, table};
 use crate::commands::examination::{Finding, Observations, examine};
-use crate::options::limits::{self, Given};
+use crate::environment::Environment;
 use crate::options::plugins::DoctorArguments;
-use crate::setup::plugin_source::{self, Loaded};
 
 /// Nodes where the plugin does not tell how many it wants.
 pub(crate) const NODES: u32 = 3;
@@ -22,8 +22,8 @@ const LARGE_BYTES: u64 = 4 << 20;
 
 /// Examines a plugin, and says whether it can be trusted with a search.
 pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let limits = limits::effective(&arguments.limits.over(Given::new()));
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
+    let limits = limits::effective(&arguments.limits.given());
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source.into(), limits, &mut environment.context())?;
     let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
     let seen = examine(loaded.factory(), nodes, arguments.steps, true)?;
     let hazards = hazards(&loaded, &seen);

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use host_inspect::draw::{self, Form};
 use host_inspect::recording::Recording;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::files;
+use host_session::cluster::Cluster;
+use host_session::search::replay::failure;
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::files;
-use crate::commands::replay;
+use crate::environment::Environment;
 use crate::options::traces::DrawArguments;
-use crate::setup::trace_source;
 
 /// Draws a trace.
 pub fn run(arguments: &DrawArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -22,11 +22,11 @@ pub fn run(arguments: &DrawArguments, environment: &mut Environment<'_>) -> Resu
     }
     // What can be refused without the plugin is refused before it is built.
     let forms: Vec<Form> = out.iter().map(|path| form(path)).collect::<Result<_, _>>()?;
-    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
-    let (recording, result) = Recording::new(loaded.factory(), &trace);
-    result.map_err(|error| replay::failure(given, error))?;
+    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
+    result.map_err(|error| failure(given, error))?;
     for (path, form) in out.iter().zip(forms) {
-        files::write(path, &draw::draw(&recording, form, arguments.prefix), environment)?;
+        files::write(path, &draw::draw(&recording, form, arguments.prefix), &environment.directory)?;
         environment.print(&format!("{}\n", path.display()))?;
     }
     Ok(Exit::Ok)

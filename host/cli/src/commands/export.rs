@@ -2,22 +2,22 @@
 
 use host_inspect::exchange::{self, TooLarge};
 use host_inspect::recording::Recording;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::files;
+use host_session::base::text::json_text;
+use host_session::cluster::Cluster;
+use host_session::cluster::trace_file;
+use host_session::search::replay::failure;
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::files;
-use crate::base::text::json_text;
-use crate::commands::replay;
+use crate::environment::Environment;
 use crate::options::traces::ExportArguments;
-use crate::setup::trace_file;
-use crate::setup::trace_source;
 
 /// Writes a trace in another format.
 pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
-    let (recording, result) = Recording::new(loaded.factory(), &trace);
-    result.map_err(|error| replay::failure(&arguments.trace.trace, error))?;
+    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
+    result.map_err(|error| failure(&arguments.trace.trace, error))?;
     let text = match arguments.format.as_str() {
         "itf" => {
             let text = json_text(&exchange::itf(&recording).map_err(too_large)?);
@@ -31,7 +31,7 @@ pub fn run(arguments: &ExportArguments, environment: &mut Environment<'_>) -> Re
         _ => trace_file::text(&recording.trace),
     };
     match &arguments.out {
-        Some(path) => files::write(path, &text, environment)?,
+        Some(path) => files::write(path, &text, &environment.directory)?,
         None => environment.print(&text)?,
     }
     Ok(Exit::Ok)

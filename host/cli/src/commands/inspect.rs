@@ -1,24 +1,24 @@
 //! `host inspect`.
 
+use host_inspect::words::name;
 use host_model::contract::Property;
 use host_sandbox::{About, AboutNetwork, Inspection, ModuleInspection};
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::json_text;
+use host_session::base::text::rounded;
+use host_session::base::text::{bytes, count, grouped, on_one_line, table};
+use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::spec::limits;
 use serde_json::{Value, json};
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::json_text;
-use crate::base::text::rounded;
-use crate::base::text::{bytes, count, grouped, on_one_line, table};
-use crate::options::limits::{self, Given};
+use crate::environment::Environment;
 use crate::options::plugins::InspectArguments;
-use crate::setup::plugin_source::{self, Loaded};
-use host_inspect::words::name;
 
 /// Shows what a plugin is made of.
 pub fn run(arguments: &InspectArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let limits = limits::effective(&arguments.limits.over(Given::new()));
-    let loaded = plugin_source::load(&arguments.plugin, arguments.source, limits, environment)?;
+    let limits = limits::effective(&arguments.limits.given());
+    let loaded = plugin_source::load(&arguments.plugin, arguments.source.into(), limits, &mut environment.context())?;
     environment.print(&if arguments.json { json(&loaded) } else { text(&loaded) })?;
     Ok(Exit::Ok)
 }

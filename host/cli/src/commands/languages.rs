@@ -1,27 +1,27 @@
 //! `host languages`: one protocol in many languages, side by side.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use host_build::{BuildError, Options, TOOLCHAINS};
+use host_sandbox::Limits;
+use host_session::Request;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::json_text;
+use host_session::base::text::rounded;
+use host_session::base::text::{bytes, grouped, on_one_line};
+use host_session::cluster::plugin_source;
+use host_session::report::RunReport;
+use host_session::spec::{RunSpec, Source};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::json_text;
-use crate::base::text::rounded;
-use crate::base::text::{bytes, grouped, on_one_line};
 use crate::commands::doctor::{NODES, captured_globals, finding, microseconds};
 use crate::commands::examination::examine;
-use crate::commands::inside::inside;
-use crate::options::limits::{self, Given};
+use crate::environment::Environment;
 use crate::options::plugins::LanguagesArguments;
-use crate::options::values::SourceArguments;
-use crate::setup::plugin_source;
 
 /// The plugins that are compared unless others are named: the first is the yardstick.
 const YARDSTICK: &str = "plugins/register";
@@ -58,15 +58,15 @@ struct Row {
 }
 
 /// Builds each plugin, examines it, and explores its states; then compares.
-pub fn run(arguments: &LanguagesArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+pub fn run(arguments: &LanguagesArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let paths = match arguments.plugins.is_empty() {
         true => bundled(environment)?,
         false => arguments.plugins.clone(),
     };
     let mut rows: Vec<Result<Row, String>> = Vec::new();
     for path in &paths {
-        let source = SourceArguments { is_further: !rows.is_empty(), ..arguments.source };
-        let row = measure(path, source, arguments, program, environment)?;
+        let source = Source { is_further: !rows.is_empty(), ..arguments.source.into() };
+        let row = measure(path, source, arguments, environment)?;
         // A row of a search that was stopped compares with no other.
         if environment.interrupted.load(Ordering::Relaxed) {
             return Err(Failure::stopped("interrupted"));
@@ -105,16 +105,15 @@ fn bundled(environment: &Environment<'_>) -> Result<Vec<PathBuf>, Failure> {
 /// The row of one plugin; the inner error says why there is none.
 fn measure(
     path: &Path,
-    source: SourceArguments,
+    source: Source,
     arguments: &LanguagesArguments,
-    program: &str,
     environment: &mut Environment<'_>,
 ) -> Result<Result<Row, String>, Failure> {
     if !source.quiet {
         environment.tell(&format!("building and running {}", path.display()));
     }
     let install = !source.no_install;
-    let stop = Some(environment.stops_builds());
+    let stop = Some(environment.context().stops_builds());
     let options = Options { install, again: true, cache: environment.cache.clone(), stop, ..Options::default() };
     // A first build may install tools and fill caches; what is measured is the one after a change.
     let folder = environment.path(path);
@@ -136,15 +135,15 @@ fn measure(
         Err(error) => return failed(error),
     };
     let build_seconds = began.elapsed().as_secs_f64();
-    let loaded = plugin_source::load(&built.wasm, source, limits::effective(&Given::new()), environment)?;
+    let loaded = plugin_source::load(&built.wasm, source, Limits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), nodes, STEPS, true)?;
     let inspection = loaded.plugin.inspect();
     let language = TOOLCHAINS.iter().find(|row| row.name == built.toolchain).map_or("", |row| row.language);
-    let found = explore(&built.wasm, arguments, program, environment)?;
-    if let Some(error) = found["error"]["message"].as_str() {
-        return Ok(Err(error.to_owned()));
-    }
+    let found = match explore(&built.wasm, arguments, environment) {
+        Ok(report) => json!(report),
+        Err(failure) => return Ok(Err(failure.message)),
+    };
     let counts = COUNTS.iter().map(|name| ((*name).to_owned(), found["counts"][name].clone()));
     Ok(Ok(Row {
         plugin: path.display().to_string(),
@@ -163,22 +162,20 @@ fn measure(
     }))
 }
 
-/// What `host run` says as JSON.
+/// What a search of a component says.
 fn explore(
     wasm: &Path,
     arguments: &LanguagesArguments,
-    program: &str,
-    environment: &Environment<'_>,
-) -> Result<Value, Failure> {
-    let out = tempfile::tempdir().map_err(|error| Failure::system(format_args!("no folder for traces: {error}")))?;
-    let mut words: Vec<OsString> = vec![program.into(), "run".into(), wasm.into(), "--json".into(), "--quiet".into()];
-    words.extend([OsString::from("--algo"), arguments.algo.name.into(), "--out".into(), out.path().into()]);
-    for (key, value) in &arguments.set {
-        words.extend([OsString::from("--set"), format!("{key}={value}").into()]);
-    }
-    let printed = inside(words, environment);
-    let failed = |_| json!({ "error": { "message": printed.stderr } });
-    Ok(serde_json::from_slice(&printed.stdout).unwrap_or_else(failed))
+    environment: &mut Environment<'_>,
+) -> Result<RunReport, Failure> {
+    let mut spec = RunSpec::default();
+    spec.cluster.plugin = wasm.to_owned();
+    spec.cluster.parameters.clone_from(&arguments.set);
+    spec.search.algo = Some(arguments.algo);
+    spec.process.source.quiet = true;
+    let mut log = std::io::sink();
+    let context = &mut environment.silent(&mut log);
+    Request::new(spec, context)?.report(context)
 }
 
 const HEADINGS: [&str; 9] =

@@ -4,6 +4,8 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use host_inspect::debug::Console;
+use host_session::base::failure::Failure;
+use host_session::base::files;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -11,9 +13,6 @@ use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
-
-use crate::base::failure::Failure;
-use crate::base::files;
 
 /// Lines of history that are kept.
 const HISTORY_MAX: usize = 1000;

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use host_search::strategy::{STRATEGIES, Strategy};
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::files;
+use host_session::base::text::json_text;
+use host_session::base::text::{on_one_line, table};
 use serde_json::{Value, json};
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::files;
-use crate::base::text::json_text;
-use crate::base::text::{on_one_line, table};
+use crate::environment::Environment;
 use crate::options::plugins::ListArguments;
 
 /// Where bundled plugins are, from the folder where the program runs.

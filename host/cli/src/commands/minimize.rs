@@ -4,33 +4,33 @@ use std::path::PathBuf;
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::words;
-use host_model::lts::Lts;
+use host_model::audit::Mode;
 use host_model::trace::start::StartError;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::json_text;
+use host_session::base::text::{count, on_one_line, shell_quoted};
+use host_session::cluster::Cluster;
+use host_session::cluster::trace_file;
+use host_session::search::minimizing::shorten;
+use host_session::spec::limits;
 use serde_json::json;
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::json_text;
-use crate::base::text::{count, on_one_line, shell_quoted};
-use crate::options::limits;
+use crate::environment::Environment;
 use crate::options::traces::MinimizeArguments;
-use crate::searching::minimizing::shorten;
-use crate::setup::trace_file;
-use crate::setup::trace_source;
 
 /// Makes a trace short and writes it.
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
-    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
-    let lts = Lts::new(loaded.factory(), trace.scenario.clone())?;
+    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let lts = cluster.lts(Mode::Off)?;
     let options = Options { keep: arguments.keep, work_max: arguments.work };
-    let (short, minimized) = shorten(&lts, &loaded, &trace, options).map_err(|error| match error {
+    let (short, minimized) = shorten(&lts, &cluster, &trace, options).map_err(|error| match error {
         MinimizeError::Machine(error) | MinimizeError::Start(StartError::Machine(error)) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be minimised: {error}", given.display())),
     })?;
     let out = arguments.out.clone().unwrap_or_else(|| given.with_file_name("minimized.json"));
-    trace_file::write(&out, &short, environment)?;
+    trace_file::write(&out, &short, &environment.directory)?;
     let (from, to) = (trace.steps.len(), short.steps.len());
     if arguments.json {
         environment.print(&json_text(&json!({
@@ -53,9 +53,12 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
         text.push_str("the bound on the work is used up; --work allows more\n");
     }
     let path: PathBuf = out;
-    let words = [program, "replay", &path.display().to_string(), "--plugin", &loaded.given.display().to_string()];
+    let words =
+        [program, "replay", &path.display().to_string(), "--plugin", &cluster.plugin.given.display().to_string()];
     let mut words = words.map(shell_quoted).to_vec();
-    words.extend(limits::raised(&limits::changed(&loaded.limits)).iter().map(|limit| format!("--limit {limit}")));
+    words.extend(
+        limits::raised(&limits::changed(&cluster.plugin.limits)).iter().map(|limit| format!("--limit {limit}")),
+    );
     let path = on_one_line(&path.display().to_string());
     text.push_str(&format!("\ntrace in {path}; replay it with\n{}\n", on_one_line(&words.join(" "))));
     environment.print(&text)?;

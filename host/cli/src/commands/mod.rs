@@ -17,7 +17,6 @@
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
 //! | `list` | `host list` |
 //! | `test` | `host test` |
-//! | `inside` | a command inside another one |
 
 pub mod build;
 pub mod debug;
@@ -25,7 +24,6 @@ pub mod doctor;
 pub mod draw;
 mod examination;
 pub mod export;
-mod inside;
 pub mod inspect;
 pub mod languages;
 mod line_editor;

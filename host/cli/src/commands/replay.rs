@@ -6,34 +6,32 @@ use host_inspect::explain;
 use host_inspect::recording::{Observed, Recording};
 use host_inspect::words;
 use host_model::contract::NodeId;
-use host_model::trace::replay::ReplayError;
-use host_model::trace::{Finding, Hex, Trace, TraceEvent};
+use host_model::trace::{Hex, Trace, TraceEvent};
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::json_text;
+use host_session::base::text::{count, on_one_line};
+use host_session::cluster::Cluster;
+use host_session::cluster::plugin_source::Loaded;
+use host_session::report::result::PluginReport;
+use host_session::search::replay::{Ending, ending, failure};
 use serde_json::{Value, json};
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::json_text;
-use crate::base::text::{count, on_one_line};
+use crate::environment::Environment;
 use crate::options::traces::ReplayArguments;
-use crate::report::result::PluginReport;
-use crate::searching::finding;
-use crate::setup::plugin_source::Loaded;
-use crate::setup::scenario_choice;
-use crate::setup::trace_source;
 
 /// Bytes of the JSON object of a replay: what a plugin says of a message stands there each time that it is sent.
 const JSON_BYTES_MAX: usize = 256 << 20;
 
 /// Runs a trace again and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let (trace, loaded) = trace_source::load(&arguments.trace, environment)?;
+    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
     let given = &arguments.trace.trace;
-    let (recording, result) = Recording::new(loaded.factory(), &trace);
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
     let paint = environment.paint();
     let text = format!(
         "{}\n\n{}\n{}",
-        title(&trace, &loaded),
+        title(&trace, &cluster.plugin),
         explain::start(&recording),
         explain::steps(&recording, 0, paint)
     );
@@ -44,14 +42,14 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
         }
         return Err(failure(given, error));
     }
-    let outcome = outcome(&trace, recording.findings.iter().map(|(_, finding)| finding.clone()).collect())
-        .map_err(|error| failure(given, error))?;
+    let findings = recording.findings.iter().map(|(_, finding)| finding.clone()).collect();
+    let ending = ending(&trace, findings).map_err(|error| failure(given, error))?;
     let text = match arguments.json {
-        true => json_of(&recording, &loaded, given, &outcome)?,
-        false => format!("{text}\n{}{}\n", explain::views(&recording), outcome.text()),
+        true => json_of(&recording, &cluster.plugin, given, &ending)?,
+        false => format!("{text}\n{}{}\n", explain::views(&recording), ended(&ending)),
     };
     environment.print(&text)?;
-    Ok(outcome.exit())
+    Ok(ending.exit())
 }
 
 /// The cluster on one line.
@@ -64,71 +62,22 @@ pub fn title(trace: &Trace, loaded: &Loaded) -> String {
         count(scenario.nodes.into(), "node"),
         words::network(scenario)
     );
-    let parameters = scenario_choice::effective_parameters(loaded, scenario);
+    let parameters = loaded.effective_parameters(scenario);
     text.extend(parameters.iter().map(|(key, value)| format!(", {key}={value}")));
     on_one_line(&text)
 }
 
-/// Why a trace does not replay.
-pub fn failure(trace: &Path, error: ReplayError) -> Failure {
-    match error {
-        ReplayError::Machine(error) => error.into(),
-        error => Failure::configuration(format_args!("{} does not replay: {error}", trace.display())),
-    }
-}
-
-/// How a replay ended.
-struct Outcome {
-    /// What is there at the end, the recorded finding first.
-    findings: Vec<Finding>,
-    /// Whether the trace said so.
-    is_recorded: bool,
-}
-
-/// Compares what is there at the end with what the trace says.
-fn outcome(trace: &Trace, findings: Vec<Finding>) -> Result<Outcome, ReplayError> {
-    // A property that is reached is worth a word only where the trace is about it.
-    let is_bad = |finding: &Finding| finding::exit(finding) != Exit::Ok;
-    let Some(recorded) = &trace.finding else {
-        return Ok(Outcome { findings: findings.into_iter().filter(is_bad).collect(), is_recorded: false });
-    };
-    if findings.contains(recorded) {
-        let others = findings.into_iter().filter(|finding| finding != recorded && is_bad(finding));
-        return Ok(Outcome { findings: std::iter::once(recorded.clone()).chain(others).collect(), is_recorded: true });
-    }
-    let what = match findings.iter().find(|finding| is_bad(finding)) {
-        None => format!("every property holds, but the trace says that {}", words::finding(recorded, None)),
-        Some(other) => {
-            format!("{}, but the trace says that {}", words::finding(other, None), words::finding(recorded, None))
-        }
-    };
-    Err(ReplayError::NoFinding { what })
-}
-
-impl Outcome {
-    fn exit(&self) -> Exit {
-        self.findings.first().map_or(Exit::Ok, finding::exit)
-    }
-
-    fn result(&self) -> &'static str {
-        match (self.findings.is_empty(), self.is_recorded) {
-            (true, _) => "ok",
-            (false, true) => "replayed",
-            (false, false) => "violation",
-        }
-    }
-
-    fn text(&self) -> String {
-        let lines = self.findings.iter().map(|finding| words::finding(finding, None));
-        match self.findings.is_empty() {
-            true => "replayed: no property is violated at the end".to_owned(),
-            false => lines.map(|line| format!("replayed: {line}")).collect::<Vec<_>>().join("\n"),
-        }
+/// How it ended, for people.
+fn ended(ending: &Ending) -> String {
+    let lines = ending.findings.iter().map(|finding| words::finding(finding, None));
+    match ending.findings.is_empty() {
+        true => "replayed: no property is violated at the end".to_owned(),
+        false => lines.map(|line| format!("replayed: {line}")).collect::<Vec<_>>().join("\n"),
     }
 }
 
 /// The same as one JSON object.
-fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outcome) -> Result<String, Failure> {
+fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, ending: &Ending) -> Result<String, Failure> {
     let init = (0..)
         .zip(&recording.init)
         .map(|(node, observed)| with_effects(recording, node, observed, None, json!({ "node": node })));
@@ -157,14 +106,14 @@ fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, outcome: &Outco
     }
     let [init, steps] = all;
     Ok(json_text(&json!({
-        "result": outcome.result(),
-        "exit_code": outcome.exit().code(),
+        "result": ending.result(),
+        "exit_code": ending.exit().code(),
         "trace": trace.display().to_string(),
         "plugin": PluginReport::from(&loaded.reference),
         "scenario": recording.trace.scenario,
         "init": init,
         "steps": steps,
-        "findings": outcome.findings,
+        "findings": ending.findings,
     })))
 }
 

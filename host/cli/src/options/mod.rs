@@ -3,17 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `values` | values of options, and the options that several commands have |
-//! | `limits` | `--limit`: names, values and units |
-//! | `links` | links with a network of their own: options, and their effect on a cluster |
-//! | `expectation` | the expected result of a scenario |
 //! | `placement` | options for clusters whose nodes differ |
 //! | `run` | the options of `host run` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 
-pub mod expectation;
-pub mod limits;
-pub mod links;
 pub mod placement;
 pub mod plugins;
 pub mod run;
@@ -21,8 +15,9 @@ pub mod traces;
 pub mod values;
 
 use clap::{Parser, Subcommand};
+use host_session::base::exit;
+use host_session::spec::limits;
 
-use crate::base::exit;
 use crate::options::plugins::{BuildArguments, DoctorArguments, InspectArguments, LanguagesArguments};
 use crate::options::plugins::{ListArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;

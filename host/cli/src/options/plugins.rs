@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use host_search::strategy::Strategy;
+use host_session::spec::Algo;
+use host_session::spec::values::{NODES_MAX, assignment};
 
-use crate::options::limits::LimitArguments;
-use crate::options::values::{NODES_MAX, SourceArguments, assignment, strategies};
+use crate::options::values::{LimitArguments, SourceArguments, strategies};
 
 /// `host new`.
 #[derive(Debug, Args)]
@@ -104,7 +104,7 @@ pub struct LanguagesArguments {
     pub set: Vec<(String, String)>,
     /// The strategy
     #[arg(long, value_name = "NAME", default_value = "bdfs", value_parser = strategies())]
-    pub algo: &'static Strategy,
+    pub algo: Algo,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -1,23 +1,21 @@
 //! The options of `host run`.
 
-use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::ArgPredicate;
 use host_model::audit::Mode;
 use host_model::scenario::{Faults, Network};
 use host_search::kernel::weights::Weights;
-use host_search::strategy::Strategy;
+use host_session::base::units;
+use host_session::scenario_file::VIOLATIONS_MAX;
+use host_session::spec::links::{self, LinkOption};
+use host_session::spec::values::{NODES_MAX, assignment};
+use host_session::spec::{Algo, ClusterSpec, FaultSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
 
-use crate::base::units;
-use crate::options::expectation::Expectation;
-use crate::options::limits::LimitArguments;
-use crate::options::links::{self, LinkOption};
 use crate::options::placement::PlacementArguments;
-use crate::options::values::{NODES_MAX, SourceArguments, assignment, audits, networks, strategies};
+use crate::options::values::{LimitArguments, SourceArguments, audits, networks, strategies};
 
 /// Of each kind of fault.
 const FAULTS_MAX: i64 = Faults::MAX as i64;
@@ -26,33 +24,12 @@ const FAULTS_MAX: i64 = Faults::MAX as i64;
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
-    #[arg(
-        value_name = "PLUGIN",
-        required = false,
-        required_unless_present = "resume",
-        default_value_if("resume", ArgPredicate::IsPresent, "-"),
-        hide_default_value = true
-    )]
-    pub plugin: PathBuf,
-    /// The words of the command line after `run`
-    #[arg(skip)]
-    pub words: Vec<String>,
-    /// Its options, those of the process left out
-    #[arg(skip)]
-    pub options: Vec<OsString>,
-    /// The scenario, where the plugin was given by one
-    #[arg(skip)]
-    pub file: Option<PathBuf>,
-    /// Whether a resumed search was given its plugin or scenario once more, which may then be built
-    #[arg(skip)]
-    pub named_again: bool,
-    /// What should come out, where the plugin was given by a scenario
-    #[arg(skip)]
-    pub expect: Option<Expectation>,
+    #[arg(value_name = "PLUGIN", required_unless_present = "resume")]
+    pub plugin: Option<PathBuf>,
 
-    /// The strategy; `lmc` is short for lmc-opt
-    #[arg(long, value_name = "NAME", default_value = "lmc", value_parser = strategies(), help_heading = "What to explore")]
-    pub algo: &'static Strategy,
+    /// The strategy; `lmc` is short for lmc-opt [default: lmc]
+    #[arg(long, value_name = "NAME", value_parser = strategies(), help_heading = "What to explore")]
+    pub algo: Option<Algo>,
     /// Number of nodes of the cluster [default: the plugin's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)), help_heading = "What to explore")]
     pub nodes: Option<u32>,
@@ -155,16 +132,16 @@ pub struct RunArguments {
     #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
-    /// Check whether the plugin keeps its promises: on no local state, 128 of them, all
-    #[arg(long, value_name = "MODE", default_value = "sampled", value_parser = audits(), help_heading = "What to explore")]
-    pub audit: Mode,
+    /// Check whether the plugin keeps its promises: on no local state, 128 of them, all [default: sampled]
+    #[arg(long, value_name = "MODE", value_parser = audits(), help_heading = "What to explore")]
+    pub audit: Option<Mode>,
 
     /// Continue after a violation and collect others, 100 at most unless --max-violations says otherwise. Of those that end in
     /// the same way, one is reported
     #[arg(long = "continue", id = "continue", help_heading = "Output")]
     pub go_on: bool,
     /// Continue after a violation until there are N [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=u64::from(VIOLATIONS_MAX)), help_heading = "Output")]
     pub max_violations: Option<u64>,
     /// Show a violation as the search found it, without minimising its trace
     #[arg(long, help_heading = "Output")]
@@ -191,18 +168,82 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// Whether checkpoints are kept, from the beginning or from an earlier one on.
-    pub fn keeps_checkpoints(&self) -> bool {
-        self.checkpoint.is_some() || self.resume.is_some()
+    /// What is asked for, as data. A scenario stands in it in place of the plugin.
+    pub fn spec(&self) -> RunSpec {
+        let cluster = ClusterSpec {
+            plugin: self.plugin.clone().unwrap_or_default(),
+            nodes: self.nodes,
+            parameters: self.set.clone(),
+            network: self.network,
+            links: self.link.clone(),
+            faults: FaultSpec {
+                resets: self.resets,
+                duplicates: self.duplicates,
+                breaks: self.breaks,
+                refusals: self.refusals,
+                crashes: self.crashes,
+                partitions: self.partitions,
+            },
+            placement: self.placement.spec(),
+            limits: self.limits.given(),
+            prefix: self.prefix.clone(),
+            any_plugin: self.any_plugin,
+        };
+        RunSpec { cluster, search: self.search(), process: self.process() }
     }
 
-    /// Of several values of a parameter, keeps the last: those beside `--resume` stand behind those of the checkpoint.
-    pub fn keep_last_parameters(&mut self) {
-        let all = std::mem::take(&mut self.set);
-        for (index, (key, value)) in all.iter().enumerate() {
-            if !all[index + 1..].iter().any(|(later, _)| later == key) {
-                self.set.push((key.clone(), value.clone()));
-            }
+    fn search(&self) -> SearchSpec {
+        SearchSpec {
+            algo: self.algo,
+            reduce: self.reduce,
+            no_symmetry: self.no_symmetry,
+            deadlock: self.deadlock,
+            count_system_states: self.count_system_states,
+            depth: self.depth,
+            local_events: self.local_events,
+            states: self.states,
+            walks: self.walks,
+            seed: self.seed,
+            weights: self.weights,
+            go_on: self.go_on,
+            max_violations: self.max_violations,
+        }
+    }
+
+    fn process(&self) -> ProcessSpec {
+        let keep = |folder: &PathBuf| Keep {
+            folder: folder.clone(),
+            every: self.every,
+            resumes: self.resume.is_some(),
+            asked: Box::default(),
+        };
+        ProcessSpec {
+            time: self.time,
+            memory: self.memory,
+            workers: Some(self.workers),
+            audit: self.audit,
+            no_minimize: self.no_minimize,
+            require_complete: self.require_complete,
+            keep: self.resume.as_ref().or(self.checkpoint.as_ref()).map(keep),
+            source: self.source.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use host_session::scenario_file::KEYS;
+
+    use crate::options::Arguments;
+
+    /// People find a key of a scenario in the help, by the same name.
+    #[test]
+    fn every_key_of_a_scenario_is_the_name_of_an_option() {
+        let command = Arguments::command();
+        let run = command.find_subcommand("run").expect("the command is there");
+        for (_, key, _) in KEYS {
+            assert!(run.get_arguments().any(|argument| argument.get_long() == Some(*key)), "{key}");
         }
     }
 }

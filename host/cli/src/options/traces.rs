@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use host_inspect::minimize::WORK_MAX;
 use host_model::contract::NodeId;
+use host_session::cluster::TraceSpec;
+use host_session::spec::placement::node_path;
 
-use crate::options::limits::LimitArguments;
-use crate::options::placement::node_path;
-use crate::options::values::SourceArguments;
+use crate::options::values::{LimitArguments, SourceArguments};
 
 /// A trace, and the plugin to execute it with.
 #[derive(Clone, Debug, Args)]
@@ -32,6 +32,20 @@ pub struct TraceArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+impl TraceArguments {
+    /// The same as data.
+    pub fn spec(&self) -> TraceSpec {
+        TraceSpec {
+            trace: self.trace.clone(),
+            plugin: self.plugin.clone(),
+            node: self.node.clone(),
+            any_plugin: self.any_plugin,
+            limits: self.limits.given(),
+            source: self.source.into(),
+        }
+    }
 }
 
 /// `host replay`.

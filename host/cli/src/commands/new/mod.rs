@@ -11,11 +11,12 @@ mod templates;
 use std::fs;
 use std::path::Path;
 
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::options::plugins::NewArguments;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
 use templates::{TEMPLATES, Template};
+
+use crate::environment::Environment;
+use crate::options::plugins::NewArguments;
 
 /// Bytes of a name at most.
 const NAME_MAX: usize = 40;

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use host_inspect::escape;
+use host_session::base::failure::Failure;
+use host_session::base::files;
+use host_session::base::text::shortened;
 
-use crate::base::environment::Environment;
-use crate::base::failure::Failure;
-use crate::base::files;
-use crate::base::text::shortened;
+use crate::environment::Environment;
 
 /// A test that was run.
 pub struct Outcome {
@@ -31,7 +31,7 @@ pub struct Outcome {
 ///
 /// The file cannot be written.
 pub fn write(path: &Path, outcomes: &[Outcome], time: Duration, environment: &Environment<'_>) -> Result<(), Failure> {
-    files::write(path, &xml(outcomes, time), environment)
+    files::write(path, &xml(outcomes, time), &environment.directory)
 }
 
 fn xml(outcomes: &[Outcome], time: Duration) -> String {

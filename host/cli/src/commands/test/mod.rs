@@ -6,22 +6,24 @@
 
 mod junit;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use crate::base::environment::Environment;
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
-use crate::base::text::{count, on_one_line, shortened};
-use crate::commands::inside::inside;
 use crate::commands::test::junit::Outcome;
+use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
-use crate::scenario_file;
+use host_inspect::recording::Recording;
+use host_model::trace::replay::ReplayError;
+use host_session::Request;
+use host_session::base::exit::Exit;
+use host_session::base::failure::Failure;
+use host_session::base::text::{count, on_one_line, shortened};
+use host_session::cluster::{Cluster, TraceSpec};
+use host_session::scenario_file;
+use host_session::search::replay::{ending, failure};
+use host_session::spec::{RunSpec, Source};
 
 /// The folder of a plugin's scenarios: everything in it is a test.
 const SCENARIOS: &str = "scenarios";
@@ -35,7 +37,7 @@ struct Test {
 }
 
 /// Runs all tests.
-pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut tests = Vec::new();
     for path in &arguments.paths {
         find(path, &environment.path(path), true, &mut tests)?;
@@ -56,7 +58,7 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let outcome = run_one(test, arguments, program, environment)?;
+        let outcome = run_one(test, arguments, environment);
         // What was stopped has neither passed nor failed.
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
@@ -113,58 +115,64 @@ fn test(path: &Path, is_named: bool) -> Option<Test> {
     (is_test || in_scenarios || is_named).then(|| Test { path: path.to_owned(), is_scenario })
 }
 
-/// Runs a test as a command of its own, with streams in memory: what `host run` and `host replay` say is what counts.
-fn run_one(
-    test: &Test,
-    arguments: &TestArguments,
-    program: &str,
-    environment: &mut Environment<'_>,
-) -> Result<Outcome, Failure> {
+/// Runs a test. What is told meanwhile is of no interest, and no trace of an expected violation is kept.
+fn run_one(test: &Test, arguments: &TestArguments, environment: &mut Environment<'_>) -> Outcome {
     let began = Instant::now();
-    // Traces of violations that are expected are of no use afterwards.
-    let out = tempfile::tempdir().map_err(|error| Failure::system(format_args!("no folder for traces: {error}")))?;
-    let command = if test.is_scenario { "run" } else { "replay" };
-    let mut words: Vec<OsString> = vec![program.into(), command.into(), test.path.clone().into(), "--json".into()];
-    words.extend(["--quiet".into()]);
-    if arguments.source.no_install {
-        words.push("--no-install".into());
-    }
-    if test.is_scenario {
-        words.extend(["--out".into(), out.path().into()]);
-    } else if let Some(plugin) = scenario_file::owner(&test.path, environment).or_else(|| arguments.plugin.clone()) {
-        words.extend(["--plugin".into(), plugin.into()]);
-    }
-    let printed = inside(words, environment);
-    let (wrong, is_error) = match serde_json::from_slice::<Value>(&printed.stdout) {
-        Ok(result) => verdict(test, &result, printed.code),
-        // The command line was not understood, which says so on standard error only.
-        Err(_) => (vec![printed.stderr], true),
+    let source = Source { quiet: true, ..arguments.source.into() };
+    let (wrong, is_error) = match test.is_scenario {
+        true => run_scenario(&test.path, source, environment),
+        false => run_trace(&test.path, source, arguments.plugin.as_deref(), environment),
     };
     let name = test.path.display().to_string();
-    Ok(Outcome { name, wrong, is_error, time: began.elapsed() })
+    Outcome { name, wrong, is_error, time: began.elapsed() }
 }
 
-/// What is wrong with the JSON object of a command, and whether the command could not do its work.
-fn verdict(test: &Test, result: &Value, code: u8) -> (Vec<String>, bool) {
-    if let Some(error) = result["error"]["message"].as_str() {
-        // A trace that does not replay is a test that fails; all else is a test that cannot be run.
-        let is_error = test.is_scenario || !error.contains("does not replay");
-        return (vec![error.to_owned()], is_error);
+/// What is wrong with the result of a scenario, and whether there is none.
+fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
+    let mut spec = RunSpec::default();
+    spec.cluster.plugin = path.to_owned();
+    spec.process.source = source;
+    let mut log = std::io::sink();
+    let context = &mut environment.silent(&mut log);
+    let report = match Request::new(spec, context).and_then(|request| request.report(context)) {
+        Ok(report) => report,
+        Err(failure) => return (vec![failure.message], true),
+    };
+    match report.unmet {
+        Some(unmet) => (unmet, false),
+        None if report.exit == Exit::Ok => (Vec::new(), false),
+        // Without an expectation nothing bad may come out.
+        None => {
+            let what = report.violations.first().map_or("", |violation| &violation.message);
+            (vec![format!("{}: {what}", report.result.name())], false)
+        }
     }
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if test.is_scenario {
-        return match result["unmet"].as_array() {
-            Some(unmet) => (unmet.iter().map(text).collect(), false),
-            None if code == Exit::Ok.code() => (Vec::new(), false),
-            // Without an expectation nothing bad may come out.
-            None => {
-                (vec![format!("{}: {}", text(&result["result"]), text(&result["violations"][0]["message"]))], false)
-            }
-        };
-    }
-    match result["result"].as_str() {
-        Some("ok" | "replayed") => (Vec::new(), false),
-        _ => (vec!["at its end there is a violation that it does not tell of".to_owned()], false),
+}
+
+/// What is wrong with a trace, and whether it cannot be run at all.
+fn run_trace(
+    path: &Path,
+    source: Source,
+    plugin: Option<&Path>,
+    environment: &mut Environment<'_>,
+) -> (Vec<String>, bool) {
+    let owner = scenario_file::owner(path, &environment.directory);
+    let plugin = owner.or_else(|| plugin.map(Path::to_owned));
+    let spec = TraceSpec { trace: path.to_owned(), plugin, source, ..TraceSpec::default() };
+    let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.silent(&mut std::io::sink())) {
+        Ok(loaded) => loaded,
+        Err(failure) => return (vec![failure.message], true),
+    };
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
+    let findings = recording.findings.into_iter().map(|(_, finding)| finding).collect();
+    match result.and_then(|()| ending(&trace, findings)) {
+        Ok(ending) if ending.is_recorded || ending.findings.is_empty() => (Vec::new(), false),
+        Ok(_) => (vec!["at its end there is a violation that it does not tell of".to_owned()], false),
+        Err(error) => {
+            // A trace that does not replay is a test that fails; all else is a test that cannot be run.
+            let is_error = matches!(error, ReplayError::Machine(_));
+            (vec![failure(path, error).message], is_error)
+        }
     }
 }
 

@@ -1,0 +1,152 @@
+//! What a command touches outside of itself: streams, folders, the user's wish to stop.
+
+use std::io::{BufRead, ErrorKind, Sink, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use host_inspect::escape::guarded;
+use host_inspect::explain::Paint;
+use host_session::base::context::{Clock, Context};
+use host_session::base::failure::Failure;
+
+/// What a command touches outside of itself, so that tests can run commands in their own process.
+pub struct Environment<'a> {
+    /// Results.
+    pub stdout: &'a mut dyn Write,
+    /// Progress, steps of builds, errors.
+    pub stderr: &'a mut (dyn Write + Send),
+    /// What the user types, or what a program says in their place.
+    pub stdin: &'a mut dyn BufRead,
+    /// Whether a person types it: a debugger then offers history and completion.
+    pub stdin_is_terminal: bool,
+    /// Whether results may be coloured: a person watches `stdout` and has nothing against it.
+    pub colours: bool,
+    /// Whether a person watches `stderr`: progress is shown then.
+    pub stderr_is_terminal: bool,
+    /// Where relative paths begin; empty for the working directory of the process.
+    pub directory: PathBuf,
+    /// Where compiled code and the standard library for guests are kept; none if there is no place.
+    pub cache: Option<PathBuf>,
+    /// Set from outside, by a signal for example, to end a search with what it has.
+    pub interrupted: Arc<AtomicBool>,
+    /// What `--time` is measured with.
+    pub clock: Clock,
+}
+
+impl Environment<'_> {
+    /// A path that the user gave.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// The part of it that a session touches.
+    pub fn context(&mut self) -> Context<'_> {
+        Context {
+            log: &mut *self.stderr,
+            directory: &self.directory,
+            cache: self.cache.as_deref(),
+            interrupted: &self.interrupted,
+            clock: &self.clock,
+        }
+    }
+
+    /// The same for a run that nobody watches.
+    pub fn silent<'c>(&'c self, log: &'c mut Sink) -> Context<'c> {
+        Context {
+            log,
+            directory: &self.directory,
+            cache: self.cache.as_deref(),
+            interrupted: &self.interrupted,
+            clock: &self.clock,
+        }
+    }
+
+    /// How results are written.
+    pub fn paint(&self) -> Paint {
+        if self.colours { Paint::Coloured } else { Paint::Plain }
+    }
+
+    /// Writes a result. A reader that went away is no failure: it has seen what it wanted.
+    ///
+    /// # Errors
+    ///
+    /// Standard output cannot be written: the disk is full, say.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.print_commands(&guarded(text, self.colours))
+    }
+
+    /// The same with lines that are commands to who reads the log; their parameters have to be escaped by then.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Environment::print`].
+    pub fn print_commands(&mut self, text: &str) -> Result<(), Failure> {
+        let result = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        match result {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::system(format_args!("cannot write to standard output: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a line for the user. There is nobody left to tell if that fails.
+    pub fn tell(&mut self, line: &str) {
+        self.context().tell(line);
+    }
+
+    /// Says why a command cannot do what it was asked to do.
+    pub fn fail(&mut self, failure: &Failure) {
+        // What a compiler says has several lines; whatever stands in them, they are none of ours.
+        let marked = |text: &str| text.replace('\n', "\n  | ");
+        self.tell(&format!("error: {}", marked(&failure.message)));
+        if let Some(help) = &failure.help {
+            self.tell(&format!("help: {}", marked(help)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_session::base::context::system_clock;
+    use host_session::base::exit::Exit;
+
+    use super::*;
+
+    struct Refusing(ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn print_to(kind: ErrorKind) -> Result<(), Failure> {
+        let (mut stdout, mut stderr) = (Refusing(kind), Refusing(kind));
+        let mut environment = Environment {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            stdin: &mut std::io::empty(),
+            stdin_is_terminal: false,
+            colours: false,
+            stderr_is_terminal: false,
+            directory: PathBuf::new(),
+            cache: None,
+            interrupted: Arc::default(),
+            clock: system_clock(),
+        };
+        environment.tell("nobody reads this");
+        environment.print("nor this")
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure_and_a_full_disk_is_one() {
+        assert_eq!(print_to(ErrorKind::BrokenPipe), Ok(()));
+        assert_eq!(print_to(ErrorKind::StorageFull).map_err(|failure| failure.exit), Err(Exit::System));
+    }
+}

@@ -1,0 +1,105 @@
+//! The files that a run leaves behind: traces, what they say, drawings, and the result.
+
+use std::path::PathBuf;
+
+use host_inspect::draw::{self, Form};
+use host_inspect::explain::{self, Paint};
+use host_model::trace::Trace;
+use host_session::base::files;
+use host_session::base::text::shell_quoted;
+use host_session::cluster::Cluster;
+use host_session::cluster::trace_file;
+use host_session::report::Saved;
+use host_session::search::finding::Violation;
+
+use crate::environment::Environment;
+
+/// Steps of a trace that is drawn without being asked for; a drawing of more is megabytes that nobody opens.
+const DRAWN_MAX: usize = 2_000;
+
+/// Where the files of a run go.
+pub struct Artefacts {
+    /// None if there is nothing to keep: no violation, and no folder that the user named.
+    folder: Option<PathBuf>,
+    plugin: String,
+    /// What else a replay needs to find its components.
+    options: Vec<String>,
+    /// Whether something could not be written: once is enough to tell.
+    failed: bool,
+}
+
+impl Artefacts {
+    /// The folder that the user named, or else one with the name of the first trace's content.
+    pub fn new(out: Option<PathBuf>, algo: &str, cluster: &Cluster, first: Option<&Trace>) -> Self {
+        let plugin = &cluster.plugin;
+        let default = |trace| trace_file::default_folder(&plugin.reference.name, algo, trace);
+        let folder = out.or_else(|| first.map(default));
+        Self { folder, plugin: plugin.given.display().to_string(), options: cluster.replay_options(), failed: false }
+    }
+
+    /// Writes traces, texts and drawings. What cannot be written is no reason to keep the violation back, so that is only
+    /// told.
+    pub fn save(
+        &mut self,
+        violations: &[Violation],
+        prefix: usize,
+        program: &str,
+        environment: &mut Environment<'_>,
+    ) -> Vec<Option<Saved>> {
+        let mut saved = Vec::new();
+        for (index, violation) in violations.iter().enumerate() {
+            let Some(trace) = self.write(("trace", "json"), index, &trace_file::text(&violation.trace), environment)
+            else {
+                saved.push(None);
+                continue;
+            };
+            let found = violation.found.as_ref();
+            let found = found
+                .and_then(|(found, _)| self.write(("found", "json"), index, &trace_file::text(found), environment));
+            let recording = &violation.recording;
+            // What was not run again from the start has no states to show.
+            let is_seen = recording.init.len() == recording.nodes() as usize;
+            let text = format!(
+                "{}\n{}\n{}",
+                explain::start(recording),
+                explain::steps(recording, prefix, Paint::Plain),
+                explain::end(recording)
+            );
+            self.write(("trace", "txt"), index, &text, environment);
+            let drawing = (is_seen && violation.trace.steps.len() <= DRAWN_MAX)
+                .then(|| self.write(("trace", "svg"), index, &draw::draw(recording, Form::Svg, prefix), environment));
+            let words = [program, "replay", &trace, "--plugin", &self.plugin].into_iter();
+            let words: Vec<String> = words.chain(self.options.iter().map(String::as_str)).map(shell_quoted).collect();
+            saved.push(Some(Saved { replay: words.join(" "), drawing: drawing.flatten(), found, trace }));
+        }
+        saved
+    }
+
+    /// Writes the result as JSON.
+    pub fn save_result(&mut self, json: &str, environment: &mut Environment<'_>) {
+        self.write(("stats", "json"), 0, json, environment);
+    }
+
+    /// Writes a file and returns its path, as the user would name it.
+    fn write(
+        &mut self,
+        (name, extension): (&str, &str),
+        index: usize,
+        text: &str,
+        environment: &mut Environment<'_>,
+    ) -> Option<String> {
+        let file = match index {
+            0 => format!("{name}.{extension}"),
+            _ => format!("{name}-{}.{extension}", index + 1),
+        };
+        let path = self.folder.as_ref().filter(|_| !self.failed)?.join(file);
+        match files::write(&path, text, &environment.directory) {
+            Ok(()) => Some(path.display().to_string()),
+            Err(failure) => {
+                environment.fail(&failure);
+                self.failed = true;
+                None
+            }
+        }
+    }
+}

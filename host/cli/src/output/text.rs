@@ -1,0 +1,303 @@
+//! The result of a run for people.
+
+use host_inspect::explain::{self, Paint};
+use host_inspect::words;
+use host_model::scenario::Network;
+use host_search::strategy::bdfs::FINGERPRINT_BITS;
+use host_session::base::names::short_digest;
+use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
+use host_session::cluster::placement;
+use host_session::report::audit::BrokenReport;
+use host_session::report::never::Never;
+use host_session::report::result::{RunReport, Seconds, SymmetryReport};
+use host_session::report::violation::ViolationReport;
+use host_session::search::finding::Violation;
+
+/// The name of the depth: not the distance of the farthest state, which can be less.
+const LONGEST_PATH: &str = "longest path";
+
+/// The result of a run for people.
+pub struct Text<'r> {
+    /// The result as values.
+    pub report: &'r RunReport,
+    /// What was found.
+    pub violations: &'r [Violation],
+    /// Events of the prefix; 0 without one.
+    pub prefix_steps: usize,
+    /// How it is written.
+    pub paint: Paint,
+}
+
+impl Text<'_> {
+    /// The verdict first, the command that replays a violation last.
+    pub fn text(&self) -> String {
+        let mut sections = vec![format!("{}: {}\n", self.report.result.name(), self.report.because)];
+        sections
+            .extend(self.report.violations.iter().enumerate().map(|(index, violation)| self.steps(index, violation)));
+        // Beside a trace there is less room, and less interest.
+        if self.report.violations.is_empty() {
+            sections.push(table("explored", &self.explored()));
+            let mut assumed = self.assumed_rows();
+            assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
+            sections.push(table("assumed", &assumed));
+            sections.push(self.properties_text());
+            let never = self.report.never.as_ref().map(Never::rows).unwrap_or_default();
+            let never: Vec<_> = never.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
+            sections.extend((!never.is_empty()).then(|| table("never reached", &never)));
+        } else {
+            let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
+                number if name == LONGEST_PATH => format!("{name} {number}"),
+                "1" => format!("1 {}", name.trim_end_matches('s')),
+                number => format!("{number} {name}"),
+            });
+            let assumed = self.assumed_rows().into_iter().map(|(name, value)| format!("{name} {value}"));
+            let statuses = self.report.properties.iter();
+            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), self.status(it.status)));
+            let statuses = statuses.chain(self.report.deadlock.map(|found| format!("deadlock {}", self.status(found))));
+            sections.push(
+                paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
+                    + &paragraph("assumed", &assumed.collect::<Vec<_>>().join("; "))
+                    + &paragraph("properties", &statuses.collect::<Vec<_>>().join("; ")),
+            );
+        }
+        sections.extend(self.report.audit.iter().flat_map(|audit| &audit.broken).map(broken));
+        sections.extend(self.report.unmet.as_ref().map(|unmet| expected(unmet)));
+        sections.push(self.cost());
+        sections.extend(self.report.violations.iter().filter_map(replay));
+        sections.join("\n")
+    }
+
+    fn cost(&self) -> String {
+        let Seconds { load, search, verification } = &self.report.seconds;
+        let verification = verification.map(|seconds| format!(" ({seconds:.3} s of it verification)"));
+        let peak = self.report.memory_peak_bytes.map(|peak| format!(", memory at most {}", bytes(peak)));
+        format!(
+            "load {load:.3} s, search {search:.3} s{}{}\n",
+            verification.unwrap_or_default(),
+            peak.unwrap_or_default()
+        )
+    }
+
+    fn explored(&self) -> Vec<(String, String)> {
+        let report = self.report;
+        let mut rows: Vec<(String, String)> = (report.counts.rows().iter())
+            .filter_map(|(name, number)| {
+                Some((name.replace('_', " "), counted((*number)?, report.at_least.contains(name))))
+            })
+            .collect();
+        rows.push((LONGEST_PATH.to_owned(), grouped(self.report.depth.into())));
+        let width = rows.iter().map(|(_, number)| number.len()).max().unwrap_or(0);
+        for (_, number) in &mut rows {
+            *number = format!("{number:>width$}");
+        }
+        rows
+    }
+
+    fn assumed_rows(&self) -> Vec<(String, String)> {
+        let assumed = &self.report.assumed;
+        let version = self.report.plugin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let digest = short_digest(self.report.plugin.digest.as_deref().unwrap_or_default());
+        let plugin = format!("{}{version}, {digest}", self.report.plugin.name);
+        let parameters = assumed.parameters.iter().map(|(key, value)| match self.report.scenario.parameters.get(key) {
+            Some(_) => format!("{key}={value}"),
+            None => format!("{key}={value} (default)"),
+        });
+        let parameters = list(&parameters.collect::<Vec<_>>());
+        let start = match &assumed.prefix {
+            None => "after init".to_owned(),
+            Some(prefix) => format!("after {} of {}", count(prefix.steps as u64, "step"), prefix.trace),
+        };
+        let rows = [
+            ("plugin", plugin),
+            (
+                "algorithm",
+                format!(
+                    "{}{}: {}",
+                    self.report.algo,
+                    if assumed.reduced { " --reduce" } else { "" },
+                    self.report.guarantees
+                ),
+            ),
+            ("nodes", grouped(assumed.nodes.into())),
+            ("parameters", parameters),
+            ("network", format!("{}: {}", assumed.network, travel(assumed.network))),
+            ("faults", assumed.faults.text(assumed.order)),
+            ("start", start),
+            ("bounds", self.bounds()),
+        ];
+        let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
+        let symmetry = self.report.symmetry.as_ref().map(|used| ("symmetry", symmetry(used)));
+        let basis = self.report.basis.map(|basis| ("answer", answer(basis).to_owned()));
+        let rows = rows.into_iter().chain(odds).chain(symmetry).chain(basis);
+        let mut rows: Vec<(String, String)> =
+            rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect();
+        if !assumed.links.is_empty() {
+            let after_network = 1 + rows.iter().position(|(name, _)| name == "network").expect("there is a network");
+            rows.insert(after_network, ("links".to_owned(), list(&words::links(&assumed.links))));
+        }
+        let placed = assumed
+            .placements
+            .iter()
+            .map(|placement| (format!("node {}", placement.node), on_one_line(&placement::describe(placement))));
+        if !assumed.limits.is_empty() {
+            let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            rows.push(("limits".to_owned(), list(&limits)));
+        }
+        let after_nodes = 1 + rows.iter().position(|(name, _)| name == "nodes").expect("there are nodes");
+        rows.splice(after_nodes..after_nodes, placed);
+        rows
+    }
+
+    fn bounds(&self) -> String {
+        let bounds = &self.report.assumed.bounds;
+        let parts = [
+            bounds.depth.map(|depth| format!("depth {depth}")),
+            bounds.local_events.map(|events| format!("{} per node", count(events.into(), "local event"))),
+            bounds.states.map(|states| count(states, "state")),
+            bounds.walks.map(|walks| count(walks, "walk")),
+            bounds.seed.map(|seed| format!("seed {seed}")),
+            bounds.weights.as_ref().map(|weights| format!("weights {weights}")),
+            bounds.time_seconds.map(|seconds| format!("{seconds} s")),
+            bounds.memory_bytes.map(bytes),
+        ];
+        list(&parts.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// A violation with the steps that lead to it.
+    fn steps(&self, index: usize, violation: &ViolationReport) -> String {
+        let after = violation.length - violation.prefix_length;
+        let mut length = count(violation.length as u64, "step");
+        if violation.prefix_length > 0 {
+            length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
+        }
+        let from = if violation.prefix_length == 0 { "" } else { " from there" };
+        // With more local events there may be one.
+        let within = if self.report.assumed.bounds.local_events.is_some() { " within --local-events" } else { "" };
+        let shortest = match violation.shortest {
+            true => format!(", no shorter way{from} exists{within}"),
+            false => String::new(),
+        };
+        let also = if index == 0 { String::new() } else { format!("also: {}\n", violation.title) };
+        let found = match violation.found_length - violation.length {
+            0 => String::new(),
+            _ => format!(", minimised from {}", grouped(violation.found_length as u64)),
+        };
+        let alike = match violation.alike {
+            0 => String::new(),
+            alike => format!(", and {alike} more that end alike"),
+        };
+        let recording = &self.violations[index].recording;
+        let (steps, views) = (explain::steps(recording, self.prefix_steps, self.paint), explain::views(recording));
+        let views = if views.is_empty() { String::new() } else { format!("\n{views}") };
+        let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
+        format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{steps}{views}")
+    }
+
+    /// The status of a property, or of the search for deadlocks.
+    fn status(&self, status: &str) -> String {
+        match (status, self.report.undecided) {
+            ("never-reached", _) => "never reached".to_owned(),
+            ("not-checked", _) => "not checked by this strategy".to_owned(),
+            ("unknown", Some(why)) => format!("not decided: {why}"),
+            _ => status.to_owned(),
+        }
+    }
+
+    fn properties_text(&self) -> String {
+        if self.report.properties.is_empty() && self.report.deadlock.is_none() {
+            return "properties\n  none; only faults are looked for\n".to_owned();
+        }
+        let properties = (self.report.properties.iter())
+            .map(|property| (on_one_line(&property.name), words::name(property.kind), self.status(property.status)));
+        let deadlock = self.report.deadlock.map(|found| ("deadlock".into(), String::new(), self.status(found)));
+        let properties: Vec<_> = properties.chain(deadlock).collect();
+        let width = properties.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+        let rows: Vec<(String, String)> = (properties.into_iter())
+            .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status))
+            .collect();
+        table("properties", &rows)
+    }
+}
+
+/// A count, which may be a lower bound.
+fn counted(number: u64, is_lower_bound: bool) -> String {
+    let least = if is_lower_bound { "at least " } else { "" };
+    format!("{least}{}", grouped(number))
+}
+
+/// What the odds of a collision are.
+fn collisions(odds: f64) -> String {
+    let odds = match odds {
+        ..1e-15 => "below 1 in 10^15".to_owned(),
+        ..1.0 => format!("of about 1 in 10^{:.0}", -odds.log10()),
+        _ => "of 1".to_owned(),
+    };
+    format!("two states were taken for one with odds {odds}, by {FINGERPRINT_BITS} bits")
+}
+
+fn answer(basis: &str) -> &'static str {
+    match basis {
+        "unfolding" => "from the causal unfolding, which had it before all local states were explored",
+        _ => "complete under --local-events: no reachable local state needs more local events than the bound allows",
+    }
+}
+
+fn symmetry(symmetry: &SymmetryReport) -> String {
+    match (symmetry.renamings, &symmetry.refused) {
+        (_, Some(why)) => format!("not used: the plugin declares interchangeable nodes, but {why}"),
+        (renamings, _) => {
+            let renamings = count(renamings.unwrap_or(1), "renaming");
+            format!("states are told apart up to {renamings} of nodes, checked step by step")
+        }
+    }
+}
+
+fn travel(network: Network) -> &'static str {
+    match network {
+        Network::Unordered => "any message in flight can come next, or never",
+        Network::UnorderedDuplicating => "any message in flight can come next, also again, or never",
+        Network::Ordered => "messages from one node to another arrive in order",
+    }
+}
+
+fn broken(broken: &BrokenReport) -> String {
+    let rows = [
+        ("function", &*broken.function),
+        ("where", &*broken.place),
+        ("one time", &*broken.one),
+        ("other time", &*broken.other),
+        ("probably", broken.cause),
+    ];
+    let rows = rows.map(|(name, value)| (name.to_owned(), shortened(on_one_line(value))));
+    table(&format!("broken promise: {}", broken.promise), &rows)
+}
+
+fn expected(unmet: &[String]) -> String {
+    if unmet.is_empty() {
+        return "expected\n  all of this, as the scenario says\n".to_owned();
+    }
+    let lines: String = unmet.iter().map(|unmet| format!("  {}\n", on_one_line(unmet))).collect();
+    format!("not as the scenario expects\n{lines}")
+}
+
+fn replay(violation: &ViolationReport) -> Option<String> {
+    let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
+    let drawing = violation.drawing.as_ref().map(|drawing| format!(", drawn in {drawing}")).unwrap_or_default();
+    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawing}")), on_one_line(replay));
+    Some(format!("trace in {where_it_is}; replay it with\n{replay}\n"))
+}
+
+fn list(parts: &[String]) -> String {
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_is_called_so() {
+        assert_eq!(counted(573_381, false), "573,381");
+        assert_eq!(counted(573_381, true), "at least 573,381");
+    }
+}

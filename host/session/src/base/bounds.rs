@@ -1,0 +1,292 @@
+//! The bounds of a command that need a clock, a process or a user: time, memory, the first interrupt.
+//!
+//! One object answers for all phases. A search asks it through its monitor, and everything that calls a guest before the next
+//! call, see [`host_model::contract::Stop`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use host_model::contract::{Stop, Stopped};
+
+use crate::base::context::{Clock, Context};
+
+/// How often the memory of the process is read: it can grow by some megabytes meanwhile.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Of the memory that is available, what a search may use unless told otherwise.
+const MEMORY_SHARE: u64 = 2;
+
+/// What comes after a search that was stopped may take so long: most findings are confirmed in a fraction of it.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What a command is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Phase {
+    /// Building, loading, and all that is no search: only an interrupt ends it.
+    Open,
+    /// From `init` to the end of the search: all bounds.
+    Searching,
+    /// Writing down what was found: no guest runs, and nothing ends it.
+    Recording,
+    /// Confirming, minimising and auditing: time, and an interrupt that came later.
+    Closing,
+}
+
+/// When a command is to stop.
+pub struct Bounds {
+    clock: Clock,
+    interrupted: Arc<AtomicBool>,
+    phase: AtomicU8,
+    /// Whether the search was interrupted; what follows then has its moment of grace.
+    was_interrupted: AtomicBool,
+    /// When the search began and when the time is up, in nanoseconds of the clock.
+    began: AtomicU64,
+    deadline: AtomicU64,
+    memory_max: AtomicU64,
+    /// When the memory of the process is to be read next, and what it was.
+    next_memory: AtomicU64,
+    process_bytes: AtomicU64,
+}
+
+impl Bounds {
+    /// No bound but the user's wish.
+    pub fn new(context: &Context<'_>) -> Self {
+        Self {
+            clock: Arc::clone(context.clock),
+            interrupted: Arc::clone(context.interrupted),
+            phase: AtomicU8::new(Phase::Open as u8),
+            was_interrupted: AtomicBool::new(false),
+            began: AtomicU64::new(0),
+            deadline: AtomicU64::new(u64::MAX),
+            memory_max: AtomicU64::new(u64::MAX),
+            next_memory: AtomicU64::new(0),
+            process_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// The search begins, with `init`. Without a bound on memory it may use half of what is available now.
+    pub fn search(&self, time_max: Option<Duration>, memory_max: Option<u64>) {
+        let now = self.now();
+        self.began.store(now, Ordering::Relaxed);
+        self.deadline.store(time_max.map_or(u64::MAX, |max| now.saturating_add(nanos(max))), Ordering::Relaxed);
+        self.memory_max.store(memory_max.or_else(default_memory).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.enter(Phase::Searching);
+    }
+
+    /// The search is over, and what it has found is written down.
+    pub fn record(&self) {
+        self.was_interrupted.store(self.is_interrupted(), Ordering::Relaxed);
+        self.enter(Phase::Recording);
+    }
+
+    /// What was found is confirmed, made short and audited: in the time that is left, or in a moment if there is none.
+    pub fn close(&self) {
+        let grace = self.now().saturating_add(nanos(GRACE));
+        let deadline = match self.was_interrupted.load(Ordering::Relaxed) {
+            true => grace,
+            false => self.deadline.load(Ordering::Relaxed).max(grace),
+        };
+        self.deadline.store(deadline, Ordering::Relaxed);
+        self.enter(Phase::Closing);
+    }
+
+    /// Since the search began.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.now().saturating_sub(self.began.load(Ordering::Relaxed)))
+    }
+
+    /// Until the time is up; none without a bound.
+    pub fn left(&self) -> Option<Duration> {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        (deadline != u64::MAX).then(|| Duration::from_nanos(deadline.saturating_sub(self.now())))
+    }
+
+    /// The memory of the process when it was read last, in bytes.
+    pub fn process_bytes(&self) -> u64 {
+        self.process_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that are too many; none without a bound.
+    pub fn memory_max(&self) -> Option<u64> {
+        let max = self.memory_max.load(Ordering::Relaxed);
+        (max != u64::MAX).then_some(max)
+    }
+
+    /// Whether so many bytes are too many.
+    pub fn is_too_much(&self, bytes: u64) -> bool {
+        bytes >= self.memory_max.load(Ordering::Relaxed)
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    fn is_in(&self, phase: Phase) -> bool {
+        self.phase.load(Ordering::Relaxed) == phase as u8
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> u64 {
+        nanos((self.clock)())
+    }
+
+    /// Reads the memory of the process if that was not done for a while.
+    fn look_at_memory(&self, now: u64) {
+        let due = self.next_memory.load(Ordering::Relaxed);
+        let next = now.saturating_add(nanos(MEMORY_INTERVAL));
+        // One worker reads, the others go on.
+        if now >= due && self.next_memory.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.process_bytes.store(process_bytes("VmRSS:").unwrap_or(0), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Stop for Bounds {
+    fn reason(&self) -> Option<Stopped> {
+        let now = self.now();
+        if self.is_in(Phase::Recording) {
+            return None;
+        }
+        let was_interrupted = self.was_interrupted.load(Ordering::Relaxed);
+        if self.is_interrupted() && !was_interrupted {
+            return Some(Stopped::Interrupted);
+        }
+        if now >= self.deadline.load(Ordering::Relaxed) {
+            return Some(if was_interrupted { Stopped::Interrupted } else { Stopped::Time });
+        }
+        if self.is_in(Phase::Searching) {
+            self.look_at_memory(now);
+            return self.is_too_much(self.process_bytes()).then_some(Stopped::Memory);
+        }
+        None
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The most memory that this process ever had, in bytes; none where the system does not tell.
+pub fn peak_bytes() -> Option<u64> {
+    process_bytes("VmHWM:")
+}
+
+/// A line of Linux' account of this process, in bytes.
+fn process_bytes(key: &str) -> Option<u64> {
+    kibibytes(&std::fs::read_to_string("/proc/self/status").ok()?, key)
+}
+
+/// Part of the memory that is available, on the machine and in the container, besides what the process has already.
+fn default_memory() -> Option<u64> {
+    let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let available = container_memory().map_or(available, |container| container.min(available));
+    Some(process_bytes("VmRSS:").unwrap_or(0) + available / MEMORY_SHARE)
+}
+
+/// What is left of the memory that the container may use; none if it may use all.
+fn container_memory() -> Option<u64> {
+    let number = |folder: &str, name: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse().ok()
+    };
+    // Version 2 of control groups, then version 1, as a container sees its own.
+    let left = |(folder, max, used)| Some(number(folder, max)?.saturating_sub(number(folder, used)?));
+    let versions = [
+        ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ];
+    versions.into_iter().find_map(left)
+}
+
+/// The number after a key in a list of `Key:   123 kB` lines, in bytes.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Bounds with a clock, in seconds, and an interrupt of our own.
+    pub(crate) fn bounds() -> (Bounds, Arc<AtomicU64>, Arc<AtomicBool>) {
+        let (seconds, interrupted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let clock = Arc::clone(&seconds);
+        let context = Context {
+            log: &mut std::io::sink(),
+            directory: std::path::Path::new(""),
+            cache: None,
+            interrupted: &interrupted,
+            clock: &(Arc::new(move || Duration::from_secs(clock.load(Ordering::Relaxed))) as Clock),
+        };
+        let bounds = Bounds::new(&context);
+        (bounds, seconds, interrupted)
+    }
+
+    #[test]
+    fn the_first_reason_to_stop_counts() {
+        let (bounds, seconds, interrupted) = bounds();
+        bounds.search(Some(Duration::from_secs(5)), Some(u64::MAX));
+        assert_eq!(bounds.reason(), None);
+        bounds.search(Some(Duration::from_secs(5)), Some(1));
+        assert_eq!(bounds.reason(), Some(Stopped::Memory));
+        seconds.store(5, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), Some(Stopped::Time));
+        interrupted.store(true, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), Some(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn only_an_interrupt_ends_what_is_no_search() {
+        let (bounds, seconds, interrupted) = bounds();
+        seconds.store(1_000_000, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), None);
+        interrupted.store(true, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), Some(Stopped::Interrupted));
+    }
+
+    /// With time left it is used; without any there is a moment, and a search that was interrupted does not stop it.
+    #[test]
+    fn what_follows_a_search_has_the_time_that_is_left_or_a_moment() {
+        let end = |at: u64, is_interrupted: bool| {
+            let (bounds, seconds, interrupted) = bounds();
+            bounds.search(Some(Duration::from_secs(10)), None);
+            seconds.store(at, Ordering::Relaxed);
+            interrupted.store(is_interrupted, Ordering::Relaxed);
+            bounds.record();
+            assert_eq!(bounds.reason(), None, "nothing ends the writing");
+            bounds.close();
+            let reasons = (at..at + 20).find_map(|now| {
+                seconds.store(now, Ordering::Relaxed);
+                bounds.reason().map(|reason| (now, reason))
+            });
+            reasons.expect("everything ends")
+        };
+        assert_eq!(end(3, false), (10, Stopped::Time));
+        assert_eq!(end(10, false), (11, Stopped::Time));
+        assert_eq!(end(3, true), (4, Stopped::Interrupted));
+    }
+
+    #[test]
+    fn an_interrupt_after_the_search_ends_what_follows_at_once() {
+        let (bounds, _, interrupted) = bounds();
+        bounds.search(None, None);
+        bounds.record();
+        bounds.close();
+        assert_eq!(bounds.reason(), None);
+        interrupted.store(true, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), Some(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn half_of_what_is_available_is_the_default() {
+        let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").expect("Linux"), "MemAvailable:");
+        let (available, default) = (available.expect("Linux"), default_memory().expect("Linux"));
+        // Others use memory meanwhile: no more than that it is a share, and not all.
+        assert!(default < available.saturating_add(process_bytes("VmRSS:").unwrap_or(0)), "{default} of {available}");
+    }
+}

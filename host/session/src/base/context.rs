@@ -1,0 +1,57 @@
+//! What a session touches outside of itself: folders, the clock, the wish of the user to stop.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::base::text::without_controls;
+
+/// What a session touches outside of itself.
+pub struct Context<'a> {
+    /// Where steps of builds, progress and warnings go, a line each.
+    pub log: &'a mut (dyn Write + Send),
+    /// Where relative paths begin; empty for the working directory of the process.
+    pub directory: &'a Path,
+    /// Where compiled code and the standard library for guests are kept; none if there is no place.
+    pub cache: Option<&'a Path>,
+    /// Set from outside, by a signal for example, to end a search with what it has.
+    pub interrupted: &'a Arc<AtomicBool>,
+    /// What bounds on time are measured with.
+    pub clock: &'a Clock,
+}
+
+/// Tells the time since some moment in the past. Asked before every call of a guest.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The clock of this machine.
+pub fn system_clock() -> Clock {
+    let began = Instant::now();
+    Arc::new(move || began.elapsed())
+}
+
+impl Context<'_> {
+    /// A path that the user gave.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// Writes a line for the user. There is nobody left to tell if that fails.
+    pub fn tell(&mut self, line: &str) {
+        let _ = writeln!(self.log, "{}", without_controls(line));
+    }
+
+    /// Stops a build when the user says so.
+    pub fn stops_builds(&self) -> host_build::Stop {
+        let interrupted = Arc::clone(self.interrupted);
+        host_build::Stop::new(move || interrupted.load(Ordering::Relaxed))
+    }
+}
+
+/// `host` in the user's folder for caches: `$XDG_CACHE_HOME`, or `.cache` at home.
+pub fn default_cache() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(caches.join("host"))
+}

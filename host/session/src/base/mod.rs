@@ -1,0 +1,21 @@
+//! What all of a session stands on.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `context` | what a session touches outside of itself, as values |
+//! | `bounds` | time, memory and the first interrupt, for all phases of a run |
+//! | `files` | files from anywhere, read within bounds; files written as a whole or not at all |
+//! | `exit` | the table of exit codes |
+//! | `failure` | what cannot be done: sentence, help, exit code |
+//! | `names` | names and digests of plugins, as they are shown and as parts of paths |
+//! | `text` | numbers, tables, quoting |
+//! | `units` | times and sizes with units |
+
+pub mod bounds;
+pub mod context;
+pub mod exit;
+pub mod failure;
+pub mod files;
+pub mod names;
+pub mod text;
+pub mod units;

@@ -1,0 +1,22 @@
+//! From what to run to a cluster that is ready, and traces in files.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `open` | a cluster that is ready to run |
+//! | `plugin_source` | from a path to a loaded plugin |
+//! | `placement` | the component of each node: checks, traces |
+//! | `mixed` | a cluster of several components as one factory of machines; twins |
+//! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
+//! | `trace_file` | reading, checking and writing traces |
+//! | `trace_source` | from the path of a trace to the trace and its cluster |
+
+mod mixed;
+mod open;
+pub mod placement;
+pub mod plugin_source;
+pub mod scenario;
+pub mod trace_file;
+mod trace_source;
+
+pub use open::Cluster;
+pub use trace_source::TraceSpec;

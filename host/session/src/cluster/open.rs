@@ -1,0 +1,121 @@
+//! A cluster that is ready to run.
+
+use host_model::audit::Mode;
+use host_model::contract::{MachineError, MachineFactory};
+use host_model::lts::Lts;
+use host_model::scenario::Scenario;
+use host_model::trace::{Placement, TRACE_VERSION, Trace};
+
+use crate::base::context::Context;
+use crate::base::failure::Failure;
+use crate::cluster::placement::{self, Arranged, Others, Wanted};
+use crate::cluster::plugin_source::{self, Loaded};
+use crate::cluster::{scenario, trace_file};
+use crate::spec::limits;
+use crate::spec::{RunSpec, Source};
+
+/// A cluster that is ready to run.
+pub struct Cluster {
+    /// The plugin, whose properties decide.
+    pub plugin: Loaded,
+    /// The components of nodes that run another one.
+    pub others: Others,
+    /// Who runs what; none if every node runs the plugin.
+    arranged: Option<Arranged>,
+    /// Nodes, parameters, networks and faults.
+    pub scenario: Scenario,
+    /// The trace that the search begins after, if it does not begin after `init`.
+    pub prefix: Option<Trace>,
+}
+
+impl Cluster {
+    /// Opens the cluster that is asked for: loads its components, and builds them first where that is needed.
+    ///
+    /// # Errors
+    ///
+    /// A component cannot be built or loaded, or what is asked for does not fit it or the prefix.
+    pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
+        // What can be refused without the plugin is refused before it is built.
+        let asked = &spec.cluster;
+        let wanted = Wanted::new(&asked.placement)?;
+        let prefix = asked.prefix.as_deref();
+        let read = |path| Ok::<_, Failure>((path, trace_file::read(path, context.directory)?));
+        let prefix = prefix.map(read).transpose()?;
+        let guest = match &prefix {
+            Some((path, trace)) => limits::over_recorded(&asked.limits, &trace.limits, path)?,
+            None => asked.limits.clone(),
+        };
+        let source = spec.process.source;
+        let plugin = plugin_source::load(&asked.plugin, source, limits::effective(&guest), context)?;
+        let others = Source { finished: spec.resumes(), ..source };
+        let others = placement::load(wanted, others, &plugin.limits, context)?;
+        if let Some((path, trace)) = &prefix {
+            trace_file::check_plugin(trace, path, &plugin.reference, asked.any_plugin)?;
+        }
+        let scenario = scenario::scenario(spec, &plugin, &others, prefix.as_ref().map(|(_, trace)| trace))?;
+        let mut cluster = Self::new(plugin, others, scenario)?;
+        if let Some((path, trace)) = prefix {
+            placement::check_trace(&trace, path, cluster.placements(), asked.any_plugin)?;
+            cluster.prefix = Some(trace);
+        }
+        Ok(cluster)
+    }
+
+    /// A cluster of components that are loaded.
+    ///
+    /// # Errors
+    ///
+    /// A component cannot take part.
+    pub fn new(plugin: Loaded, others: Others, scenario: Scenario) -> Result<Self, Failure> {
+        let arranged = others.arrange(&plugin, &scenario)?;
+        Ok(Self { plugin, others, arranged, scenario, prefix: None })
+    }
+
+    /// Makes the machines of the cluster.
+    pub fn factory(&self) -> &dyn MachineFactory {
+        match &self.arranged {
+            Some(arranged) => &arranged.factory,
+            None => self.plugin.factory(),
+        }
+    }
+
+    /// The nodes that differ from the others.
+    pub fn placements(&self) -> &[Placement] {
+        self.arranged.as_ref().map_or(&[], |arranged| &arranged.placements)
+    }
+
+    /// Events of the prefix; 0 without one.
+    pub fn prefix_steps(&self) -> usize {
+        self.prefix.as_ref().map_or(0, |trace| trace.steps.len())
+    }
+
+    /// What the replay of a trace is told besides the plugin, as words of a command line.
+    pub fn replay_options(&self) -> Vec<String> {
+        let placed = self.arranged.iter().flat_map(|arranged| arranged.replay_options.clone());
+        let raised = limits::raised(&limits::changed(&self.plugin.limits));
+        placed.chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
+    }
+
+    /// Its local transition system, of which nothing is known yet.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn lts(&self, audit: Mode) -> Result<Lts<'_>, MachineError> {
+        Ok(Lts::new(self.factory(), self.scenario.clone())?.audited(audit))
+    }
+
+    /// A trace of it in which nothing has happened yet.
+    pub fn empty_trace(&self) -> Trace {
+        Trace {
+            trace_version: TRACE_VERSION,
+            plugin: self.plugin.reference.clone(),
+            placements: self.placements().to_vec(),
+            scenario: self.scenario.clone(),
+            limits: limits::changed(&self.plugin.limits),
+            init_choices: Vec::new(),
+            finding: None,
+            steps: Vec::new(),
+        }
+    }
+}

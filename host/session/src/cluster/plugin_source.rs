@@ -1,0 +1,219 @@
+//! From the path of a component or a plugin folder to a loaded plugin.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use host_build::{BuildError, Options};
+use host_model::contract::{MachineFactory, Property, Stop, Stoppable};
+use host_model::scenario::Scenario;
+use host_model::trace::PluginRef;
+use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
+
+use crate::base::bounds::Bounds;
+use crate::base::context::Context;
+use crate::base::failure::Failure;
+use crate::base::files;
+use crate::spec::Source;
+
+/// A plugin that is ready to run.
+pub struct Loaded {
+    /// The component, ready to run.
+    pub plugin: Plugin,
+    /// Makes its machines.
+    stoppable: Stoppable<Plugin>,
+    /// What stops them.
+    pub bounds: Arc<Bounds>,
+    /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
+    pub reference: PluginRef,
+    /// What it claims.
+    pub properties: Vec<Property>,
+    /// The path that the user gave.
+    pub given: PathBuf,
+    /// What it may use up.
+    pub limits: Limits,
+    /// The component.
+    pub wasm: PathBuf,
+    /// Seconds from the bytes of the component to a plugin.
+    pub seconds: f64,
+}
+
+impl Loaded {
+    /// Makes its machines.
+    pub fn factory(&self) -> &dyn MachineFactory {
+        &self.stoppable
+    }
+
+    /// Every parameter with its value: those of a scenario, and the plugin's defaults for the others.
+    pub fn effective_parameters(&self, scenario: &Scenario) -> BTreeMap<String, String> {
+        let defaults = self.plugin.about().map_or(&[][..], |about| &about.parameters).iter();
+        let defaults = defaults.map(|parameter| (parameter.name.clone(), parameter.default_value.clone()));
+        defaults.chain(scenario.parameters.clone()).collect()
+    }
+
+    /// The default value of a parameter, if the plugin lists it.
+    pub fn default_value(&self, key: &str) -> Option<&String> {
+        let parameters = &self.plugin.about()?.parameters;
+        parameters.iter().find(|parameter| parameter.name == key).map(|parameter| &parameter.default_value)
+    }
+}
+
+/// Loads the plugin at a path; builds it first if that is a folder.
+///
+/// # Errors
+///
+/// There is no plugin at the path, or it cannot be built or loaded.
+pub fn load(given: &Path, source: Source, limits: Limits, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+    let path = context.path(given);
+    let wasm = match fs::metadata(&path) {
+        Ok(_) if !needs_build(&path) => path,
+        Ok(_) if source.finished => {
+            let found = finished(&path).ok_or_else(|| unnamed(given))?;
+            if !source.quiet {
+                context.tell(&format!("plugin: {}, as it was built", found.display()));
+            }
+            found
+        }
+        Ok(_) => build(given, source, context)?,
+        Err(error) => {
+            let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
+            return Err(
+                failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here")
+            );
+        }
+    };
+    let config = SandboxConfig { limits, ..SandboxConfig::default() };
+    let bytes = read(&wasm, given, config.limits.component_bytes)?;
+    let began = Instant::now();
+    let cache = context.cache.map(|cache| cache.join("compiled"));
+    let bounds = Arc::new(Bounds::new(context));
+    let stop: Arc<dyn Stop> = Arc::clone(&bounds) as _;
+    let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
+    let cannot_load =
+        |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
+    let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
+        LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
+        LoadError::Stopped(why) => Failure::stopped(why),
+        error => cannot_load(&error),
+    })?;
+    let seconds = began.elapsed().as_secs_f64();
+    if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
+        let cache = cache.unwrap_or_default();
+        context.tell(&format!(
+            "warning: others could have written to the folder of compiled code {}, so each run compiles; remove it, or make \
+             it yours with `chmod go-w`",
+            cache.display()
+        ));
+    }
+    let mut machine = plugin.machine()?;
+    let properties = machine.properties();
+    if properties.is_err() {
+        machine.confirm_fault()?;
+    }
+    let properties =
+        properties.map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
+    check_names(&properties).map_err(|what| cannot_load(&what))?;
+    if plugin.about().is_some_and(|about| about.identity == AboutIdentity::Memory) {
+        return Err(cannot_load(&"it wants its memory as the identity of states, which this version does not offer"));
+    }
+    let file_name = given.file_stem().or(wasm.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+    let reference = PluginRef {
+        name: plugin.about().map(|about| about.name.clone()).or(file_name).unwrap_or_else(|| "plugin".to_owned()),
+        version: plugin.about().map(|about| about.version.clone()),
+        digest: Some(plugin.digest().to_owned()),
+    };
+    Ok(Loaded {
+        stoppable: Stoppable::new(plugin.clone(), stop),
+        bounds,
+        plugin,
+        reference,
+        properties,
+        given: given.to_owned(),
+        limits: config.limits,
+        wasm,
+        seconds,
+    })
+}
+
+/// Whether a path is that of something that has to be built.
+pub fn needs_build(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() || metadata.is_file() && is_source(path))
+}
+
+/// The component that an earlier build has made of a folder or file: in `target/plugins` there, or of a folder around it.
+fn finished(path: &Path) -> Option<PathBuf> {
+    const FOLDERS_MAX: usize = 4;
+    let path = path.canonicalize().ok()?;
+    let name = if path.is_dir() { path.file_name()? } else { path.file_stem()? };
+    let file = Path::new("target/plugins").join(Path::new(&format!("{}.wasm", name.to_string_lossy())));
+    path.ancestors().take(FOLDERS_MAX).map(|folder| folder.join(&file)).find(|wasm| wasm.is_file())
+}
+
+/// Says that nobody has asked for a build.
+fn unnamed(given: &Path) -> Failure {
+    let given = given.display();
+    let what = format_args!("cannot load {given}: it would have to be built, and it was not named on the command line");
+    Failure::plugin(what).help(format_args!("build it with `host build {given}`, or name it"))
+}
+
+/// Whether a file is something that a component is made of: text, the source of a language, or a core module.
+fn is_source(path: &Path) -> bool {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("wasm") | None => {
+            let mut head = [0; 8];
+            let read = files::open(path).and_then(|(mut file, _)| std::io::Read::read_exact(&mut file, &mut head));
+            read.is_ok() && head == *b"\0asm\x01\0\0\0"
+        }
+        Some(extension) => host_build::EXTENSIONS.contains(&extension),
+    }
+}
+
+/// Builds the plugin in a folder or file and returns the component's path. The steps are told as they begin.
+///
+/// # Errors
+///
+/// See [`BuildError`].
+pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<PathBuf, Failure> {
+    let options = Options {
+        install: !source.no_install,
+        cache: context.cache.map(Path::to_owned),
+        stop: Some(context.stops_builds()),
+        ..Options::default()
+    };
+    let folder = context.path(given);
+    let mut report = |step: &str| {
+        if !source.quiet {
+            context.tell(&format!("build: {step}"));
+        }
+    };
+    let built = host_build::build(&folder, &options, &mut report).map_err(|error| match error {
+        BuildError::Stopped => Failure::stopped(error),
+        BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder or file {}", given.display())),
+        error => Failure::plugin(format_args!("cannot build {}: {error}", given.display())),
+    })?;
+    Ok(built.wasm)
+}
+
+fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+    let error =
+        |error: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
+    files::read_bounded(wasm, bytes_max as u64).map_err(|cause| match cause.kind() {
+        ErrorKind::FileTooLarge => {
+            error(&format_args!("{cause}; `--limit component=N` allows more")).about("limit component")
+        }
+        _ => error(&cause),
+    })
+}
+
+/// Reports and traces name properties, so the names must tell them apart.
+fn check_names(properties: &[Property]) -> Result<(), String> {
+    for (index, property) in properties.iter().enumerate() {
+        if properties[..index].iter().any(|other| other.name == property.name) {
+            return Err(format!("it has two properties named `{}`", property.name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Nodes, parameters, networks and faults: from the plugin's defaults, what is asked for, and the prefix.
+
+use std::collections::BTreeMap;
+
+use host_model::scenario::{Faults, Link, Misfit, Network, Scenario};
+use host_model::trace::Trace;
+use host_sandbox::AboutNetwork;
+
+use crate::base::failure::Failure;
+use crate::cluster::placement::Others;
+use crate::cluster::plugin_source::Loaded;
+use crate::spec::links;
+use crate::spec::values::NODES_MAX;
+use crate::spec::{ClusterSpec, FaultSpec, RunSpec};
+
+/// The cluster that a run is about.
+///
+/// # Errors
+///
+/// An option does not fit the plugin or contradicts the prefix.
+pub fn scenario(spec: &RunSpec, loaded: &Loaded, others: &Others, prefix: Option<&Trace>) -> Result<Scenario, Failure> {
+    let asked = &spec.cluster;
+    let nodes = nodes(asked, loaded, others, prefix)?;
+    if !(1..=NODES_MAX).contains(&nodes) {
+        return Err(Failure::configuration(format_args!("with its twins the cluster has more than {NODES_MAX} nodes")));
+    }
+    let network = network(asked, loaded, prefix)?;
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value) in &asked.parameters {
+        if given.insert(key.clone(), value.clone()).is_some() {
+            let what = format_args!("`--set {key}` is given twice; keep one");
+            return Err(Failure::configuration(what).about(format_args!("set {key}")));
+        }
+    }
+    check_keys(loaded, others, given.keys())?;
+    let mut parameters = given;
+    if let Some(trace) = prefix {
+        check_keys(loaded, others, trace.scenario.parameters.keys())?;
+        let recorded = loaded.effective_parameters(&trace.scenario);
+        if let Some((key, value)) = parameters.iter().find(|(key, value)| recorded.get(*key) != Some(*value)) {
+            let there = recorded.get(key).map_or("leaves it out".to_owned(), |there| format!("has {key}={there}"));
+            return Err(contradiction(&format!("--set {key}={value}"), &there).about(format_args!("set {key}")));
+        }
+        parameters = trace.scenario.parameters.clone();
+    }
+    // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
+    let all = || std::iter::once(loaded).chain(others.loaded());
+    parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
+    let links = links(asked, others, (nodes, network), prefix)?;
+    let mut scenario = Scenario { nodes, parameters, network, links, faults: Faults::default() };
+    scenario.faults = faults(&asked.faults, &scenario, prefix);
+    check_faults(spec, &scenario)?;
+    Ok(scenario)
+}
+
+/// Refuses faults and reductions that the networks do not have.
+fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
+    scenario.check().map_err(|misfit| {
+        let failure = |option: &str| Failure::configuration(format_args!("`--{option}`: {misfit}")).about(option);
+        let give = |network: Network| format!("give --network {network}, too, or --link A-B={network}");
+        match misfit {
+            Misfit::NoDuplicates { .. } => failure("duplicates").help(give(Network::UnorderedDuplicating)),
+            Misfit::NoConnections { .. } => failure("breaks").help(give(Network::Ordered)),
+            Misfit::OneWay { from, to } => {
+                let option = if scenario.faults.breaks > 0 { "breaks" } else { "resets" };
+                failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
+            }
+            Misfit::TooMany { kind: "breaks", .. } if spec.cluster.faults.partitions.is_some() => failure("partitions"),
+            Misfit::TooMany { kind, .. } => failure(kind),
+            Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("link"),
+        }
+    })?;
+    if !scenario.has_network(Network::Ordered) {
+        return Ok(());
+    }
+    let ordered = if scenario.links.is_empty() { "on the network ordered" } else { "on ordered links" };
+    if spec.search.reduce {
+        let why = "`--reduce` takes it that a message in flight is in the way of no other, which is wrong";
+        let failure = Failure::configuration(format_args!("{why} {ordered}"));
+        return Err(failure.help("leave it out, or use --algo unfold").about("reduce"));
+    }
+    if spec.process.keep.is_some() {
+        let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
+        return Err(Failure::configuration(why).help("leave it out"));
+    }
+    Ok(())
+}
+
+/// The links that differ from the network: those that are given, or those of the prefix.
+fn links(
+    asked: &ClusterSpec,
+    others: &Others,
+    (nodes, network): (u32, Network),
+    prefix: Option<&Trace>,
+) -> Result<Vec<Link>, Failure> {
+    let given = links::resolve(&asked.links, network, nodes - others.twins(), others.have_twins())?;
+    let Some(trace) = prefix else { return Ok(given) };
+    for option in &asked.links {
+        for (from, to) in &option.ways {
+            let there = trace.scenario.network_of(*from, *to);
+            if there != option.network {
+                let words = format!("--link {}={}", option.place, option.network);
+                let there = format!("has {there} from node {from} to node {to}");
+                return Err(contradiction(&words, &there).about(option.id()));
+            }
+        }
+    }
+    Ok(trace.scenario.links.clone())
+}
+
+/// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
+/// so more can be given than it has.
+fn faults(asked: &FaultSpec, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
+    let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));
+    let usual = Faults { duplicates, ..Faults::default() };
+    let recorded = prefix.map_or(usual, |trace| trace.scenario.faults);
+    // A partition breaks connections between its parts, of each of which either end may learn first.
+    let partitioned = match scenario.has_network(Network::Ordered) {
+        true => asked.partitions.unwrap_or(0).saturating_mul(scenario.nodes - 1),
+        false => 0,
+    };
+    Faults {
+        resets: asked.resets.unwrap_or(recorded.resets),
+        duplicates: asked.duplicates.unwrap_or(recorded.duplicates),
+        breaks: asked.breaks.unwrap_or(recorded.breaks).saturating_add(partitioned),
+        refusals: asked.refusals.unwrap_or(recorded.refusals),
+        crashes: asked.crashes.unwrap_or(recorded.crashes),
+    }
+}
+
+fn nodes(asked: &ClusterSpec, loaded: &Loaded, others: &Others, prefix: Option<&Trace>) -> Result<u32, Failure> {
+    let twins = others.twins();
+    match (prefix, asked.nodes, loaded.plugin.about()) {
+        (Some(trace), Some(nodes), _) if nodes + twins != trace.scenario.nodes => {
+            Err(contradiction(&format!("--nodes {nodes}"), &format!("has {}", trace.scenario.nodes)).about("nodes"))
+        }
+        (Some(trace), _, _) => Ok(trace.scenario.nodes),
+        (None, Some(nodes), _) => Ok(nodes + twins),
+        (None, None, Some(about)) if (1..=NODES_MAX).contains(&about.nodes) => Ok(about.nodes + twins),
+        (None, None, Some(about)) => Err(Failure::configuration(format_args!(
+            "{} wants {} nodes by default, which is not between 1 and {NODES_MAX}; give --nodes",
+            loaded.reference.name, about.nodes
+        ))),
+        (None, None, None) => {
+            let name = &loaded.reference.name;
+            Err(Failure::configuration(format_args!("{name} does not say how many nodes it wants; give --nodes")))
+        }
+    }
+}
+
+fn network(asked: &ClusterSpec, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Network, Failure> {
+    let by_default = match loaded.plugin.about().map(|about| about.network) {
+        None | Some(AboutNetwork::Unordered) => Network::Unordered,
+        Some(AboutNetwork::UnorderedDuplicating) => Network::UnorderedDuplicating,
+        Some(AboutNetwork::Ordered) => Network::Ordered,
+    };
+    match (prefix, asked.network, by_default) {
+        (Some(trace), Some(network), _) if network != trace.scenario.network => {
+            Err(contradiction(&format!("--network {network}"), &format!("has {}", trace.scenario.network))
+                .about("network"))
+        }
+        (Some(trace), _, _) => Ok(trace.scenario.network),
+        (None, Some(network), _) | (None, None, network) => Ok(network),
+    }
+}
+
+/// Refuses keys that neither the plugin lists nor a component that runs on another node. Without a list, its `init` decides.
+///
+/// # Errors
+///
+/// The first such key.
+pub fn check_keys<'a>(loaded: &Loaded, others: &Others, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    let Some(about) = loaded.plugin.about() else { return Ok(()) };
+    let knows = |loaded: &Loaded, key: &String| {
+        loaded.plugin.about().is_none_or(|about| about.parameters.iter().any(|parameter| parameter.name == *key))
+    };
+    for key in keys {
+        if knows(loaded, key) || others.loaded().iter().any(|other| knows(other, key)) {
+            continue;
+        }
+        let name = &loaded.reference.name;
+        let what = format_args!("{name} has no parameter `{key}`");
+        let failure = Failure::configuration(what).about(format_args!("set {key}"));
+        let known: Vec<&str> = about.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        return Err(match known.is_empty() {
+            true => failure.help("it has no parameters at all"),
+            false => failure.help(format_args!("it has: {}", known.join(", "))),
+        });
+    }
+    Ok(())
+}
+
+fn contradiction(option: &str, there: &str) -> Failure {
+    let failure = Failure::configuration(format_args!("`{option}` contradicts the prefix, which {there}"));
+    failure.help("a prefix brings its cluster along; leave the option out")
+}

@@ -1,0 +1,71 @@
+//! From the path of a trace to the trace and the plugin that executes it.
+
+use std::path::{Path, PathBuf};
+
+use host_model::contract::NodeId;
+use host_model::trace::Trace;
+
+use crate::base::context::Context;
+use crate::base::failure::Failure;
+use crate::base::names::safe_name;
+use crate::cluster::open::Cluster;
+use crate::cluster::placement::{self, Wanted};
+use crate::cluster::plugin_source;
+use crate::cluster::scenario;
+use crate::cluster::trace_file;
+use crate::spec::Source;
+use crate::spec::limits::{self, Given};
+
+/// A trace, and the plugin to execute it with.
+#[derive(Clone, Debug, Default)]
+pub struct TraceSpec {
+    /// The file.
+    pub trace: PathBuf,
+    /// The component or plugin folder to run it with; `plugins/NAME` as it was built if it is not said.
+    pub plugin: Option<PathBuf>,
+    /// The component or plugin folder of nodes that ran another one.
+    pub node: Vec<(NodeId, PathBuf)>,
+    /// Whether another build of the plugin, or another plugin, may run it.
+    pub any_plugin: bool,
+    /// What the plugin may use up, by name.
+    pub limits: Given,
+    /// How the plugin is loaded.
+    pub source: Source,
+}
+
+impl Cluster {
+    /// Reads a trace and loads its plugin.
+    ///
+    /// # Errors
+    ///
+    /// There is no such trace or plugin, or they do not belong together.
+    pub fn of_trace(spec: &TraceSpec, context: &mut Context<'_>) -> Result<(Trace, Self), Failure> {
+        let trace = trace_file::read(&spec.trace, context.directory)?;
+        let limits = limits::effective(&limits::over_recorded(&spec.limits, &trace.limits, &spec.trace)?);
+        let path = plugin_path(spec.plugin.as_deref(), &trace, context)?;
+        let wanted = Wanted::of_trace(&trace, &spec.node, context)?;
+        // A trace names its plugin, but that is no reason to build it.
+        let source = Source { finished: spec.plugin.is_none(), ..spec.source };
+        let plugin = plugin_source::load(&path, source, limits, context)?;
+        trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, spec.any_plugin)?;
+        let others = placement::load(wanted, spec.source, &plugin.limits, context)?;
+        let cluster = Self::new(plugin, others, trace.scenario.clone())?;
+        placement::check_trace(&trace, &spec.trace, cluster.placements(), spec.any_plugin)?;
+        scenario::check_keys(&cluster.plugin, &cluster.others, trace.scenario.parameters.keys())?;
+        Ok((trace, cluster))
+    }
+}
+
+/// The plugin that the user names, or else the one in `plugins` that has the name in the trace.
+fn plugin_path(given: Option<&Path>, trace: &Trace, context: &Context<'_>) -> Result<PathBuf, Failure> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let name = &trace.plugin.name;
+    let bundled = Path::new("plugins").join(safe_name(name));
+    if safe_name(name) == *name && context.path(&bundled).is_dir() {
+        return Ok(bundled);
+    }
+    let what = format_args!("there is no plugin {} for this trace", bundled.display());
+    Err(Failure::configuration(what).help("name it with --plugin, a component or a folder"))
+}

@@ -1,0 +1,28 @@
+//! A run as data: what is asked for, the cluster that it opens, the search, and what came out.
+//!
+//! A [`spec::RunSpec`] says what to run, a [`cluster::Cluster`] is ready to run, [`search::run`] runs, and a
+//! [`report::RunReport`] is the result, as values; a [`Request`] goes all the way. Command lines, scenario files and checkpoints are three ways to
+//! write a `RunSpec` down. Nothing here knows an option parser or a terminal.
+//!
+//! Imports point upwards in this table:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `base` | surroundings, files, failures, exit codes, text |
+//! | `spec` | what to run |
+//! | `cluster` | from what to run to a cluster that is ready, and traces in files |
+//! | `scenario_file` | scenarios in files |
+//! | `search` | a search and what surrounds it: progress, checkpoints, findings |
+//! | `report` | the result of a run |
+//! | `request` | a run from what is asked for to its report |
+#![forbid(unsafe_code)]
+
+pub mod base;
+pub mod cluster;
+pub mod report;
+mod request;
+pub mod scenario_file;
+pub mod search;
+pub mod spec;
+
+pub use request::Request;

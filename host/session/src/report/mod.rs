@@ -1,0 +1,24 @@
+//! The result of a run as values.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `run` | a run that is over |
+//! | `assumed` | the assumptions of a verdict |
+//! | `counts` | the counts |
+//! | `decided` | whether a search has decided what it did not find |
+//! | `never` | parts of a protocol that a run never reached |
+//! | `audit` | the result of an audit |
+//! | `violation` | one violation |
+//! | `result` | all of it |
+
+pub mod assumed;
+pub mod audit;
+mod counts;
+mod decided;
+pub mod never;
+pub mod result;
+mod run;
+pub mod violation;
+
+pub use result::RunReport;
+pub use run::{Run, Saved};

@@ -1,0 +1,45 @@
+//! What a run has met and never done.
+
+use host_model::lts::Coverage;
+use serde::Serialize;
+
+use crate::base::text::grouped;
+use crate::report::run::Run;
+
+/// What was never reached, besides properties.
+#[derive(Debug, Serialize)]
+pub struct Never {
+    /// Local events that were possible somewhere and never happened.
+    pub local_events: Vec<String>,
+    /// Messages that were sent and never delivered.
+    pub messages: u64,
+    /// Outcomes of handlers that no walk took; none if there were no walks.
+    pub outcomes: Option<u64>,
+}
+
+impl Never {
+    /// None where the strategy leaves out what cannot matter, which says nothing about what can happen, or has forgotten what
+    /// happened.
+    pub fn new(run: &Run<'_>) -> Option<Self> {
+        if run.spec.search.reduce || run.outcome.report.renewals > 0 {
+            return None;
+        }
+        let Coverage { events_not_taken, messages_not_delivered, outcomes } = run.lts.coverage();
+        Some(Self {
+            local_events: events_not_taken,
+            messages: messages_not_delivered,
+            outcomes: run.outcome.report.counts.outcomes.map(|taken| outcomes.saturating_sub(taken)),
+        })
+    }
+
+    /// The rows of a table; none if everything was reached.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let events = (!self.local_events.is_empty())
+            .then(|| ("local events", format!("{}: possible, and never taken", self.local_events.join(", "))));
+        let messages =
+            (self.messages > 0).then(|| ("messages", format!("{}: sent, and never delivered", grouped(self.messages))));
+        let outcomes = self.outcomes.filter(|outcomes| *outcomes > 0);
+        let outcomes = outcomes.map(|outcomes| ("outcomes", format!("{}: chosen by no walk", grouped(outcomes))));
+        [events, messages, outcomes].into_iter().flatten().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}

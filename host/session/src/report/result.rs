@@ -1,0 +1,359 @@
+//! The result of a run, in the order of its JSON object.
+
+use std::num::NonZeroU64;
+
+use host_inspect::words;
+use host_model::audit::Audited;
+use host_model::contract::{Property, PropertyKind};
+use host_model::scenario::Scenario;
+use host_model::trace::{Finding, PluginRef};
+use host_search::kernel::{Basis, End, SymmetryUse};
+use serde::Serialize;
+
+use crate::base::bounds::peak_bytes;
+use crate::base::exit::Exit;
+use crate::base::text::{json_text, rounded};
+use crate::report::assumed::Assumed;
+use crate::report::audit::AuditReport;
+use crate::report::counts::{CountsReport, DISTINCT};
+use crate::report::decided;
+use crate::report::never::Never;
+use crate::report::run::{Run, Saved};
+use crate::report::violation::ViolationReport;
+use crate::search::finding::Violation;
+use crate::spec::expectation::Expectation;
+
+/// The result of a run. The order of the fields is that of the JSON object.
+#[derive(Debug, Serialize)]
+pub struct RunReport {
+    /// The verdict.
+    pub result: Verdict,
+    /// Why the search ended.
+    pub end: &'static str,
+    /// How the command ends, as a number.
+    pub exit_code: u8,
+    /// What makes the same run again.
+    pub command: String,
+    /// The strategy.
+    pub algo: &'static str,
+    /// The plugin.
+    pub plugin: PluginReport,
+    /// The cluster.
+    pub scenario: Scenario,
+    /// What the verdict holds under.
+    pub assumed: Assumed,
+    /// What was counted.
+    pub counts: CountsReport,
+    /// The counts that are lower bounds, since there was no room to count everything; none if all are exact.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub at_least: &'static [&'static str],
+    /// How often the search forgot what handlers do, to stay within its memory; none if it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renewals: Option<NonZeroU64>,
+    /// What the answer rests on: `unfolding` or `local-states`; none where that is what the strategy goes through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<&'static str>,
+    /// None where the plugin declares none, or nobody asked.
+    pub symmetry: Option<SymmetryReport>,
+    /// Events on the longest path.
+    pub depth: u32,
+    /// How long it took.
+    pub seconds: Seconds,
+    /// The most memory that the process had, in bytes.
+    pub memory_peak_bytes: Option<u64>,
+    /// The properties of the plugin.
+    pub properties: Vec<PropertyReport>,
+    /// What was met and never happened; null with `--reduce`, and where the search forgot what happened.
+    pub never: Option<Never>,
+    /// `found`, `none` or `unknown`; null if nobody looked for one.
+    pub deadlock: Option<&'static str>,
+    /// What was found.
+    pub violations: Vec<ViolationReport>,
+    /// What was audited, and what came of it; none without an audit.
+    pub audit: Option<AuditReport>,
+    /// What a scenario expects and did not come out; none without a scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmet: Option<Vec<String>>,
+    /// Why it is open whether there is more than was found; none if there is nothing more.
+    #[serde(skip)]
+    pub undecided: Option<&'static str>,
+    /// How the command ends.
+    #[serde(skip)]
+    pub exit: Exit,
+    /// One phrase that says more than the verdict.
+    #[serde(skip)]
+    pub because: String,
+    /// What the strategy guarantees.
+    #[serde(skip)]
+    pub guarantees: String,
+}
+
+/// The verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Everything that can happen was explored, and no property is violated.
+    Ok,
+    /// Something bad was found.
+    Violation,
+    /// Nothing bad was found, and not everything was explored.
+    Incomplete,
+    /// The plugin does not allow a verdict.
+    Error,
+}
+
+impl Verdict {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Violation => "violation",
+            Self::Incomplete => "incomplete",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What became of interchangeable nodes; one of the two is there.
+#[derive(Debug, Serialize)]
+pub struct SymmetryReport {
+    /// States are told apart only up to so many renamings.
+    pub renamings: Option<u64>,
+    /// Why the declaration of the plugin was not used.
+    pub refused: Option<String>,
+}
+
+impl From<&SymmetryUse> for SymmetryReport {
+    fn from(symmetry: &SymmetryUse) -> Self {
+        match symmetry {
+            SymmetryUse::Renamings(renamings) => Self { renamings: Some(*renamings), refused: None },
+            SymmetryUse::Refused(why) => Self { renamings: None, refused: Some(why.clone()) },
+        }
+    }
+}
+
+/// A plugin in JSON.
+#[derive(Debug, Serialize)]
+pub struct PluginReport {
+    /// Its name.
+    pub name: String,
+    /// Its version, if it tells one.
+    pub version: Option<String>,
+    /// The hash of the component.
+    pub digest: Option<String>,
+}
+
+impl From<&PluginRef> for PluginReport {
+    fn from(plugin: &PluginRef) -> Self {
+        Self { name: plugin.name.clone(), version: plugin.version.clone(), digest: plugin.digest.clone() }
+    }
+}
+
+/// How long a run took, in seconds.
+#[derive(Debug, Serialize)]
+pub struct Seconds {
+    /// From the bytes of the component to a plugin.
+    pub load: f64,
+    /// The search.
+    pub search: f64,
+    /// Part of `search`; none for a strategy without soundness verification.
+    pub verification: Option<f64>,
+}
+
+/// A property and what came out.
+#[derive(Debug, Serialize)]
+pub struct PropertyReport {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: PropertyKind,
+    /// What it reads.
+    pub scope: String,
+    /// What came out: one of the statuses that a scenario can expect.
+    pub status: &'static str,
+}
+
+impl RunReport {
+    /// Puts together what is to be told.
+    pub fn new(run: &Run<'_>, saved: Vec<Option<Saved>>) -> Self {
+        let (report, violations) = (&run.outcome.report, run.outcome.violations.as_slice());
+        let undecided = decided::undecided(report.end, violations);
+        let result = verdict(undecided, violations);
+        let exit = match violations.first() {
+            Some(violation) => violation.exit(),
+            None if result == Verdict::Incomplete && run.spec.process.require_complete => Exit::TooLarge,
+            None => Exit::Ok,
+        };
+        let reports: Vec<ViolationReport> = violations
+            .iter()
+            .zip(saved)
+            .map(|(violation, saved)| ViolationReport::new(run, violation, saved))
+            .collect();
+        let properties = properties(run, undecided, violations);
+        let because = match reports.first() {
+            Some(violation) => violation.title.clone(),
+            None => because(report.end).to_owned() + &unreached(&properties),
+        };
+        let strategy = run.spec.strategy();
+        Self {
+            result,
+            end: report.end.name(),
+            exit_code: exit.code(),
+            command: run.command.clone(),
+            algo: strategy.name,
+            plugin: PluginReport::from(&run.cluster.plugin.reference),
+            scenario: run.lts.scenario().clone(),
+            assumed: Assumed::new(run),
+            counts: CountsReport(report.counts),
+            at_least: if report.are_lower_bounds { DISTINCT } else { &[] },
+            renewals: NonZeroU64::new(report.renewals),
+            basis: report.basis.map(basis),
+            symmetry: report.symmetry.as_ref().map(SymmetryReport::from),
+            depth: report.depth,
+            seconds: Seconds {
+                load: rounded(run.cluster.plugin.seconds),
+                search: rounded(run.outcome.times.search),
+                // A strategy counts soundness checks exactly if it makes some.
+                verification: report.counts.soundness_checks.map(|_| rounded(run.outcome.times.verification)),
+            },
+            memory_peak_bytes: peak_bytes(),
+            properties,
+            never: Never::new(run),
+            deadlock: run.spec.search.deadlock.then(|| deadlock(undecided, violations)),
+            violations: reports,
+            audit: None,
+            unmet: None,
+            undecided,
+            exit,
+            because,
+            guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
+        }
+    }
+
+    /// Adds what an audit found. A plugin that breaks a promise cannot be `ok`, whatever the search says.
+    pub fn add_audit(&mut self, audited: &Audited) {
+        let report = AuditReport::from(audited);
+        if !report.broken.is_empty() {
+            self.leave_open("the plugin breaks a promise");
+        }
+        if let Some(broken) = report.broken.first()
+            && self.violations.is_empty()
+        {
+            self.result = Verdict::Error;
+            self.exit = Exit::GuestFault;
+            self.exit_code = self.exit.code();
+            self.because = format!("the plugin breaks a promise: {}, but not `{}`", broken.promise, broken.function);
+        }
+        if let Some(stopped) = audited.stopped {
+            self.because += &format!("; the audit is not finished: {stopped}");
+        }
+        self.audit = Some(report);
+    }
+
+    /// Takes back that what was not found is not there.
+    fn leave_open(&mut self, why: &'static str) {
+        self.undecided = Some(why);
+        for property in &mut self.properties {
+            if matches!(property.status, "holds" | "never-reached") {
+                property.status = "unknown";
+            }
+        }
+        self.deadlock = self.deadlock.map(|found| if found == "none" { "unknown" } else { found });
+    }
+
+    /// Compares the result with what a scenario expects. A difference is never a success.
+    pub fn compare(&mut self, expect: &Expectation) {
+        let run = serde_json::to_value(&*self).expect("keys are strings, and nothing else can fail in memory");
+        let unmet = expect.unmet(&run);
+        if !unmet.is_empty() && self.exit == Exit::Ok {
+            self.exit = Exit::Unexpected;
+            self.exit_code = self.exit.code();
+        }
+        self.unmet = (*expect != Expectation::default()).then_some(unmet);
+    }
+
+    /// One JSON object.
+    pub fn json(&self) -> String {
+        json_text(self)
+    }
+}
+
+fn verdict(undecided: Option<&str>, violations: &[Violation]) -> Verdict {
+    match (violations.first(), undecided) {
+        (Some(violation), _) if violation.nondeterminism.is_some() => Verdict::Error,
+        (Some(violation), _) if violation.exit() == Exit::Evaluation => Verdict::Error,
+        (Some(_), _) => Verdict::Violation,
+        (None, None) => Verdict::Ok,
+        (None, Some(_)) => Verdict::Incomplete,
+    }
+}
+
+/// The name of what an answer rests on.
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Unfolding => "unfolding",
+        Basis::LocalStates => "local-states",
+    }
+}
+
+/// Why there is no violation to tell of.
+fn because(end: End) -> &'static str {
+    match end {
+        End::SpaceExhausted => "everything that can happen was explored, and no property is violated",
+        End::Pruned => "no violation found, but the strategy leaves events out on purpose",
+        End::WalksDone => "no violation found, but random walks see only part of what can happen",
+        End::DepthBound => "no violation found, but --depth cut off longer paths",
+        End::LocalEventBound => "no violation found, but --local-events left events out",
+        End::StateBound => "no violation found, but --states ended the search early",
+        End::TimeBound => "no violation found, but --time ended the search early",
+        End::MemoryBound => "no violation found, but the memory is used up (see --memory)",
+        End::Interrupted => "no violation found, but the search was interrupted",
+        End::Violation => unreachable!("a search that ends in a violation has one"),
+    }
+}
+
+fn properties(run: &Run<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
+    let status = |property: &Property, witnessed: Option<bool>| {
+        let found = violations.iter().find_map(|violation| match &violation.trace.finding {
+            Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
+            Some(Finding::Broken { property: name, .. }) if *name == property.name => Some("broken"),
+            _ => None,
+        });
+        match (property.kind, found, witnessed) {
+            (PropertyKind::Eventually, ..) => "not-checked",
+            (_, Some(found), _) => found,
+            (PropertyKind::Sometimes, _, Some(true)) => "reached",
+            (PropertyKind::Sometimes, ..) if undecided.is_none() => "never-reached",
+            (PropertyKind::Always, ..) if undecided.is_none() => "holds",
+            _ => "unknown",
+        }
+    };
+    let witnessed = run.outcome.report.witnessed.iter();
+    let properties = run.cluster.plugin.properties.iter().zip(witnessed).map(|(property, witnessed)| PropertyReport {
+        name: property.name.clone(),
+        kind: property.kind,
+        scope: words::name(property.scope),
+        status: status(property, *witnessed),
+    });
+    properties.collect()
+}
+
+/// What the verdict must not leave unsaid: a goal that cannot be reached is no violation, but hardly what was meant.
+fn unreached(properties: &[PropertyReport]) -> String {
+    let unreached = properties.iter().filter(|property| property.status == "never-reached");
+    let names: Vec<&str> = unreached.map(|property| property.name.as_str()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {} is never reached", words::on_one_line(one)),
+        several => format!("; never reached: {}", words::on_one_line(&several.join(", "))),
+    }
+}
+
+fn deadlock(undecided: Option<&str>, violations: &[Violation]) -> &'static str {
+    let is_deadlock = |violation: &Violation| matches!(&violation.trace.finding, Some(Finding::Deadlock { .. }));
+    match undecided {
+        _ if violations.iter().any(is_deadlock) => "found",
+        None => "none",
+        Some(_) => "unknown",
+    }
+}

@@ -1,0 +1,34 @@
+//! A run that is over.
+
+use host_model::lts::Lts;
+
+use crate::cluster::Cluster;
+use crate::search::Outcome;
+use crate::spec::RunSpec;
+
+/// A run that is over.
+pub struct Run<'r> {
+    /// What was asked for.
+    pub spec: &'r RunSpec,
+    /// What makes the same run again, for a shell.
+    pub command: String,
+    /// The cluster.
+    pub cluster: &'r Cluster,
+    /// What is known of it.
+    pub lts: &'r Lts<'r>,
+    /// What came out of the search.
+    pub outcome: &'r Outcome,
+}
+
+/// Where a trace was written.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The file, as the user would name it.
+    pub trace: String,
+    /// The trace as the search found it, if that is another one.
+    pub found: Option<String>,
+    /// The drawing of the trace, unless that would be too large.
+    pub drawing: Option<String>,
+    /// The command that replays it.
+    pub replay: String,
+}

@@ -1,0 +1,100 @@
+//! One violation.
+
+use host_inspect::words;
+use host_model::contract::NodeId;
+use host_model::trace::Finding;
+use serde::Serialize;
+
+use crate::report::run::{Run, Saved};
+use crate::search::finding::{Unfinished, Violation};
+
+/// One violation.
+#[derive(Debug, Serialize)]
+pub struct ViolationReport {
+    /// None for a fault and a deadlock.
+    pub property: Option<String>,
+    /// `always`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
+    pub kind: String,
+    /// What is wrong, a phrase.
+    pub message: String,
+    /// The node that it is about, if it is about one.
+    pub node: Option<NodeId>,
+    /// The file with the trace, if it was written.
+    pub trace: Option<String>,
+    /// The trace as the search found it, if another one is shown.
+    pub found: Option<String>,
+    /// The drawing of the trace.
+    pub drawing: Option<String>,
+    /// How many more were found that end in the same way.
+    pub alike: usize,
+    /// All events, those of the prefix included.
+    pub length: usize,
+    /// The same of what the search found.
+    pub found_length: usize,
+    /// The events of the prefix.
+    pub prefix_length: usize,
+    /// Whether no shorter path from the start of the search leads to a violation.
+    pub shortest: bool,
+    /// Whether it was run again from the start, in fresh machines.
+    pub confirmed: bool,
+    /// What was stopped before it was done, a phrase; null if nothing was.
+    pub unfinished: Option<String>,
+    /// The command that replays the trace.
+    pub replay: Option<String>,
+    /// What is wrong, as the first line of a report says it.
+    #[serde(skip)]
+    pub title: String,
+}
+
+impl ViolationReport {
+    /// A violation, and where its trace was written.
+    pub fn new(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) -> Self {
+        let trace = &violation.trace;
+        let finding = trace.finding.as_ref().expect("a violation is a finding");
+        let (property, mut kind, mut message) = match finding {
+            Finding::Property { name, kind, message } => (Some(name.clone()), words::name(kind), message.clone()),
+            Finding::Broken { property, fault } => (Some(property.clone()), "broken".to_owned(), fault.to_string()),
+            Finding::Fault { fault, .. } => (None, words::name(fault.kind), fault.to_string()),
+            Finding::Deadlock { message } => (None, "deadlock".to_owned(), message.clone()),
+        };
+        let mut title = words::finding(finding, violation.node.filter(|_| property.is_some()));
+        if let Some(differs) = &violation.nondeterminism {
+            kind = "nondeterminism".to_owned();
+            title = words::on_one_line(&format!(
+                "the plugin is not deterministic, or its `serialize` leaves out what matters: \
+                 the search found that {title}; run again from the start, {differs}"
+            ));
+            message = title.clone();
+        }
+        if let Some(Unfinished::Confirming(_)) = violation.unfinished {
+            title = format!("not confirmed: the search found that {title}");
+        }
+        Self {
+            property,
+            kind,
+            message,
+            node: violation.node,
+            trace: saved.as_ref().map(|saved| saved.trace.clone()),
+            drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
+            alike: violation.alike,
+            found: saved.as_ref().and_then(|saved| saved.found.clone()),
+            length: trace.steps.len(),
+            found_length: violation.found.as_ref().map_or(trace.steps.len(), |(found, _)| found.steps.len()),
+            prefix_length: run.cluster.prefix_steps(),
+            shortest: violation.shortest,
+            confirmed: violation.nondeterminism.is_none()
+                && !matches!(violation.unfinished, Some(Unfinished::Confirming(_))),
+            unfinished: violation.unfinished.map(unfinished),
+            replay: saved.map(|saved| saved.replay),
+            title,
+        }
+    }
+}
+
+/// What was not done with a finding, and why.
+fn unfinished(unfinished: Unfinished) -> String {
+    match unfinished {
+        Unfinished::Confirming(why) => format!("not run again from the start: {why}"),
+        Unfinished::Minimizing(why) => format!("not made short: {why}"),
+    }
+}

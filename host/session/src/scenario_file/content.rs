@@ -1,0 +1,46 @@
+//! What a scenario says, and where.
+
+use std::path::PathBuf;
+
+use crate::base::failure::Failure;
+use crate::spec::RunSpec;
+use crate::spec::expectation::Expectation;
+
+/// A scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Scenario {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// What it asks for; no plugin if it does not name one. Paths are from where the program runs.
+    pub spec: RunSpec,
+    /// What should come out.
+    pub expect: Expectation,
+    /// The options that it gives, as failures name them, and their lines.
+    lines: Vec<(String, usize)>,
+}
+
+impl Scenario {
+    /// An empty one.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// Notes where an option stands.
+    pub fn note(&mut self, option: String, line: usize) {
+        self.lines.push((option, line));
+    }
+
+    /// The line of an option, if the scenario gives it.
+    pub fn line(&self, option: &str) -> Option<usize> {
+        self.lines.iter().find(|(given, _)| given == option).map(|(_, line)| *line)
+    }
+
+    /// Names the file in a failure, and the line if it is about an option that the file gives.
+    #[must_use]
+    pub fn locate(&self, mut failure: Failure) -> Failure {
+        let line = failure.about.as_deref().and_then(|option| self.line(option));
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        failure.message = format!("{}{line}: {}", self.path.display(), failure.message);
+        failure
+    }
+}

@@ -1,0 +1,29 @@
+//! Scenarios in files: what to run and what is expected to come out, in TOML.
+//!
+//! A scenario is a [`RunSpec`](crate::spec::RunSpec) that is kept in a file; what is asked for besides counts more. A new key needs
+//! one row in [`KEYS`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `content` | what a scenario says, and where |
+//! | `keys` | the keys that stand for one option each |
+//! | `reader` | values with their places |
+//! | `sections` | a scenario from its text, section by section |
+//! | `expected` | the section `[expect]` |
+//! | `owner` | the plugin that a file belongs to because of where it lies |
+//! | `trust` | what a scenario from elsewhere cannot do, or not silently |
+//! | `layers` | a scenario below what else is asked for |
+
+mod content;
+mod expected;
+mod keys;
+mod layers;
+mod owner;
+mod reader;
+mod sections;
+mod trust;
+
+pub use content::Scenario;
+pub use keys::{KEYS, VIOLATIONS_MAX};
+pub use layers::{is_scenario, resolve};
+pub use owner::owner;

@@ -1,0 +1,189 @@
+//! From what a search found to what is confirmed, told and saved.
+
+use host_inspect::minimize::{MinimizeError, Minimized, Options};
+use host_inspect::recording::Recording;
+use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::lts::{Lts, Stepper};
+use host_model::trace::replay::{self, ReplayError};
+use host_model::trace::start::{self, StartError};
+use host_model::trace::{Finding, Trace};
+use host_search::kernel::Found;
+
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::cluster::Cluster;
+use crate::search::minimizing;
+
+/// A finding that was run again from the start, in fresh machines.
+pub struct Violation {
+    /// The way there, and what is there: the short one, if there is one.
+    pub trace: Trace,
+    /// The way that the search found, and how it became shorter; none if it did not.
+    pub found: Option<(Trace, Minimized)>,
+    /// All that can be seen on the way.
+    pub recording: Recording,
+    /// The node that it is about, if it is about one.
+    pub node: Option<NodeId>,
+    /// How many more were found that end in the same way.
+    pub alike: usize,
+    /// Whether no shorter path from the start of the search leads to a violation.
+    pub shortest: bool,
+    /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
+    pub nondeterminism: Option<String>,
+    /// What was stopped before it was done; none if nothing was.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// What was not done with a finding because it was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// It was not run again from the start: the search says so, and nothing else.
+    Confirming(Stopped),
+    /// It was run again, and not made short.
+    Minimizing(Stopped),
+}
+
+impl Violation {
+    /// The exit code that stands for it.
+    pub fn exit(&self) -> Exit {
+        match (&self.nondeterminism, &self.trace.finding) {
+            (None, Some(finding)) => exit(finding),
+            _ => Exit::GuestFault,
+        }
+    }
+}
+
+/// The exit code for what a trace shows at its end.
+pub fn exit(finding: &Finding) -> Exit {
+    match finding {
+        Finding::Property { kind: PropertyKind::Always, .. } => Exit::Safety,
+        Finding::Property { kind: PropertyKind::Eventually, .. } => Exit::Liveness,
+        Finding::Property { kind: PropertyKind::Sometimes, .. } => Exit::Ok,
+        Finding::Broken { .. } => Exit::Evaluation,
+        Finding::Fault { .. } => Exit::GuestFault,
+        Finding::Deadlock { .. } => Exit::Deadlock,
+    }
+}
+
+/// What a search found as a trace. Its steps were executed in the search, so no guest runs.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &Found) -> Result<Trace, Failure> {
+    let mut stepper = Stepper::new(lts)?;
+    let steps = start::record(&mut stepper, &found.initial, &found.path)?;
+    let recorded = found.init_choices.iter().map(|choices| choices.to_vec());
+    let init_choices = match found.init_choices.iter().all(|choices| choices.is_empty()) {
+        true => Vec::new(),
+        false => recorded.collect(),
+    };
+    Ok(Trace { init_choices, finding: Some(finding(lts, found)), steps, ..cluster.empty_trace() })
+}
+
+/// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
+/// that. What is stopped meanwhile is marked, and kept as it was found.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn confirm(
+    lts: &Lts<'_>,
+    cluster: &Cluster,
+    (found, mut trace): (&Found, Trace),
+    shorter: Option<Options>,
+) -> Result<Violation, Failure> {
+    let finding = finding(lts, found);
+    let (mut nondeterminism, mut unfinished) = (None, None);
+    match replay::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding) {
+        Ok(steps) => trace.steps = steps,
+        Err(ReplayError::Machine(MachineError::Stopped(why))) => unfinished = Some(Unfinished::Confirming(why)),
+        Err(ReplayError::Machine(error)) => return Err(error.into()),
+        Err(differs) => nondeterminism = Some(differs.to_string()),
+    }
+    let short = match shorter {
+        Some(options) if nondeterminism.is_none() && unfinished.is_none() => {
+            match minimizing::shorten(lts, cluster, &trace, options) {
+                Ok(short) => Some(short),
+                Err(
+                    MinimizeError::Machine(MachineError::Stopped(why))
+                    | MinimizeError::Start(StartError::Machine(MachineError::Stopped(why))),
+                ) => {
+                    unfinished = Some(Unfinished::Minimizing(why));
+                    None
+                }
+                Err(MinimizeError::Machine(error)) => return Err(error.into()),
+                // What cannot be made short is told as it was found.
+                Err(_) => None,
+            }
+        }
+        _ => None,
+    };
+    let mut original = None;
+    let mut node = found.node;
+    if let Some((short, minimized)) = short
+        && short.steps != trace.steps
+    {
+        original = Some((std::mem::replace(&mut trace, short), minimized));
+    }
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
+    if result.is_ok() && nondeterminism.is_none() {
+        node = recording.finding().and_then(|(node, _)| node);
+    }
+    let shortest = found.shortest;
+    Ok(Violation { trace, found: original, recording, node, alike: 0, shortest, nondeterminism, unfinished })
+}
+
+/// Of violations that end in the same way, the shortest: with the same property, and the same message or local event last.
+pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
+    let mut groups: Vec<(String, Violation)> = Vec::new();
+    for mut violation in violations {
+        let what = match &violation.trace.finding {
+            Some(Finding::Property { name, .. } | Finding::Broken { property: name, .. }) => name.clone(),
+            Some(Finding::Fault { fault, .. }) => fault.to_string(),
+            Some(Finding::Deadlock { message }) => message.clone(),
+            None => String::new(),
+        };
+        let last = match violation.recording.steps.len() {
+            0 => String::new(),
+            number => violation.recording.event(number),
+        };
+        // Whose event it is makes no difference, nor is a violation another one because it is no violation again.
+        let last = last.split_once(": ").map_or("", |(_, what)| what);
+        let key = format!("{what}\n{last}\n{}", violation.nondeterminism.is_some());
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, first)) => {
+                let alike = first.alike + 1;
+                if violation.trace.steps.len() < first.trace.steps.len() {
+                    std::mem::swap(first, &mut violation);
+                }
+                first.alike = alike;
+            }
+            None => groups.push((key, violation)),
+        }
+    }
+    groups.into_iter().map(|(_, violation)| violation).collect()
+}
+
+/// What was found, in the words of a trace.
+fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
+    let property = |index: u32| &lts.properties()[index as usize];
+    match &found.judgement {
+        Judgement::Violated { property: index, message } => {
+            let property = property(*index);
+            Finding::Property { name: property.name.clone(), kind: property.kind, message: message.clone() }
+        }
+        Judgement::Witnessed { property: index } => {
+            let property = property(*index);
+            Finding::Property { name: property.name.clone(), kind: property.kind, message: String::new() }
+        }
+        Judgement::Broken { property: index, fault } => {
+            Finding::Broken { property: property(*index).name.clone(), fault: fault.clone() }
+        }
+        Judgement::Fault(fault) => Finding::Fault {
+            node: found.node.expect("a fault is a judgement on the state of one node"),
+            fault: fault.clone(),
+        },
+        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
+    }
+}

@@ -1,0 +1,56 @@
+//! The bounds of a search, from what is asked for.
+
+use host_search::kernel::Limits;
+use host_search::strategy::{Bound, STRATEGIES};
+
+use crate::base::failure::Failure;
+use crate::spec::RunSpec;
+
+/// Violations that `--continue` collects.
+const VIOLATIONS_MAX: u64 = 100;
+
+/// The bounds and other options of the search, all of which the strategy honours.
+///
+/// # Errors
+///
+/// One that the strategy does not know: it would be wrong to ignore it.
+pub fn limits(spec: &RunSpec) -> Result<Limits, Failure> {
+    let (search, strategy) = (&spec.search, spec.strategy());
+    let keeps_checkpoints = spec.process.keep.is_some();
+    if keeps_checkpoints && !strategy.keeps_checkpoints {
+        let names = STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints).map(|strategy| strategy.name);
+        let failure = Failure::configuration(format_args!("the strategy {} keeps no checkpoints", strategy.name));
+        return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
+    }
+    if keeps_checkpoints && (search.go_on || search.max_violations.is_some()) {
+        let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue collects them";
+        return Err(Failure::configuration(why).help("leave one of the two out").about("continue"));
+    }
+    // Where there is a time, walks go on until it is up.
+    let is_timed = spec.process.time.is_some() && strategy.honours.contains(&Bound::Walks);
+    let limits = Limits {
+        depth: search.depth,
+        local_events: search.local_events,
+        states: search.states,
+        violations: search.max_violations.or(search.go_on.then_some(VIOLATIONS_MAX)),
+        reduce: search.reduce,
+        deadlock: search.deadlock,
+        no_symmetry: search.no_symmetry,
+        count_system_states: search.count_system_states,
+        seed: search.seed,
+        walks: search.walks.or(is_timed.then_some(u64::MAX)),
+        weights: search.weights,
+    };
+    for bound in Bound::ALL {
+        if !bound.is_set(&limits) || strategy.honours.contains(&bound) {
+            continue;
+        }
+        let honour = STRATEGIES.iter().filter(|strategy| strategy.honours.contains(&bound));
+        let names: Vec<&str> = honour.map(|strategy| strategy.name).collect();
+        let (name, option) = (strategy.name, bound.option());
+        let failure =
+            Failure::configuration(format_args!("the strategy {name} has no option `--{option}`")).about(option);
+        return Err(failure.help(format_args!("leave it out, or use one that has: {}", names.join(", "))));
+    }
+    Ok(limits)
+}

@@ -1,0 +1,23 @@
+//! A search and what surrounds it: progress, checkpoints, and what becomes of its findings.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `run` | a search from its start states to confirmed findings |
+//! | `limits` | the bounds of a search, from what is asked for |
+//! | `monitor` | progress of a search, and its end by a bound |
+//! | `identity` | what a search is about, as facts that can be compared |
+//! | `checkpoint` | checkpoints in files |
+//! | `finding` | from a finding of a search to a confirmed one |
+//! | `replay` | how the replay of a trace ends |
+//! | `minimizing` | traces made short and confirmed |
+
+pub mod checkpoint;
+pub mod finding;
+mod identity;
+pub mod limits;
+pub mod minimizing;
+pub mod monitor;
+pub mod replay;
+mod run;
+
+pub use run::{Outcome, Times, run};

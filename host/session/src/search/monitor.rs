@@ -1,0 +1,229 @@
+//! Progress of a search, and its end by a bound that needs a clock, a process or a user.
+
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use host_model::contract::Stop;
+use host_search::kernel::{End, Keeper, Monitor, Phase, Progress};
+
+use crate::base::bounds::Bounds;
+
+/// How often progress is shown.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Nothing that holds the stopwatch can panic.
+const UNPOISONED: &str = "reading a clock does not panic";
+
+/// Ends a search on time, before memory runs out, or when the user says so; shows how far it is.
+pub struct Watch<'a> {
+    began: Instant,
+    bounds: &'a Bounds,
+    keeper: Option<&'a dyn Keeper>,
+    goals: Goals,
+    state: Mutex<State<'a>>,
+    verification: Mutex<Stopwatch>,
+}
+
+/// Where a search ends at the latest; none is without end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Goals {
+    /// Random walks.
+    pub walks: Option<u64>,
+    /// Global states, events or executions, whatever the strategy goes through.
+    pub states: Option<u64>,
+}
+
+/// How long the search was in a phase.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stopwatch {
+    total: Duration,
+    /// When the phase began, if the search is in it.
+    since: Option<Instant>,
+}
+
+/// How far a search is.
+#[derive(Clone, Debug)]
+pub struct Moment<'p> {
+    /// Since the search began.
+    pub elapsed: Duration,
+    /// How long it takes at most from now on, where a bound says so.
+    pub left: Option<Duration>,
+    /// What the strategy counts.
+    pub progress: &'p Progress,
+    /// The memory of the process, in bytes.
+    pub process_bytes: u64,
+}
+
+/// Says how far a search is, on one line.
+pub type Line<'a> = &'a (dyn Fn(&Moment<'_>) -> String + Sync);
+
+struct State<'a> {
+    /// Where progress goes.
+    log: &'a mut (dyn Write + Send),
+    /// How it is said; none if nobody wants it.
+    line: Option<Line<'a>>,
+    next_progress: Duration,
+}
+
+impl<'a> Watch<'a> {
+    /// A watch that begins now. With a `line`, progress goes to the log.
+    pub fn new(bounds: &'a Bounds, log: &'a mut (dyn Write + Send), line: Option<Line<'a>>) -> Self {
+        let state = State { log, line, next_progress: PROGRESS_INTERVAL };
+        Self {
+            began: Instant::now(),
+            bounds,
+            keeper: None,
+            goals: Goals::default(),
+            state: Mutex::new(state),
+            verification: Mutex::default(),
+        }
+    }
+
+    /// The same with somebody who keeps checkpoints.
+    pub fn with_keeper(self, keeper: Option<&'a dyn Keeper>) -> Self {
+        Self { keeper, ..self }
+    }
+
+    /// The same that knows where the search ends at the latest, so that it can say how long that may take.
+    pub fn with_goals(self, goals: Goals) -> Self {
+        Self { goals, ..self }
+    }
+
+    /// How long the search takes at most from now on, if it goes on as it did.
+    fn left(&self, elapsed: Duration, progress: &Progress) -> Option<Duration> {
+        let counts = &progress.counts;
+        // Where there are local states, events are those of an unfolding beside them, and the bound is on system states.
+        let events = if counts.local_states.is_some() { counts.system_states } else { counts.events };
+        let states = counts.global_states.or(events).or(counts.executions);
+        let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
+        let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
+        // A number of walks without end takes longer than can be said.
+        let by_count = by_count.filter_map(|(all, done)| {
+            let seconds = elapsed.as_secs_f64() * (all.saturating_sub(done) as f64 / done as f64);
+            Duration::try_from_secs_f64(seconds).ok()
+        });
+        by_count.chain(self.bounds.left()).min()
+    }
+
+    /// Seconds since it began.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Seconds that went into verifying what the search came across, up to the end of the last verification.
+    pub fn verification_seconds(&self) -> f64 {
+        self.verification.lock().expect(UNPOISONED).total.as_secs_f64()
+    }
+}
+
+impl Monitor for Watch<'_> {
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.keeper
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.bounds.memory_max()
+    }
+
+    fn enter(&self, phase: Phase) {
+        let mut verification = self.verification.lock().expect(UNPOISONED);
+        if let Some(since) = verification.since.take() {
+            verification.total += since.elapsed();
+        }
+        verification.since = (phase == Phase::Verifying).then(Instant::now);
+    }
+
+    fn check(&self, progress: &Progress) -> Option<End> {
+        if let Some(stopped) = self.bounds.reason() {
+            return Some(stopped.into());
+        }
+        let elapsed = self.bounds.elapsed();
+        // A worker that finds another one here has nothing to add.
+        let Ok(mut state) = self.state.try_lock() else { return None };
+        if elapsed >= state.next_progress {
+            state.next_progress = elapsed + PROGRESS_INTERVAL;
+            let left = self.left(elapsed, progress);
+            let moment = Moment { elapsed, left, progress, process_bytes: self.bounds.process_bytes() };
+            if let Some(line) = state.line {
+                let _ = writeln!(state.log, "{}", line(&moment));
+            }
+        }
+        self.bounds.is_too_much(progress.bytes).then_some(End::MemoryBound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use host_search::kernel::Counts;
+
+    use super::*;
+    use crate::base::bounds::tests::bounds;
+
+    #[test]
+    fn only_the_verification_is_timed() {
+        let (bounds, ..) = bounds();
+        let mut log = std::io::sink();
+        let watch = Watch::new(&bounds, &mut log, None);
+        assert_eq!(watch.verification_seconds(), 0.0, "a search begins with exploring");
+        watch.enter(Phase::Verifying);
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        let first = watch.verification_seconds();
+        assert!(first > 0.0 && first <= watch.seconds(), "{first}");
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        assert_eq!(watch.verification_seconds(), first, "exploring does not count");
+        watch.enter(Phase::Verifying);
+        std::thread::sleep(Duration::from_millis(1));
+        watch.enter(Phase::Exploring);
+        assert!(watch.verification_seconds() > first, "verifications are added up");
+    }
+
+    #[test]
+    fn the_first_bound_says_how_long_it_takes() {
+        let watch = |time: Option<u64>, walks, states| {
+            let (bounds, seconds, _) = bounds();
+            bounds.search(time.map(Duration::from_secs), None);
+            seconds.store(10, Ordering::Relaxed);
+            let mut log = std::io::sink();
+            let watch = Watch::new(&bounds, &mut log, None);
+            let counts = Counts { global_states: Some(1_000), walks: Some(100), ..Counts::default() };
+            let left = watch
+                .with_goals(Goals { walks, states })
+                .left(Duration::from_secs(10), &Progress { counts, ..Progress::default() });
+            left.map(|left| left.as_secs())
+        };
+        assert_eq!(watch(None, None, None), None);
+        assert_eq!(watch(Some(60), None, None), Some(50));
+        // A tenth of the walks in ten seconds, half of the states in ten seconds.
+        assert_eq!(watch(None, Some(1_000), None), Some(90));
+        assert_eq!(watch(Some(60), Some(1_000), Some(2_000)), Some(10));
+        assert_eq!(watch(None, None, Some(10)), Some(0), "a bound that is passed");
+        assert_eq!(watch(Some(60), Some(u64::MAX), None), Some(50), "walks until the time is up");
+        assert_eq!(watch(None, Some(u64::MAX), None), None, "walks without end");
+    }
+
+    /// Local model checking goes through system states; the events are those of the unfolding beside it.
+    #[test]
+    fn what_the_bound_on_states_counts_says_how_long_it_takes() {
+        let (bounds, ..) = bounds();
+        let mut log = std::io::sink();
+        let watch = Watch::new(&bounds, &mut log, None).with_goals(Goals { walks: None, states: Some(1_000) });
+        let left = |counts| {
+            let left = watch.left(Duration::from_secs(10), &Progress { counts, ..Progress::default() });
+            left.map(|left| left.as_secs())
+        };
+        let counts = Counts { local_states: Some(7), events: Some(5_000), ..Counts::default() };
+        assert_eq!(left(Counts { system_states: Some(100), ..counts }), Some(90), "a tenth of the system states");
+        assert_eq!(left(counts), None, "no system state is counted yet");
+        assert_eq!(left(Counts { local_states: None, events: Some(500), ..counts }), Some(10), "half of the events");
+        assert_eq!(
+            left(Counts { executions: Some(250), ..Counts::default() }),
+            Some(30),
+            "a quarter of the executions"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! How the replay of a trace ends.
+
+use std::path::Path;
+
+use host_inspect::words;
+use host_model::trace::replay::ReplayError;
+use host_model::trace::{Finding, Trace};
+
+use crate::base::exit::Exit;
+use crate::base::failure::Failure;
+use crate::search::finding;
+
+/// Why a trace does not replay.
+pub fn failure(trace: &Path, error: ReplayError) -> Failure {
+    match error {
+        ReplayError::Machine(error) => error.into(),
+        error => Failure::configuration(format_args!("{} does not replay: {error}", trace.display())),
+    }
+}
+
+/// How a replay ended.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// What is there at the end, the recorded finding first.
+    pub findings: Vec<Finding>,
+    /// Whether the trace said so.
+    pub is_recorded: bool,
+}
+
+/// Compares what is there at the end with what the trace says.
+///
+/// # Errors
+///
+/// Something else is there.
+pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayError> {
+    // A property that is reached is worth a word only where the trace is about it.
+    let is_bad = |finding: &Finding| finding::exit(finding) != Exit::Ok;
+    let Some(recorded) = &trace.finding else {
+        return Ok(Ending { findings: findings.into_iter().filter(is_bad).collect(), is_recorded: false });
+    };
+    if findings.contains(recorded) {
+        let others = findings.into_iter().filter(|finding| finding != recorded && is_bad(finding));
+        return Ok(Ending { findings: std::iter::once(recorded.clone()).chain(others).collect(), is_recorded: true });
+    }
+    let what = match findings.iter().find(|finding| is_bad(finding)) {
+        None => format!("every property holds, but the trace says that {}", words::finding(recorded, None)),
+        Some(other) => {
+            format!("{}, but the trace says that {}", words::finding(other, None), words::finding(recorded, None))
+        }
+    };
+    Err(ReplayError::NoFinding { what })
+}
+
+impl Ending {
+    /// The exit code of what is there first.
+    pub fn exit(&self) -> Exit {
+        self.findings.first().map_or(Exit::Ok, finding::exit)
+    }
+
+    /// `ok`, `replayed`, or `violation` if the trace does not tell of one.
+    pub fn result(&self) -> &'static str {
+        match (self.findings.is_empty(), self.is_recorded) {
+            (true, _) => "ok",
+            (false, true) => "replayed",
+            (false, false) => "violation",
+        }
+    }
+}

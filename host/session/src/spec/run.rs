@@ -1,0 +1,268 @@
+//! What to run: the cluster, the search, and what belongs to the process that runs it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use host_model::audit::Mode;
+use host_model::scenario::Network;
+use host_search::kernel::weights::Weights;
+use host_search::strategy::{Strategy, find};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::spec::links::LinkOption;
+use crate::spec::placement::PlacementSpec;
+use crate::spec::source::Source;
+use crate::spec::values;
+
+/// The strategy unless another one is asked for.
+const STRATEGY: &str = "lmc-opt";
+
+/// What to run. What is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunSpec {
+    /// Which cluster.
+    #[serde(default)]
+    pub cluster: ClusterSpec,
+    /// Which search in it.
+    #[serde(default)]
+    pub search: SearchSpec,
+    /// What belongs to the process and to what is told at the end: another one can say it in another way and still go on with
+    /// the same search.
+    #[serde(skip)]
+    pub process: ProcessSpec,
+}
+
+/// Which cluster, and where the search begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClusterSpec {
+    /// A component, or the folder of a plugin, which is built first.
+    pub plugin: PathBuf,
+    /// Number of nodes.
+    pub nodes: Option<u32>,
+    /// Parameters of the protocol.
+    pub parameters: Vec<(String, String)>,
+    /// The network.
+    pub network: Option<Network>,
+    /// Links with a network of their own.
+    pub links: Vec<LinkOption>,
+    /// What can go wrong.
+    pub faults: FaultSpec,
+    /// Nodes that differ from the others.
+    pub placement: PlacementSpec,
+    /// What the plugin may use up, by name.
+    pub limits: BTreeMap<String, u64>,
+    /// A trace, after which the search begins.
+    pub prefix: Option<PathBuf>,
+    /// Whether the prefix may come from another build of the plugin, or another plugin.
+    pub any_plugin: bool,
+}
+
+/// What can go wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FaultSpec {
+    /// Resets of each node.
+    pub resets: Option<u32>,
+    /// How often a message can be delivered again.
+    pub duplicates: Option<u32>,
+    /// Breaks of connections that each node begins.
+    pub breaks: Option<u32>,
+    /// Messages of each node that its transport refuses.
+    pub refusals: Option<u32>,
+    /// Nodes that stop and never come back.
+    pub crashes: Option<u32>,
+    /// Partitions that heal.
+    pub partitions: Option<u32>,
+}
+
+/// Which search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SearchSpec {
+    /// The strategy.
+    pub algo: Option<Algo>,
+    /// Reduce the state space by facts that are proven for all properties.
+    pub reduce: bool,
+    /// Distinguish states that differ only in the names of interchangeable nodes.
+    pub no_symmetry: bool,
+    /// Search for deadlocks.
+    pub deadlock: bool,
+    /// Count system states also where that takes extra work.
+    pub count_system_states: bool,
+    /// Events on a path.
+    pub depth: Option<u32>,
+    /// Local events of each node on a path.
+    pub local_events: Option<u32>,
+    /// States, or what the strategy counts instead.
+    pub states: Option<u64>,
+    /// Number of random walks.
+    pub walks: Option<u64>,
+    /// Seed of random walks.
+    pub seed: Option<u64>,
+    /// Weights of the kinds of events in random walks.
+    #[serde(with = "as_text")]
+    pub weights: Option<Weights>,
+    /// Continue after a violation.
+    #[serde(rename = "continue")]
+    pub go_on: bool,
+    /// Continue after a violation until there are so many.
+    pub max_violations: Option<u64>,
+}
+
+/// A strategy, which is compared and written by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Algo(pub &'static Strategy);
+
+impl PartialEq for Algo {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Serialize for Algo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.name.serialize(serializer)
+    }
+}
+
+impl<'d> Deserialize<'d> for Algo {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> Result<Self, D::Error> {
+        values::strategy(&String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// What belongs to the process, and to what is told at the end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcessSpec {
+    /// Time for the search.
+    pub time: Option<Duration>,
+    /// Memory of the process, in bytes.
+    pub memory: Option<u64>,
+    /// Threads; one per core if it is not said.
+    pub workers: Option<NonZeroUsize>,
+    /// Whether the plugin's promises are checked.
+    pub audit: Option<Mode>,
+    /// Show violations as the search found them.
+    pub no_minimize: bool,
+    /// Whether an incomplete search is a failure.
+    pub require_complete: bool,
+    /// Where checkpoints are kept, if they are.
+    pub keep: Option<Keep>,
+    /// How plugins are loaded.
+    pub source: Source,
+}
+
+/// Checkpoints of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keep {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Time between two of them.
+    pub every: Duration,
+    /// Whether the search resumes from the one that is there.
+    pub resumes: bool,
+    /// What a checkpoint keeps of what was asked for: a scenario, where there is one, stands in it in place of the plugin, and
+    /// is read again.
+    pub asked: Box<RunSpec>,
+}
+
+impl RunSpec {
+    /// The strategy.
+    pub fn strategy(&self) -> &'static Strategy {
+        let default = || find(STRATEGY).expect("the table has the strategy that is the default");
+        self.search.algo.map_or_else(default, |algo| algo.0)
+    }
+
+    /// Whether the search resumes from a checkpoint.
+    pub fn resumes(&self) -> bool {
+        self.process.keep.as_ref().is_some_and(|keep| keep.resumes)
+    }
+
+    /// The same without what belongs to the process.
+    pub fn of_the_search(&self) -> Self {
+        Self { process: ProcessSpec::default(), ..self.clone() }
+    }
+
+    /// Refuses what does not go together, whoever says it.
+    ///
+    /// # Errors
+    ///
+    /// A lower-case sentence, and the option that has to go.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let Self { cluster, search, process } = self;
+        let keeps_anew = process.keep.as_ref().is_some_and(|keep| !keep.resumes);
+        let exclude = [
+            ("reduce", search.reduce, "depth", search.depth.is_some()),
+            ("deadlock", search.deadlock, "reduce", search.reduce),
+            ("checkpoint", keeps_anew, "reduce", search.reduce),
+        ];
+        if let Some((one, _, other, _)) = exclude.into_iter().find(|(_, one, _, other)| *one && *other) {
+            return Err((one, format!("the argument '--{one}' cannot be used with '--{other}'")));
+        }
+        let need = [
+            ("no-symmetry", search.no_symmetry, "reduce", search.reduce),
+            ("any-plugin", cluster.any_plugin, "prefix", cluster.prefix.is_some()),
+        ];
+        match need.into_iter().find(|(_, is_given, _, is_there)| *is_given && !is_there) {
+            Some((one, _, other, _)) => Err((one, format!("the argument '--{one}' needs '--{other}'"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Weights as they are written.
+mod as_text {
+    use host_search::kernel::weights::Weights;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(weights: &Option<Weights>, serializer: S) -> Result<S::Ok, S::Error> {
+        weights.map(|weights| weights.to_string()).serialize(serializer)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Weights>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_is_data_and_leaves_the_process_out() {
+        let mut spec = RunSpec::default();
+        spec.cluster.parameters = vec![("bug".to_owned(), "none".to_owned())];
+        spec.cluster.faults.resets = Some(1);
+        spec.search.algo = find("bdfs").map(Algo);
+        spec.search.weights = Some("timer=3".parse().expect("weights"));
+        spec.process.memory = Some(1);
+        let text = serde_json::to_string(&spec).expect("plain data");
+        let read: RunSpec = serde_json::from_str(&text).expect("the same data");
+        assert_eq!(read, spec.of_the_search());
+        assert_ne!(read, spec);
+        for wrong in [r#"{"search":{"algo":"magic"}}"#, r#"{"search":{"depths":1}}"#, r#"{"process":{}}"#] {
+            assert!(serde_json::from_str::<RunSpec>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let check = |change: &dyn Fn(&mut RunSpec)| {
+            let mut spec = RunSpec::default();
+            change(&mut spec);
+            spec.check().err().map(|(option, _)| option)
+        };
+        assert_eq!(check(&|spec| spec.search.reduce = true), None);
+        assert_eq!(check(&|spec| (spec.search.reduce, spec.search.depth) = (true, Some(1))), Some("reduce"));
+        assert_eq!(check(&|spec| (spec.search.reduce, spec.search.deadlock) = (true, true)), Some("deadlock"));
+        assert_eq!(check(&|spec| spec.search.no_symmetry = true), Some("no-symmetry"));
+        assert_eq!(check(&|spec| spec.cluster.any_plugin = true), Some("any-plugin"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Names and assignments as text.
+
+use host_model::audit::Mode;
+use host_model::scenario::Network;
+use host_search::strategy::{STRATEGIES, Strategy, find};
+
+/// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
+pub const NODES_MAX: u32 = 1024;
+
+/// The modes of the audit by name.
+pub const AUDITS: [(&str, Mode); 3] = [("off", Mode::Off), ("sampled", Mode::Sampled), ("full", Mode::Full)];
+
+/// `key=value` into its parts.
+///
+/// # Errors
+///
+/// A sentence that says what is expected.
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !text.contains(['\n', '\r']) => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE on one line, such as proposers=2".to_owned()),
+    }
+}
+
+/// A strategy from its name.
+///
+/// # Errors
+///
+/// There is none; the sentence lists those that there are.
+pub fn strategy(name: &str) -> Result<&'static Strategy, String> {
+    find(name).ok_or_else(|| possible(STRATEGIES.iter().map(|strategy| strategy.name)))
+}
+
+/// A network from its name.
+///
+/// # Errors
+///
+/// There is none; the sentence lists those that there are.
+pub fn network(name: &str) -> Result<Network, String> {
+    let found = Network::ALL.into_iter().find(|network| network.name() == name);
+    found.ok_or_else(|| possible(Network::ALL.into_iter().map(Network::name)))
+}
+
+/// A mode of the audit from its name.
+///
+/// # Errors
+///
+/// There is none; the sentence lists those that there are.
+pub fn audit(name: &str) -> Result<Mode, String> {
+    let found = AUDITS.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);
+    found.ok_or_else(|| possible(AUDITS.iter().map(|(name, _)| *name)))
+}
+
+fn possible<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    format!("possible values: {}", names.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assignment_has_a_key() {
+        assert_eq!(assignment("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert_eq!(assignment("a="), Ok(("a".to_owned(), String::new())));
+        for wrong in ["a", "=a", "a=b\nc=d"] {
+            assert!(assignment(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn names_stand_for_values_and_others_are_refused_with_those_that_there_are() {
+        assert_eq!(strategy("lmc").map(|strategy| strategy.name), Ok("lmc-opt"));
+        assert_eq!(network("ordered"), Ok(Network::Ordered));
+        assert_eq!(audit("off"), Ok(Mode::Off));
+        assert_eq!(audit("on"), Err("possible values: off, sampled, full".to_owned()));
+    }
+}
