@@ -123,6 +123,12 @@ mod tests {
         let run = run.expect("a result");
         assert_eq!(run.result, Verdict::Incomplete);
         assert_eq!(run.unmet, Some(vec!["the result is incomplete, expected ok".to_owned()]));
+        // Data from elsewhere went through no parser of options.
+        for nodes in ["0", "4294967295"] {
+            let spec = format!(r#"{{"cluster":{{"plugin":"guest.wasm","nodes":{nodes}}}}}"#);
+            let refused = report(folder.path(), &spec).expect_err("no such cluster");
+            assert_eq!(refused.message, format!("`--nodes {nodes}`: a cluster has between 1 and 1024 nodes"));
+        }
         let refused = report(folder.path(), r#"{"cluster":{"plugin":"s.toml"},"search":{"algo":"lmc"}}"#);
         let refused = refused.expect_err("the strategy has no such bound");
         assert_eq!(refused.message, "s.toml:4: the strategy lmc-opt has no option `--depth`");

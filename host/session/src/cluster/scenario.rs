@@ -130,6 +130,10 @@ fn faults(asked: &FaultSpec, scenario: &Scenario, prefix: Option<&Trace>) -> Fau
 
 fn nodes(asked: &ClusterSpec, loaded: &Loaded, others: &Others, prefix: Option<&Trace>) -> Result<u32, Failure> {
     let twins = others.twins();
+    if let Some(nodes) = asked.nodes.filter(|nodes| !(1..=NODES_MAX).contains(nodes)) {
+        let what = format_args!("`--nodes {nodes}`: a cluster has between 1 and {NODES_MAX} nodes");
+        return Err(Failure::configuration(what).about("nodes"));
+    }
     match (prefix, asked.nodes, loaded.plugin.about()) {
         (Some(trace), Some(nodes), _) if nodes + twins != trace.scenario.nodes => {
             Err(contradiction(&format!("--nodes {nodes}"), &format!("has {}", trace.scenario.nodes)).about("nodes"))

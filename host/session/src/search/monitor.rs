@@ -97,8 +97,8 @@ impl<'a> Watch<'a> {
         let events = if counts.local_states.is_some() { counts.system_states } else { counts.events };
         let states = counts.global_states.or(events).or(counts.executions);
         let goals = [self.goals.walks.zip(counts.walks), self.goals.states.zip(states)];
-        let by_count = goals.into_iter().flatten().filter(|(_, done)| *done > 0);
-        // A number of walks without end takes longer than can be said.
+        // Walks without end take longer than can be said.
+        let by_count = goals.into_iter().flatten().filter(|(all, done)| *done > 0 && *all < u64::MAX);
         let by_count = by_count.filter_map(|(all, done)| {
             let seconds = elapsed.as_secs_f64() * (all.saturating_sub(done) as f64 / done as f64);
             Duration::try_from_secs_f64(seconds).ok()
