@@ -1,6 +1,6 @@
 //! Why a file cannot be loaded as a plugin.
 
-use host_model::contract::{Fault, Stopped};
+use host_model::contract::{Fault, MachineError, Stopped};
 
 /// Why a file cannot be loaded: the cause, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -140,4 +140,9 @@ impl LoadError {
 fn list(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+/// The error of a machine that could not provide something, such as memory.
+pub(crate) fn host_error(trouble: &str) -> MachineError {
+    MachineError::Host(format!("this machine {trouble}; free some memory or address space, and start again"))
 }

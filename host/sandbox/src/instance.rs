@@ -10,12 +10,12 @@ use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, ReceivedIn, RoleOut, Text};
 use crate::check::Interfaces;
 use crate::context::Context;
-use crate::error::LoadError;
+use crate::error::{LoadError, host_error};
 use crate::fault::{Evidence, explain};
 use crate::image::Images;
 use crate::limits::{Limits, Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
-use crate::plugin::PluginParts;
+use crate::plugin_parts::PluginParts;
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
 use crate::snapshot::{Cells, Data, Delta, Memories};
 
@@ -298,10 +298,6 @@ impl Live {
 
 fn refuel(store: &mut Store<Context>, fuel: u64) {
     store.set_fuel(fuel).expect("the engine consumes fuel");
-}
-
-pub(crate) fn host_error(trouble: &str) -> MachineError {
-    MachineError::Host(format!("this machine {trouble}; free some memory or address space, and start again"))
 }
 
 fn machine_error(error: &wasmtime::Error) -> MachineError {

@@ -14,6 +14,7 @@
 //! | `sandbox` | the engine: every switch that decides what a guest can do or see, with its reason; the imports |
 //! | `limits` | limits of a guest: names, defaults, ranges |
 //! | `plugin` | a loaded component |
+//! | `plugin_parts` | what the instances and machines of a plugin share |
 //! | `compile` | checking and compiling in a thread that can be abandoned |
 //! | `check` | the check that bytes are a component of this contract, before any of it runs |
 //! | `error` | reasons why a file cannot be loaded |
@@ -48,6 +49,7 @@ mod lines;
 mod machine;
 mod memory;
 mod plugin;
+mod plugin_parts;
 mod rewrite;
 mod sandbox;
 mod snapshot;

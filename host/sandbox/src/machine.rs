@@ -9,9 +9,10 @@ use host_model::contract::{
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
 use crate::context::shortened;
-use crate::instance::{Live, StartError, host_error};
+use crate::error::host_error;
+use crate::instance::{Live, StartError};
 use crate::limits::{Limits, within};
-use crate::plugin::PluginParts;
+use crate::plugin_parts::PluginParts;
 use crate::snapshot::Delta;
 
 /// Runs the handlers of one plugin, one local state at a time.

@@ -1,25 +1,21 @@
 //! A loaded component.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
-use wasmtime::component::InstancePre;
 
 use crate::abi::About;
 use crate::cache;
-use crate::check::Interfaces;
 use crate::compile::{Compiled, compile};
-use crate::context::Context;
 use crate::error::LoadError;
-use crate::image::Images;
 use crate::inspect::Inspection;
-use crate::instance::{Live, host_error};
+use crate::instance::Live;
 use crate::limits::{Limits, within};
 use crate::machine::GuestMachine;
-use crate::rewrite::{MemoryPlan, MemoryRole};
-use crate::sandbox::{Sandbox, SandboxParts};
+use crate::plugin_parts::PluginParts;
+use crate::sandbox::Sandbox;
 
 /// What loading a plugin took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,49 +48,6 @@ impl std::fmt::Debug for Plugin {
     }
 }
 
-/// What the machines of a plugin share.
-pub(crate) struct PluginParts {
-    /// Tells snapshots of different plugins apart, within this process.
-    pub id: u64,
-    pub sandbox: Arc<SandboxParts>,
-    pub pre: InstancePre<Context>,
-    pub interfaces: Interfaces,
-    /// All memories in order of creation.
-    pub plan: Vec<MemoryPlan>,
-    /// Of each memory: whether it counts against the memory limit.
-    pub counted: Vec<bool>,
-    /// The core instances with a synchronising export, and how many globals each shares.
-    pub syncs: Vec<(usize, usize)>,
-    images: Arc<Images>,
-    pristine_sizes: Vec<usize>,
-    /// How many instances were made.
-    pub started: AtomicU64,
-    /// What this machine could not provide in a call. From then on no machine of the plugin goes on: what was taken for a fault is none.
-    trouble: OnceLock<String>,
-}
-
-impl PluginParts {
-    /// What the memories of instances are compared with.
-    pub(crate) fn images(&self) -> &Arc<Images> {
-        &self.images
-    }
-
-    /// Takes note that this machine could not provide something.
-    pub(crate) fn fail(&self, trouble: String) {
-        let _ = self.trouble.set(trouble);
-    }
-
-    /// An error if this machine could not provide something.
-    pub(crate) fn check(&self) -> Result<(), MachineError> {
-        self.trouble.get().map_or(Ok(()), |trouble| Err(host_error(trouble)))
-    }
-
-    /// Bytes of each data memory of a fresh instance.
-    pub(crate) fn pristine_sizes(&self) -> &[usize] {
-        &self.pristine_sizes
-    }
-}
-
 impl Plugin {
     /// Loads a component: checks it, rewrites it so that its state can be captured, compiles it, and instantiates it
     /// once.
@@ -103,7 +56,6 @@ impl Plugin {
     ///
     /// The bytes are no plugin, or one that fails while it starts.
     pub fn load(sandbox: &Sandbox, bytes: &[u8]) -> Result<Self, LoadError> {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let shared = &sandbox.shared;
         let Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time } =
             compile(shared, bytes)?;
@@ -112,34 +64,20 @@ impl Plugin {
             .linker
             .instantiate_pre(&component)
             .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
-        let counted = rewritten.memories.iter().map(|memory| matches!(memory.role, MemoryRole::Data(_))).collect();
-        let mut parts = Arc::new(PluginParts {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            sandbox: Arc::clone(shared),
-            pre,
-            interfaces,
-            plan: rewritten.memories.clone(),
-            counted,
-            syncs: rewritten.syncs.clone(),
-            images: Arc::default(),
-            pristine_sizes: Vec::new(),
-            started: AtomicU64::new(0),
-            trouble: OnceLock::new(),
-        });
+        let mut parts = Arc::new(PluginParts::new(Arc::clone(shared), pre, interfaces, &rewritten));
         let mut first = Live::start(&parts, Arc::default())?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
         let about = about(&mut first);
-        if let Some(trouble) = parts.trouble.get() {
-            return Err(LoadError::Host { detail: trouble.clone() });
+        if let Some(trouble) = parts.trouble() {
+            return Err(LoadError::Host { detail: trouble.to_owned() });
         }
         let about = about?;
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
-        unshared.images = images;
-        unshared.pristine_sizes = pristine_sizes;
+        unshared.set_pristine(images, pristine_sizes);
         let inspection =
-            Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.images.pristine_bytes());
+            Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.images().pristine_bytes());
         let start = began.elapsed();
         Ok(Self {
             parts,

@@ -6,7 +6,7 @@ use wasmparser::{FunctionBody, Operator};
 
 use super::analysis::hidden_write;
 use super::known::Known;
-use super::module::ModuleRewriter;
+use super::layout::ModuleRewriter;
 use super::{SEALED_AT, VIOLATION_AT, VIOLATIONS};
 
 /// The locals that instrumented code needs, after the function's own.

@@ -8,38 +8,14 @@ use wasm_encoder::{
 };
 use wasmparser::Payload;
 
-use super::analysis::ModuleFacts;
 use super::emit::Indices;
-use super::module::{MemoryRole, RewrittenModule, rewrite_module};
+use super::module::{RewrittenModule, rewrite_module};
 use super::results::{SpilledFunctions, spilled};
+use super::rewritten::{MemoryPlan, Rewritten};
 use super::structure::{CoreInstance, Made, Structure, payloads};
 use super::sync_export;
 use crate::error::LoadError;
 use crate::limits::Sabotage;
-
-/// A memory that an instance of the component has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MemoryPlan {
-    /// The synchronising export of the core instance that defines it; more than there are if that needs none.
-    pub instance: usize,
-    pub role: MemoryRole,
-}
-
-/// A component whose state lies in memories.
-pub(crate) struct Rewritten {
-    pub bytes: Vec<u8>,
-    /// The facts of every core module, in order.
-    pub modules: Vec<ModuleFacts>,
-    /// All memories in the order in which an instantiation makes them.
-    pub memories: Vec<MemoryPlan>,
-    /// The synchronising exports, numbered from 0 in the order of instantiation, and how many globals the core instance behind
-    /// each shares with other modules.
-    pub syncs: Vec<(usize, usize)>,
-    /// How many core instances the component makes by itself.
-    pub instances: usize,
-    /// How many more it makes now, to mark what the engine writes.
-    pub wrappers: usize,
-}
 
 /// The owner of a memory that is never grown by the host.
 const NO_SYNC: usize = usize::MAX;
@@ -54,10 +30,16 @@ pub(crate) fn rewrite(bytes: &[u8], sabotage: Sabotage) -> Result<Rewritten, Loa
 }
 
 /// Rewrites one component; `spilled` begins with what it lowers, and goes on with the components inside.
-pub(super) fn rewrite_level(bytes: &[u8], spilled: &mut VecDeque<SpilledFunctions>) -> Result<Rewritten, LoadError> {
+fn rewrite_level(bytes: &[u8], spilled: &mut VecDeque<SpilledFunctions>) -> Result<Rewritten, LoadError> {
     let own = spilled.pop_front().unwrap_or_default();
     let mut structure = Structure::default();
-    payloads(bytes, |payload| structure.read(bytes, payload, spilled))?;
+    payloads(bytes, |payload| match payload {
+        Payload::ComponentSection { unchecked_range, .. } => {
+            structure.add_nested(rewrite_level(&bytes[unchecked_range], spilled)?);
+            Ok(())
+        }
+        payload => structure.read(bytes, payload),
+    })?;
     structure.refuse_handles()?;
     structure.settle_globals();
     let mut reallocs = vec![BTreeSet::new(); structure.modules.len()];

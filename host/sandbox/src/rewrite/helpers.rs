@@ -2,7 +2,7 @@
 
 use wasm_encoder::{Function, Instruction, MemArg, ValType};
 
-use super::module::ModuleRewriter;
+use super::layout::ModuleRewriter;
 use super::{SYNC_GROW, SYNC_LOAD, SYNC_SAVE};
 
 impl ModuleRewriter<'_> {

@@ -22,15 +22,15 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `structure` | the parts of a component: where functions, memories and globals come from |
-//! | `results` | marks for results that the engine itself writes into a memory |
 //! | `analysis` | the parts of a core module that a snapshot must hold |
+//! | `layout` | where a rewritten module has its marks, cells and helper functions |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
 //! | `known` | the marks that a function body has set already |
 //! | `helpers` | the functions that rewriting adds to a module |
 //! | `structure` | the parts of a component: where functions, memories and globals come from |
 //! | `component` | the component around the modules |
+//! | `rewritten` | the result, and the plan of the memories that an instance has |
 //! | `results` | results that the engine writes for a call between two components |
 //! | `segments` | fewer data segments, since many take long to compile |
 //! | `emit` | sections of a component, written again |
@@ -41,14 +41,17 @@ mod component;
 mod emit;
 mod helpers;
 mod known;
+mod layout;
 mod module;
 mod results;
+mod rewritten;
 mod segments;
 mod structure;
 
 pub(crate) use analysis::ModuleFacts;
-pub(crate) use component::{MemoryPlan, Rewritten, rewrite};
-pub(crate) use module::MemoryRole;
+pub(crate) use component::rewrite;
+pub(crate) use layout::MemoryRole;
+pub(crate) use rewritten::{MemoryPlan, Rewritten};
 
 /// Bytes of memory that one mark stands for.
 pub(crate) const GRANULE: usize = 256;

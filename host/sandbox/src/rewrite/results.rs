@@ -18,7 +18,7 @@ use wasmparser::{
 };
 
 use super::code;
-use super::module::marks_type;
+use super::layout::marks_type;
 use crate::check;
 use crate::error::LoadError;
 

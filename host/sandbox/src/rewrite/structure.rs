@@ -1,6 +1,6 @@
 //! What a component consists of, read before anything is written: where functions, memories and globals come from.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use wasmparser::{
     CanonicalFunction, Chunk, ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind,
@@ -8,9 +8,8 @@ use wasmparser::{
 };
 
 use super::analysis::ModuleFacts;
-use super::component::{Rewritten, rewrite_level};
-use super::module::reserved_name;
-use super::results::SpilledFunctions;
+use super::layout::reserved_name;
+use super::rewritten::Rewritten;
 use super::{MARKS_SUFFIX, SYNC_EXPORT};
 use crate::error::LoadError;
 
@@ -81,21 +80,17 @@ pub(super) fn payloads<'a>(
 }
 
 impl Structure {
-    /// Reads a section, and rewrites a component inside; `spilled` begins with what that one lowers.
-    pub(super) fn read(
-        &mut self,
-        bytes: &[u8],
-        payload: Payload<'_>,
-        spilled: &mut VecDeque<SpilledFunctions>,
-    ) -> Result<(), LoadError> {
+    /// Adds a component inside.
+    pub(super) fn add_nested(&mut self, rewritten: Rewritten) {
+        self.components.push(Some(self.nested.len()));
+        self.nested.push(rewritten);
+    }
+
+    /// Reads a section that is no component.
+    pub(super) fn read(&mut self, bytes: &[u8], payload: Payload<'_>) -> Result<(), LoadError> {
         match payload {
             Payload::ModuleSection { unchecked_range, .. } => {
                 self.modules.push(ModuleFacts::read(&bytes[unchecked_range])?);
-                Ok(())
-            }
-            Payload::ComponentSection { unchecked_range, .. } => {
-                self.components.push(Some(self.nested.len()));
-                self.nested.push(rewrite_level(&bytes[unchecked_range], spilled)?);
                 Ok(())
             }
             Payload::ComponentImportSection(section) => {

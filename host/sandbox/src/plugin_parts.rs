@@ -1,0 +1,91 @@
+//! What the instances and machines of a plugin share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use host_model::contract::MachineError;
+use wasmtime::component::InstancePre;
+
+use crate::check::Interfaces;
+use crate::context::Context;
+use crate::error::host_error;
+use crate::image::Images;
+use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten};
+use crate::sandbox::SandboxParts;
+
+/// What the machines of a plugin share.
+pub(crate) struct PluginParts {
+    /// Tells snapshots of different plugins apart, within this process.
+    pub id: u64,
+    pub sandbox: Arc<SandboxParts>,
+    pub pre: InstancePre<Context>,
+    pub interfaces: Interfaces,
+    /// All memories in order of creation.
+    pub plan: Vec<MemoryPlan>,
+    /// Of each memory: whether it counts against the memory limit.
+    pub counted: Vec<bool>,
+    /// The core instances with a synchronising export, and how many globals each shares.
+    pub syncs: Vec<(usize, usize)>,
+    images: Arc<Images>,
+    pristine_sizes: Vec<usize>,
+    /// How many instances were made.
+    pub started: AtomicU64,
+    /// What this machine could not provide in a call. From then on no machine of the plugin goes on: what was taken for a fault is none.
+    trouble: OnceLock<String>,
+}
+
+impl PluginParts {
+    /// Before the first instance: nothing is known of what memories hold.
+    pub(crate) fn new(
+        sandbox: Arc<SandboxParts>,
+        pre: InstancePre<Context>,
+        interfaces: Interfaces,
+        rewritten: &Rewritten,
+    ) -> Self {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            sandbox,
+            pre,
+            interfaces,
+            plan: rewritten.memories.clone(),
+            counted: rewritten.memories.iter().map(|memory| matches!(memory.role, MemoryRole::Data(_))).collect(),
+            syncs: rewritten.syncs.clone(),
+            images: Arc::default(),
+            pristine_sizes: Vec::new(),
+            started: AtomicU64::new(0),
+            trouble: OnceLock::new(),
+        }
+    }
+
+    /// Sets what the memories of a fresh instance hold, and their sizes in bytes.
+    pub(crate) fn set_pristine(&mut self, images: Arc<Images>, sizes: Vec<usize>) {
+        self.images = images;
+        self.pristine_sizes = sizes;
+    }
+
+    /// What this machine could not provide, if there was such a call.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.trouble.get().map(String::as_str)
+    }
+
+    /// What the memories of instances are compared with.
+    pub(crate) fn images(&self) -> &Arc<Images> {
+        &self.images
+    }
+
+    /// Takes note that this machine could not provide something.
+    pub(crate) fn fail(&self, trouble: String) {
+        let _ = self.trouble.set(trouble);
+    }
+
+    /// An error if this machine could not provide something.
+    pub(crate) fn check(&self) -> Result<(), MachineError> {
+        self.trouble.get().map_or(Ok(()), |trouble| Err(host_error(trouble)))
+    }
+
+    /// Bytes of each data memory of a fresh instance.
+    pub(crate) fn pristine_sizes(&self) -> &[usize] {
+        &self.pristine_sizes
+    }
+}

@@ -1,0 +1,28 @@
+//! The result of the rewriting, and the plan of the memories that an instance has.
+
+use super::analysis::ModuleFacts;
+use super::layout::MemoryRole;
+
+/// A memory that an instance of the component has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryPlan {
+    /// The synchronising export of the core instance that defines it; more than there are if that needs none.
+    pub instance: usize,
+    pub role: MemoryRole,
+}
+
+/// A component whose state lies in memories.
+pub(crate) struct Rewritten {
+    pub bytes: Vec<u8>,
+    /// The facts of every core module, in order.
+    pub modules: Vec<ModuleFacts>,
+    /// All memories in the order in which an instantiation makes them.
+    pub memories: Vec<MemoryPlan>,
+    /// The synchronising exports, numbered from 0 in the order of instantiation, and how many globals the core instance behind
+    /// each shares with other modules.
+    pub syncs: Vec<(usize, usize)>,
+    /// How many core instances the component makes by itself.
+    pub instances: usize,
+    /// How many more it makes now, to mark what the engine writes.
+    pub wrappers: usize,
+}
