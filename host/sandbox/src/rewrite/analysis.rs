@@ -172,33 +172,41 @@ impl ModuleFacts {
             }
             Payload::ElementSection(section) => {
                 for element in section {
-                    match element?.items {
-                        ElementItems::Functions(functions) => {
-                            for function in functions {
-                                self.used.insert(function?);
-                            }
-                        }
-                        ElementItems::Expressions(_, expressions) => {
-                            for expression in expressions {
-                                self.add_constant(&expression?)?;
-                            }
-                        }
-                    }
+                    self.add_elements(element?.items)?;
                 }
             }
-            Payload::CodeSectionEntry(body) => {
-                let function = self.imported_functions as u32 + self.bodies;
-                self.bodies += 1;
-                self.add_locals(function, &body)?;
-                for op in body.get_operators_reader()? {
-                    let op = op?;
-                    if let Operator::GlobalSet { global_index } = op {
-                        sets.push((function, global_index));
-                    }
-                    self.add_operator(&op);
-                }
-            }
+            Payload::CodeSectionEntry(body) => self.add_body(&body, sets)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_elements(&mut self, items: ElementItems<'_>) -> wasmparser::Result<()> {
+        match items {
+            ElementItems::Functions(functions) => {
+                for function in functions {
+                    self.used.insert(function?);
+                }
+            }
+            ElementItems::Expressions(_, expressions) => {
+                for expression in expressions {
+                    self.add_constant(&expression?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_body(&mut self, body: &FunctionBody<'_>, sets: &mut Vec<(u32, u32)>) -> wasmparser::Result<()> {
+        let function = self.imported_functions as u32 + self.bodies;
+        self.bodies += 1;
+        self.add_locals(function, body)?;
+        for op in body.get_operators_reader()? {
+            let op = op?;
+            if let Operator::GlobalSet { global_index } = op {
+                sets.push((function, global_index));
+            }
+            self.add_operator(&op);
         }
         Ok(())
     }
