@@ -45,6 +45,29 @@ fn the_time_of_the_soundness_verification_is_part_of_that_of_the_search() {
     }
 }
 
+/// What an answer rests on is said where it is not what the strategy goes through: of a receiver that counts equal messages, the
+/// local states have no end; under a bound on local events that leaves nothing out, they say so themselves.
+#[test]
+fn the_report_says_what_the_answer_rests_on() {
+    let place = Place::new();
+    let forget = ["--algo", "lmc", "--set", "bug=forget"];
+    let once = ["--algo", "lmc", "--set", "init=event", "--local-events", "2"];
+    let cases = [
+        ("retransmission", &forget[..], json!("unfolding"), Some("answer from the causal unfolding, ")),
+        ("paxos", &once, json!("local-states"), Some("answer complete under --local-events: ")),
+        ("paxos", &["--algo", "lmc"], Value::Null, None),
+        ("paxos", &["--algo", "unfold"], Value::Null, None),
+    ];
+    for (plugin, options, basis, row) in cases {
+        assert_eq!(place.run_json(plugin, options)["basis"], basis, "{plugin} {options:?}");
+        let out = place.host(&[&["run", bundled(plugin)], options].concat()).out;
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rows = ["answer from ", "answer complete "];
+        assert_eq!(rows.iter().any(|row| words.contains(row)), row.is_some(), "{plugin} {options:?}: {out}");
+        assert!(row.is_none_or(|row| words.contains(row)), "{plugin} {options:?}: {out}");
+    }
+}
+
 #[test]
 fn query_tree_and_fanout_have_their_counts() {
     let place = Place::new();
