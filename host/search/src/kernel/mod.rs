@@ -168,6 +168,11 @@ pub trait Monitor: Sync {
     /// Returns why to stop, or `None` to go on.
     fn check(&self, progress: &Progress) -> Option<End>;
 
+    /// The same before the search takes so many bytes more: whether there is room for them.
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<End> {
+        self.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress })
+    }
+
     /// Bytes of memory that the process may have; none without a bound. A search that can forget what it knows does so before it
     /// has as many, instead of being ended by [`check`](Self::check).
     fn memory_max(&self) -> Option<u64> {
@@ -239,9 +244,24 @@ impl Monitor for Unmonitored {
 pub struct Ticks {
     ticks: u32,
     rows: usize,
+    bytes: u64,
 }
 
+/// By how much a search grows between two questions at most, about.
+const GROWTH_BYTES: u64 = 1 << 20;
+
 impl Ticks {
+    /// Whether the search, which keeps so many bytes, has grown much since this was last answered with yes. To be called
+    /// wherever one state makes it grow by an amount without a bound.
+    #[inline]
+    pub fn has_grown(&mut self, bytes: u64) -> bool {
+        let has_grown = bytes >= self.bytes.saturating_add(GROWTH_BYTES);
+        if has_grown || bytes < self.bytes {
+            self.bytes = bytes;
+        }
+        has_grown
+    }
+
     /// To be called once per state.
     #[inline]
     pub fn is_check_due(&mut self, stepper: &Stepper<'_>) -> bool {

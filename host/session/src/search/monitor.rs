@@ -151,6 +151,12 @@ impl Monitor for Watch<'_> {
         }
         self.bounds.is_too_much(progress.bytes).then_some(End::MemoryBound)
     }
+
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<End> {
+        let kept = progress.bytes.max(self.bounds.process_bytes());
+        let is_too_much = self.bounds.is_too_much(kept.saturating_add(bytes));
+        self.check(progress).or(is_too_much.then_some(End::MemoryBound))
+    }
 }
 
 #[cfg(test)]

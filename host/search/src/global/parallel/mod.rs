@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `rounds` | the rounds: expand, exchange, admit |
 //! | `partition` | one partition of the search: its stack of states; and one shard of the visited set |
+//! | `awake` | the events that have to be followed in a state |
 //! | `packed_stack` | a compact stack of global states with their paths |
 //! | `path_forest` | paths as a forest, with common beginnings shared |
 //! | `sleeping_traps` | events that trap although this search has them asleep |
 
+pub(crate) mod awake;
 pub(crate) mod packed_stack;
 pub(crate) mod partition;
 pub(crate) mod path_forest;

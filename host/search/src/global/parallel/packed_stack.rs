@@ -82,6 +82,12 @@ impl<'r> Record<'r> {
         &self.words[3 * self.nodes..self.words.len() - TAIL]
     }
 
+    /// Bytes of the record.
+    #[inline]
+    pub fn bytes(self) -> u64 {
+        size_of_val(self.words) as u64
+    }
+
     /// Number of messages in flight.
     #[inline]
     pub fn in_flight_len(self) -> usize {
@@ -152,6 +158,11 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        (self.words.capacity() * size_of::<u32>() + self.ends.capacity() * size_of::<usize>()) as u64
+    }
+
     /// Their numbers.
     pub fn numbers(&self) -> std::ops::Range<usize> {
         0..self.ends.len()
@@ -218,6 +229,7 @@ impl Pending {
         let Successor { parent, edges, child, reached } = successor;
         let Step { node, trigger, outcome } = child.step;
         let edge = &known.edges(child.row)[outcome as usize];
+        self.make_room(parent.words.len() + known.sent(edge).len());
         let start = self.words.len();
         self.words.extend_from_slice(&parent.words[..2 * self.nodes]);
         self.words[start + node as usize] = child.next.0;
@@ -254,6 +266,13 @@ impl Pending {
         self.push_tail(parent.fingerprint().wrapping_add(added), *reached, in_flight);
     }
 
+    /// Makes room for so many words, and for a quarter more of what is there: a stack can have most of the memory.
+    fn make_room(&mut self, words: usize) {
+        if self.words.capacity() - self.words.len() < words {
+            self.words.reserve_exact(words.max(self.words.len() / 4));
+        }
+    }
+
     fn push_tail(&mut self, fingerprint: Fingerprint, reached: Reached, in_flight: usize) {
         let part = |shift: u32| (fingerprint >> shift) as u32;
         let Step { node, trigger, outcome } = reached.step;
@@ -266,20 +285,25 @@ impl Pending {
 
     /// Pushes a state that was taken and not expanded; its path belongs to it again.
     pub fn put_back(&mut self, record: Record<'_>) {
+        self.make_room(record.words.len());
         self.words.extend_from_slice(record.words);
         self.len += 1;
     }
 
-    /// Takes up to `quota` states, those pushed last; their paths belong to the caller, who must
-    /// [`release`](Self::release) them.
-    pub fn take(&mut self, quota: usize, taken: &mut Taken) {
-        let quota = quota.min(self.len);
+    /// Takes up to `quota` states, those pushed last, but after the first one no more than fit in `bytes_max`; their paths
+    /// belong to the caller, who must [`release`](Self::release) them.
+    pub fn take(&mut self, quota: usize, bytes_max: usize, taken: &mut Taken) {
         taken.ends.clear();
         let mut start = self.words.len();
-        for _ in 0..quota {
+        while taken.ends.len() < quota.min(self.len) {
+            let first = start - (3 * self.nodes + TAIL + self.words[start - 1] as usize);
+            if !taken.ends.is_empty() && (self.words.len() - first) * size_of::<u32>() > bytes_max {
+                break;
+            }
             taken.ends.push(start);
-            start -= 3 * self.nodes + TAIL + self.words[start - 1] as usize;
+            start = first;
         }
+        let quota = taken.ends.len();
         taken.ends.iter_mut().for_each(|end| *end -= start);
         taken.nodes = self.nodes;
         taken.words.clear();
@@ -321,7 +345,7 @@ impl Pending {
 
     /// Moves the state pushed last, and its path, to another stack.
     pub fn give(&mut self, other: &mut Self, scratch: &mut Taken) {
-        self.take(1, scratch);
+        self.take(1, 0, scratch);
         let record = scratch.record(0);
         let (start, steps) = self.paths.steps(record.reached().path);
         self.release(record.reached().path);
@@ -390,7 +414,7 @@ mod tests {
         // The last ones come first, and giving turns them round.
         for (stack, seeds) in [(&mut pending, (0..30).rev().collect::<Vec<u32>>()), (&mut other, (30..50).collect())] {
             for part in seeds.chunks(7) {
-                stack.take(7, &mut taken);
+                stack.take(7, usize::MAX, &mut taken);
                 assert_eq!(taken.numbers(), 0..part.len());
                 for (index, seed) in part.iter().enumerate() {
                     check(taken.record(index), *seed);

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{ClassId, Judgement, NodeId, Role};
-use host_model::lts::quorum::for_each_set;
+use host_model::contract::{ClassId, Judgement, NodeId};
 use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
 use host_model::trace::start::Start;
 
+use crate::global::parallel::awake::wake;
 use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor, Taken};
-use crate::global::parallel::path_forest::PathId;
+use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::sleeping_traps;
 use crate::global::state::{Budgets, Child, says_more};
 use crate::global::visited::{SHARDS, Seen, Shard, shard_of};
@@ -17,6 +17,9 @@ use crate::kernel::checkpoint_codec::{Reader, Writer};
 
 /// What no count comes close to, so that sums of those that were saved do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
+
+/// Bytes that the successors of a lane may take in a wave. A lane expands one state at least, however many it has.
+pub const LANE_BYTES: u64 = 4 << 20;
 
 /// A state that was found, on its way to its shard.
 struct Arrival {
@@ -45,8 +48,17 @@ struct Expanded {
     reached: Reached,
     /// The path to the state itself, once a child of it is pushed.
     path: Option<PathId>,
-    /// Whether handlers have to be executed before it can be expanded.
+    /// Whether it is still to be expanded: handlers have to be executed before, or the wave had no room for it.
     is_stalled: bool,
+}
+
+/// What the expansions of a wave add to the counts of a lane.
+#[derive(Default)]
+struct Tally {
+    transitions: u64,
+    cut: i64,
+    local_events_cut: bool,
+    depth: u32,
 }
 
 /// Something to say about a child; `classes` are still to be judged together.
@@ -71,6 +83,9 @@ pub struct Lane {
     taken: Taken,
     expanded: Vec<Expanded>,
     edges: Vec<u32>,
+    tally: Tally,
+    /// Bytes that the wave takes for the successors at most, if all of them are new.
+    cost: u64,
     /// The index of the expanded state, and the child.
     children: Vec<(u32, Child)>,
     /// The children on their way, one list a shard.
@@ -131,6 +146,8 @@ impl Lane {
             taken: Taken::default(),
             expanded: Vec::new(),
             edges: Vec::new(),
+            tally: Tally::default(),
+            cost: 0,
             children: Vec::new(),
             arrivals: (0..SHARDS).map(|_| Vec::new()).collect(),
             seen: Vec::new(),
@@ -179,13 +196,38 @@ impl Lane {
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         let arrivals: usize = self.arrivals.iter().map(Vec::capacity).sum();
-        let buffers = self.children.capacity() * size_of::<(u32, Child)>() + arrivals * size_of::<Arrival>();
-        self.pending.bytes() + buffers as u64
+        let system_states: usize = self.system_states.iter().map(Vec::capacity).sum();
+        let unnamed: usize = self.unnamed.iter().map(|set| size_of_val(set) + size_of_val(&**set)).sum();
+        let wave = self.expanded.capacity() * size_of::<Expanded>()
+            + self.edges.capacity() * size_of::<u32>()
+            + self.children.capacity() * size_of::<(u32, Child)>()
+            + self.seen.capacity() * size_of::<Seen>()
+            + arrivals * size_of::<Arrival>()
+            + system_states * size_of::<Fingerprint>()
+            + self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()
+            + unnamed;
+        let buffers = wave + size_of_val(&*self.recent) + self.notes.capacity() * size_of::<Note>();
+        self.pending.bytes() + self.taken.bytes() + buffers as u64
     }
 
-    /// First step of a wave: takes up to `quota` states off the stack and finds their successors.
+    /// Bytes that the rest of this wave takes at most.
+    pub fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    /// Drops the successors of this wave: all states that were taken are still to be expanded.
+    pub fn take_back(&mut self) {
+        self.expanded.iter_mut().for_each(|expanded| expanded.is_stalled = true);
+        self.children.clear();
+        self.arrivals.iter_mut().for_each(Vec::clear);
+        (self.tally, self.cost) = (Tally::default(), 0);
+    }
+
+    /// First step of a wave: takes up to `quota` states off the stack and finds their successors, until these take too much
+    /// memory; the states that are left are as if they had not been taken.
     pub fn expand(&mut self, wave: Wave<'_>, quota: usize) {
-        self.pending.take(quota, &mut self.taken);
+        self.pending.take(quota, LANE_BYTES as usize, &mut self.taken);
+        (self.tally, self.cost) = (Tally::default(), 0);
         self.expanded.clear();
         self.edges.clear();
         self.children.clear();
@@ -198,6 +240,10 @@ impl Lane {
             let first = self.edges.len();
             self.edges.extend_from_slice(record.edges());
             self.edges[first + reached.step.node as usize..].fill(0);
+            if self.cost >= LANE_BYTES {
+                self.expanded.push(Expanded { reached, path: None, is_stalled: true });
+                continue;
+            }
             let is_over = (0..record.nodes()).any(|node| wave.known.brief(record.local(node)).is_stuck);
             if is_over {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: false });
@@ -208,6 +254,8 @@ impl Lane {
             let is_stalled = self.missing.len() + self.unnamed.len() > missing;
             self.expanded.push(Expanded { reached, path: None, is_stalled });
             if is_stalled {
+                let asked = self.missing.len() + self.unnamed.len() - missing;
+                self.cost += (asked * size_of::<(LocalStateId, Trigger)>()) as u64;
                 continue;
             }
             let edges = &mut self.edges[first..];
@@ -217,12 +265,13 @@ impl Lane {
             let total: u32 = edges.iter().sum();
             if reached.depth >= wave.bound {
                 // Only the start state under a bound of zero: other states at the bound are not pushed.
-                self.cut += i64::from(total > 0);
+                self.tally.cut += i64::from(total > 0);
                 continue;
             }
-            self.local_events_cut |= is_cut;
-            self.transitions += if reached.first { u64::from(total) } else { 0 };
-            self.depth = self.depth.max(reached.depth + u32::from(total > 0));
+            self.tally.local_events_cut |= is_cut;
+            self.tally.transitions += if reached.first { u64::from(total) } else { 0 };
+            self.tally.depth = self.tally.depth.max(reached.depth + u32::from(total > 0));
+            let cost_of_child = child_bytes(wave, record);
             let fingerprint = record.fingerprint();
             sleeping_traps::list_asleep(wave, record, &mut self.traps);
             let all = self.awake.iter().map(|event| (event, false)).chain(self.traps.iter().map(|event| (event, true)));
@@ -232,6 +281,7 @@ impl Lane {
                     if is_asleep && !wave.known.brief(edge.next).is_stuck {
                         continue;
                     }
+                    self.cost += cost_of_child + size_of_val(wave.known.sent(edge)) as u64;
                     let step = Step { node, trigger, outcome };
                     let fingerprint = base.wrapping_add(edge.delta);
                     let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
@@ -245,6 +295,11 @@ impl Lane {
     /// Third step: takes the new states in, judges them, and pushes what has to be expanded. If there is nothing to say
     /// about any of them, the wave is over for this lane; otherwise it has to be [closed](Self::close).
     pub fn enter(&mut self, wave: Wave<'_>, this: usize, shards: &[WaveShard]) {
+        let Tally { transitions, cut, local_events_cut, depth } = std::mem::take(&mut self.tally);
+        self.transitions += transitions;
+        self.cut += cut;
+        self.local_events_cut |= local_events_cut;
+        self.depth = self.depth.max(depth);
         self.seen.clear();
         self.seen.resize(self.children.len(), Seen::Already);
         self.system_states.iter_mut().for_each(Vec::clear);
@@ -401,92 +456,14 @@ impl Lane {
     }
 }
 
-/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
-/// bound on local events left out something that no state before left out.
-fn wake(
-    wave: Wave<'_>,
-    record: Record<'_>,
-    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
-) -> bool {
-    let known = wave.known;
-    awake.clear();
-    for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
-        wake_by_role(known, record, node, awake, (missing, unnamed));
-    }
-    let mut wake = |node: NodeId, trigger| {
-        let local = record.local(node as usize);
-        match known.row(local, trigger) {
-            Some(row) => awake.push((node, trigger, row)),
-            None => missing.push((local, trigger)),
-        }
-    };
-    for message in record.awake() {
-        let node = known.destination(message);
-        if !known.takes_quorums(node) {
-            wake(node, Trigger::deliver(message));
-        }
-    }
-    let mut is_cut = false;
-    for node in record.reached().step.node..record.nodes() as NodeId {
-        let local = record.local(node as usize);
-        if !known.brief(local).has_own_events {
-            continue;
-        }
-        let state = known.state(local);
-        if wave.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
-            is_cut |= !state.local_events.is_empty();
-        } else {
-            state.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
-        }
-        state.faults.iter().for_each(|fault| wake(node, *fault));
-    }
-    is_cut
-}
-
-/// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.
-fn wake_by_role(
-    known: &Known,
-    record: Record<'_>,
-    node: NodeId,
-    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
-) {
-    let local = record.local(node as usize);
-    let to_node = || record.messages().filter(|(message, _)| known.destination(*message) == node);
-    if to_node().all(|(_, is_asleep)| is_asleep) {
-        return;
-    }
-    let mut members = Vec::new();
-    let missing_before = missing.len();
-    for (message, is_asleep) in to_node() {
-        let trigger = Trigger::deliver(message);
-        let Some(row) = known.row(local, trigger) else {
-            missing.push((local, trigger));
-            continue;
-        };
-        match known.role(local, message) {
-            Role::Alone if !is_asleep => awake.push((node, trigger, row)),
-            Role::Alone | Role::Held => {}
-            Role::Member(kind) => members.push(known.member(kind, message, (message, is_asleep))),
-        }
-    }
-    if missing.len() > missing_before {
-        return;
-    }
-    for_each_set(&members, &|_, _| true, &mut |set| {
-        if set.iter().all(|member| member.item.1) {
-            return;
-        }
-        let mut messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
-        messages.sort_unstable();
-        let Some(quorum) = known.find_quorum(&messages) else { return unnamed.push(messages) };
-        let trigger = Trigger::deliver_quorum(quorum);
-        match known.row(local, trigger) {
-            Some(row) => awake.push((node, trigger, row)),
-            None => missing.push((local, trigger)),
-        }
-    });
+/// Bytes that a child takes until the end of a wave if it is new, without the messages that are sent: on its way, on the
+/// stack with its path, and in a note.
+fn child_bytes(wave: Wave<'_>, parent: Record<'_>) -> u64 {
+    let on_the_way = size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Seen)>() + size_of::<Seen>();
+    // A note has a class per node, and a local state per node where ends are asked for.
+    let lists = if wave.crashes_max.is_some() { 2 } else { 1 };
+    let noted = size_of::<Fingerprint>() + size_of::<Note>() + lists * parent.nodes() * size_of::<u32>();
+    parent.bytes() + (on_the_way + noted + PATH_BYTES) as u64
 }
 
 /// The visited states and the system states whose fingerprints have the same highest bits.
@@ -523,7 +500,8 @@ impl WaveShard {
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
-        self.visited.bytes() + self.system_states.bytes()
+        let fresh: usize = self.fresh.iter().map(Vec::capacity).sum();
+        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Seen)>()) as u64
     }
 
     /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the

@@ -18,6 +18,9 @@ pub struct Paths {
     free: Vec<u32>,
 }
 
+/// Bytes of one more step on a path.
+pub const PATH_BYTES: usize = size_of::<PathNode>();
+
 struct PathNode {
     before: u32,
     /// States and longer paths that end here.

@@ -12,12 +12,12 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::Judgement;
-use host_model::lts::{LocalStateId, Step, Stepper, Trigger};
+use host_model::lts::{Known, LocalStateId, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
 use crate::global::judge::{judge_global_state, judge_start};
 use crate::global::parallel::packed_stack::Taken;
-use crate::global::parallel::partition::{Lane, Wave, WaveShard};
+use crate::global::parallel::partition::{LANE_BYTES, Lane, Wave, WaveShard};
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{SHARDS, Seen, shard_of};
 use crate::kernel::checkpoint_codec::Reader;
@@ -31,6 +31,12 @@ const WAVE: u64 = 8192;
 
 /// A wave of fewer states is done by one worker: it takes microseconds.
 const SHARED_WAVE: u64 = 128;
+
+/// Bytes that the successors of a wave may take, unless one state alone has more: then it is one of few states of its wave.
+const WAVE_BYTES: u64 = LANES as u64 * LANE_BYTES;
+
+/// Waves whose successors take fewer bytes are not worth a question to the monitor of their own.
+const QUIET_BYTES: u64 = 4 << 20;
 
 /// Handlers that are executed together at most.
 const BATCH: usize = 16_384;
@@ -252,7 +258,20 @@ impl<'s, 'l> Waves<'s, 'l> {
                 (_, false) => End::SpaceExhausted,
             }));
         }
-        self.run(&quotas, total as u64 >= SHARED_WAVE);
+        let is_shared = total as u64 >= SHARED_WAVE;
+        self.expand(&quotas, is_shared);
+        let ahead: u64 = self.lanes.iter().map(Lane::cost).sum();
+        if ahead >= QUIET_BYTES
+            && let Some(end) = self.search.monitor.check_room(&self.progress(), ahead)
+        {
+            // Nothing was taken in yet: the search can go on from the states that were taken.
+            for lane in &mut self.lanes {
+                lane.take_back();
+                lane.close();
+            }
+            return Ok(Some(end));
+        }
+        self.enter(is_shared);
         let end = self.note();
         if end.is_err() {
             // All of them once more: what was judged is known by then.
@@ -304,20 +323,37 @@ impl<'s, 'l> Waves<'s, 'l> {
         self.execute_missing().map(|()| None)
     }
 
-    /// The three steps of a wave, by all workers or by this one.
-    fn run(&mut self, quotas: &[usize; LANES], is_shared: bool) {
+    /// The first step of a wave, by all workers or by this one. Lanes whose successors find no room any more wait for the next
+    /// wave; the first one with successors always goes on.
+    fn expand(&mut self, quotas: &[usize; LANES], is_shared: bool) {
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);
-        let (known, budgets) = (self.stepper.known(), &self.budgets);
-        let crashes_max = self.search.limits.deadlock.then_some(self.search.lts.scenario().faults.crashes);
-        let wave = Wave { known, budgets, bound: self.bound, is_wanted: &is_wanted, crashes_max };
-        let (lanes, shards) = (&mut self.lanes, &mut self.shards);
+        let wave = wave(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
+        let lanes = &mut self.lanes;
         if is_shared {
             lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+        } else {
+            lanes.iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+        }
+        let mut room = WAVE_BYTES;
+        for lane in lanes {
+            if lane.cost() > room && room < WAVE_BYTES {
+                lane.take_back();
+            }
+            room = room.saturating_sub(lane.cost());
+        }
+    }
+
+    /// The other two steps.
+    fn enter(&mut self, is_shared: bool) {
+        let report = &self.report;
+        let is_wanted = |judgement: &Judgement| report.wants(judgement);
+        let wave = wave(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
+        let (lanes, shards) = (&mut self.lanes, &mut self.shards);
+        if is_shared {
             shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
             lanes.par_iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
         } else {
-            lanes.iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
             shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
             lanes.iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
         }
@@ -389,11 +425,24 @@ impl<'s, 'l> Waves<'s, 'l> {
         };
         let lanes: u64 = self.lanes.iter().map(Lane::bytes).sum();
         let shards: u64 = self.shards.iter().map(WaveShard::bytes).sum();
+        let missing = (self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()) as u64;
         Progress {
             counts,
             depth: self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0),
             queue: self.lanes.iter().map(|lane| lane.pending.len() as u64).sum(),
-            bytes: lanes + shards + self.search.lts.counts().bytes,
+            bytes: lanes + shards + missing + self.search.lts.counts().bytes,
         }
     }
+}
+
+/// What a wave needs to know.
+fn wave<'w>(
+    search: &Search<'_>,
+    known: &'w Known,
+    budgets: &'w Budgets,
+    bound: u32,
+    is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+) -> Wave<'w> {
+    let crashes_max = search.limits.deadlock.then_some(search.lts.scenario().faults.crashes);
+    Wave { known, budgets, bound, is_wanted, crashes_max }
 }
