@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::global::bookkeeping::Ledger;
 use crate::global::cursor::{Child, Cursor};
-use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks, or_end, stopped_end};
+use crate::kernel::{End, Progress, Report, Search, SearchError, Ticks, or_end, stopped_end, table_bytes};
 
 /// Which events of a state are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub fn explore(search: &Search<'_>, following: Following) -> Result<Report, Sear
         starts: Vec::new(),
         found: Vec::new(),
         expanded: 0,
+        cursor_bytes: 0,
         ticks: Ticks::default(),
     };
     let end = match or_end(run.enter_starts(&mut stepper))? {
@@ -62,6 +63,8 @@ struct BreadthFirst<'s> {
     found: Vec<Found>,
     /// States that were expanded: the first ones. The others are the queue.
     expanded: u32,
+    /// Bytes of the cursor at the state that is being expanded.
+    cursor_bytes: u64,
     ticks: Ticks,
 }
 
@@ -99,6 +102,12 @@ impl BreadthFirst<'_> {
                 _ => Cursor::new(stepper, &search.starts[start as usize], &search.limits),
             };
             cursor.go_to(stepper, &path)?;
+            self.cursor_bytes = cursor.bytes();
+            if self.ticks.has_grown(self.cursor_bytes)
+                && let Some(end) = search.monitor.check(&self.progress())
+            {
+                return Ok(end);
+            }
             let left_out = self.expand(stepper, start, &cursor)?;
             if left_out > End::LocalEventBound {
                 return Ok(left_out);
@@ -176,7 +185,9 @@ impl BreadthFirst<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let bytes = self.found.capacity() * size_of::<Found>() + self.starts.capacity() * size_of::<u32>();
-        self.ledger.progress(self.len() - self.expanded as usize, bytes)
+        let bytes = self.found.capacity() * size_of::<Found>()
+            + self.starts.capacity() * size_of::<u32>()
+            + table_bytes::<LocalStateId>(self.explored_locals.capacity());
+        self.ledger.progress(self.len() - self.expanded as usize, bytes as u64 + self.cursor_bytes)
     }
 }

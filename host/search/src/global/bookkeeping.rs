@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::global::cursor::{Child, Cursor};
 use crate::global::judge::judge_start;
 use crate::global::visited::{Seen, Visited};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, table_bytes};
 
 /// The books of one search.
 pub struct Ledger<'s> {
@@ -101,7 +101,7 @@ impl<'s> Ledger<'s> {
     }
 
     /// How far the search is; `queue` states take `queue_bytes` until they are expanded.
-    pub fn progress(&self, queue: usize, queue_bytes: usize) -> Progress {
+    pub fn progress(&self, queue: usize, queue_bytes: u64) -> Progress {
         let counts = Counts {
             global_states: Some(self.visited.len()),
             transitions: Some(self.transitions),
@@ -109,10 +109,17 @@ impl<'s> Ledger<'s> {
             ..Counts::default()
         };
         let bytes = self.visited.bytes()
-            + (self.system_states.capacity() * (size_of::<Fingerprint>() + 1)) as u64
-            + queue_bytes as u64
+            + table_bytes::<Fingerprint>(self.system_states.capacity()) as u64
+            + (self.collected.len() * self.collected_bytes()) as u64
+            + queue_bytes
             + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: queue as u64, bytes }
+    }
+
+    /// Bytes of a system state that was asked for: a B-tree is at least half full.
+    fn collected_bytes(&self) -> usize {
+        let nodes = self.search.lts.scenario().nodes as usize;
+        2 * size_of::<Box<[LocalStateId]>>() + nodes * size_of::<LocalStateId>()
     }
 
     /// Closes the books.

@@ -29,13 +29,27 @@ pub struct Cursor {
     budgets: Budgets,
     path: Vec<Step>,
     frames: Vec<Frame>,
+    /// Bytes of the messages in flight that the frames keep.
+    frame_bytes: usize,
 }
 
 impl Cursor {
     /// At a start state.
     pub fn new(stepper: &Stepper<'_>, start: &Start, limits: &Limits) -> Self {
         let state = GlobalState::new(stepper.known(), start);
-        Self { state, budgets: Budgets::new(start.locals.len(), limits), path: Vec::new(), frames: Vec::new() }
+        Self {
+            state,
+            budgets: Budgets::new(start.locals.len(), limits),
+            path: Vec::new(),
+            frames: Vec::new(),
+            frame_bytes: 0,
+        }
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let path = self.path.capacity() * size_of::<Step>() + self.frames.capacity() * size_of::<Frame>();
+        (self.state.heap_bytes() + path + self.frame_bytes) as u64
     }
 
     /// The local states, one per node.
@@ -144,6 +158,7 @@ impl Cursor {
     pub fn descend(&mut self, stepper: &Stepper<'_>, step: Step, row: OutcomesRef) {
         let (before, fingerprint) = (self.state.locals[step.node as usize], self.state.fingerprint);
         let in_flight = stepper.known().is_ordered().then(|| self.state.in_flight.clone());
+        self.frame_bytes += in_flight.as_ref().map_or(0, |items| items.capacity() * size_of::<MessageId>());
         self.state.take(stepper.known(), &self.budgets, step, row);
         self.path.push(step);
         self.frames.push(Frame { row, before, fingerprint, in_flight });
@@ -155,7 +170,10 @@ impl Cursor {
             return false;
         };
         match frame.in_flight {
-            Some(in_flight) => self.state.put_back(step, frame.before, frame.fingerprint, in_flight),
+            Some(in_flight) => {
+                self.frame_bytes -= in_flight.capacity() * size_of::<MessageId>();
+                self.state.put_back(step, frame.before, frame.fingerprint, in_flight);
+            }
             None => self.state.take_back(stepper.known(), step, frame.row, frame.before, frame.fingerprint),
         }
         true

@@ -124,6 +124,11 @@ impl GlobalState {
         self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
     }
 
+    /// Bytes that it keeps on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        (self.locals.capacity() + self.in_flight.capacity() + self.local_events.capacity()) * size_of::<u32>()
+    }
+
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
     /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
     /// on local events left something out. Nothing can happen where a node is stuck in a fault.

@@ -224,7 +224,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let mut end = End::SpaceExhausted;
         let (mut enabled, mut children) = (Vec::new(), Vec::new());
         while let Some(waiting) = self.queue.pop_front() {
-            self.heap -= heap(&waiting.state);
+            self.heap -= waiting.state.heap_bytes();
             if self.superseded.remove(&waiting.serial) {
                 continue;
             }
@@ -251,6 +251,11 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             for child in children.drain(..) {
                 if self.take(&state, found, &child)? {
                     return Ok(End::Violation);
+                }
+                if self.ticks.has_grown(self.bytes() as u64)
+                    && let Some(end) = self.search.monitor.check(&self.progress())
+                {
+                    return Ok(end);
                 }
             }
             if self.search.limits.states.is_some_and(|max| self.kept >= max) {
@@ -343,7 +348,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let index = u32::try_from(self.found.len()).expect("fewer than four billion states");
         self.found.push(found);
         let is_bad = self.judge(&state, index)?;
-        self.heap += heap(&state);
+        self.heap += state.heap_bytes();
         self.queue.push_back(Waiting { found: index, serial, state });
         Ok(is_bad)
     }
@@ -476,6 +481,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             }
         }
         classes.sort_unstable();
+        self.heap += classes.len() * size_of::<ClassId>();
         let fresh = self.kinds.len() as u32;
         let kind = *self.kinds.entry(classes.iter().map(|(class, _)| *class).collect()).or_insert(fresh);
         let index = self.reach_lists.len() as u32;
@@ -598,8 +604,14 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let tables = table_bytes::<(Box<[u32]>, u32)>(self.frontier_of.capacity())
             + table_bytes::<u32>(self.superseded.capacity())
             + table_bytes::<((LocalStateId, Box<[MessageId]>), u32)>(self.reaches.capacity())
-            + table_bytes::<Box<[u32]>>(self.judged.capacity());
-        self.heap + vectors + tables + self.facts.bytes()
+            + table_bytes::<Box<[u32]>>(self.judged.capacity())
+            + table_bytes::<(LocalStateId, LocalStateId)>(self.noted.capacity())
+            + table_bytes::<((LocalStateId, MessageId), bool)>(self.dead.capacity() + self.sinks.capacity())
+            + table_bytes::<(Vec<ClassId>, u32)>(self.kinds.capacity());
+        // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
+        let collected = self.collected.len() * (2 * size_of::<Box<[LocalStateId]>>() + self.budgets.nodes() * 4);
+        let symmetry = self.symmetry.as_ref().map_or(0, |symmetry| symmetry.bytes());
+        self.heap + vectors + tables + collected + self.facts.bytes() + symmetry + self.outlooks.bytes()
     }
 
     fn progress(&self) -> Progress {
@@ -617,9 +629,4 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         Report { end, counts, system_states, ..self.report }
     }
-}
-
-/// Bytes behind a global state.
-fn heap(state: &GlobalState) -> usize {
-    (state.locals.capacity() + state.in_flight.capacity() + state.local_events.capacity()) * size_of::<u32>()
 }

@@ -6,7 +6,7 @@ use host_model::contract::{ClassId, MachineError};
 use host_model::lts::{LocalStateId, MessageId, Stepper};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::kernel::tuples;
+use crate::kernel::{table_bytes, tuples};
 use crate::reduction::message_facts::Facts;
 use crate::reduction::symmetry::{Saying, Symmetry, SymmetryError, saying, told_apart};
 
@@ -32,9 +32,27 @@ pub struct Outlooks {
     /// Tuples of those that were compared.
     compared: FxHashSet<Vec<u32>>,
     verdicts: FxHashMap<Vec<u32>, BTreeSet<Saying>>,
+    /// Bytes of the keys and values of all these on the heap.
+    heap: usize,
+}
+
+/// Bytes of a B-tree with so many entries, whose nodes are at least half full.
+fn tree_bytes<T>(len: usize) -> usize {
+    2 * len * size_of::<T>()
 }
 
 impl Outlooks {
+    /// Bytes kept.
+    pub fn bytes(&self) -> usize {
+        self.heap
+            + table_bytes::<((LocalStateId, Box<[MessageId]>), u32)>(self.known.capacity() + self.orbits.capacity())
+            + table_bytes::<(Outlook, u32)>(self.ids.capacity())
+            + self.outlooks.capacity() * size_of::<Outlook>()
+            + table_bytes::<(Vec<u32>, u32)>(self.orbit_ids.capacity() + self.compared.capacity())
+            + self.orbit_lists.capacity() * size_of::<Vec<u32>>()
+            + table_bytes::<(Vec<u32>, BTreeSet<Saying>)>(self.verdicts.capacity())
+    }
+
     /// Evaluates the properties on a global state with these sinks in flight to each node, under every renaming.
     ///
     /// # Errors
@@ -65,6 +83,7 @@ impl Outlooks {
                 return Err(told_apart(stepper.lts().properties(), said.symmetric_difference(&expected).next()));
             }
         }
+        self.heap += size_of_val(&*tuple);
         self.compared.insert(tuple);
         Ok(())
     }
@@ -88,7 +107,9 @@ impl Outlooks {
         }
         let fresh = self.orbit_lists.len() as u32;
         let id = *self.orbit_ids.entry(orbit.clone()).or_insert(fresh);
+        self.heap += size_of_val(&*key.1);
         if id == fresh {
+            self.heap += 2 * size_of_val(&*orbit);
             self.orbit_lists.push(orbit);
         }
         self.orbits.insert(key, id);
@@ -116,7 +137,10 @@ impl Outlooks {
         }
         let fresh = self.outlooks.len() as u32;
         let id = *self.ids.entry(outlook.clone()).or_insert(fresh);
+        self.heap += size_of_val(&*key.1);
         if id == fresh {
+            let trees = tree_bytes::<ClassId>(outlook.classes.len()) + tree_bytes::<Saying>(outlook.said.len());
+            self.heap += 2 * trees;
             self.outlooks.push(outlook);
         }
         self.known.insert(key, id);
@@ -134,6 +158,7 @@ impl Outlooks {
         for choice in tuples::all(&classes) {
             said.extend(stepper.judge(&choice)?.iter().map(saying));
         }
+        self.heap += size_of_val(&*tuple) + tree_bytes::<Saying>(said.len());
         self.verdicts.insert(tuple, said.clone());
         Ok(said)
     }

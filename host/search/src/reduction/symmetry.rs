@@ -14,6 +14,8 @@ use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::kernel::table_bytes;
+
 /// No more renamings than this are used: each one multiplies the work for facts and checks. A group of five nodes has as
 /// many.
 pub const RENAMINGS_MAX: usize = 120;
@@ -125,6 +127,17 @@ impl Symmetry {
             local_events: FxHashMap::default(),
             checked: FxHashSet::default(),
         }
+    }
+
+    /// Bytes kept: per state, message and local event that was met an entry and a list with one of them per renaming.
+    pub fn bytes(&self) -> usize {
+        let list = self.size() * size_of::<u32>() + 2 * size_of::<usize>();
+        let lists = self.states.len() + self.messages.len() + self.local_events.len();
+        let entries = self.states.capacity() + self.messages.capacity() + self.local_events.capacity();
+        lists * list
+            + table_bytes::<(LocalStateId, Rc<[LocalStateId]>)>(entries)
+            + table_bytes::<(LocalStateId, LocalStateId)>(self.kinds.capacity())
+            + table_bytes::<(LocalStateId, Trigger)>(self.checked.capacity())
     }
 
     /// Number of renamings, the identity included.
