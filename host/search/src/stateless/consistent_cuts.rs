@@ -42,6 +42,11 @@ impl<K: Copy + PartialEq> Runs<K> {
         Self { picked: vec![0; nodes.len()], join: vec![0; nodes.len()], keys, nodes }
     }
 
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        self.nodes.iter().map(|runs| size_of_val(runs) + runs.capacity() * size_of::<Run<K>>()).sum::<usize>() as u64
+    }
+
     /// Takes note of the last event of the execution, which has this key; whether a run begins.
     pub fn push(&mut self, execution: &Execution, key: K) -> bool {
         let index = execution.events().len() - 1;

@@ -142,6 +142,9 @@ pub struct Execution {
     channels: Vec<Channel>,
     /// For each node, the channels to it that were ever used.
     inboxes: Vec<Vec<u32>>,
+    /// Items for which the channels have room, and channels that have any.
+    items: usize,
+    used: usize,
 }
 
 impl Execution {
@@ -157,11 +160,23 @@ impl Execution {
             chains: vec![Vec::new(); nodes],
             channels: Vec::new(),
             inboxes: vec![Vec::new(); nodes],
+            items: 0,
+            used: 0,
         };
         for message in &start.in_flight {
             execution.send(stepper, *message, START);
         }
         execution
+    }
+
+    /// Bytes kept, about: an item of a channel, and its place in the inbox with room to grow.
+    pub fn bytes(&self) -> u64 {
+        let chains: usize = self.chains.iter().map(Vec::capacity).sum();
+        let lists = self.events.capacity() * size_of::<Event>()
+            + (self.clocks.capacity() + chains + 2 * self.used) * size_of::<u32>()
+            + self.channels.capacity() * size_of::<Channel>()
+            + self.items * size_of::<(MessageId, u32)>();
+        lists as u64
     }
 
     /// The events in order.
@@ -336,7 +351,11 @@ impl Execution {
             let to = stepper.message(message).to;
             self.inboxes[to as usize].push(index as u32);
         }
-        self.channels[index].items.push((message, sender));
+        let items = &mut self.channels[index].items;
+        let room = items.capacity();
+        items.push((message, sender));
+        self.items += items.capacity() - room;
+        self.used += usize::from(room == 0);
     }
 
     /// Appends the clock of what happens after both events, not counted itself.

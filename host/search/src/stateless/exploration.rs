@@ -54,6 +54,8 @@ pub struct Account<'s, 'l> {
     pub execution: Execution,
     /// Executions that were given up because they only repeat earlier ones, or were such repetitions.
     pub redundant: u64,
+    /// Bytes that the strategy keeps besides the execution.
+    kept: u64,
     start: &'s Start,
     executions: u64,
     transitions: u64,
@@ -79,6 +81,7 @@ impl<'s, 'l> Account<'s, 'l> {
             execution: Execution::new(stepper, start, limits),
             stepper,
             redundant: 0,
+            kept: 0,
             start,
             executions: 0,
             transitions: 0,
@@ -128,6 +131,13 @@ impl<'s, 'l> Account<'s, 'l> {
             return Ok(Some(end));
         }
         Ok(None)
+    }
+
+    /// Notes how many bytes the strategy keeps besides the execution; returns why to end the search, if it has grown much and
+    /// there is a reason. To be asked wherever one execution asks for others, which can be many.
+    pub fn keep(&mut self, bytes: u64) -> Option<End> {
+        self.kept = bytes;
+        self.ticks.has_grown(bytes).then(|| self.search.monitor.check(&self.progress())).flatten()
     }
 
     /// Takes the last event back.
@@ -276,7 +286,11 @@ impl<'s, 'l> Account<'s, 'l> {
             system_states: self.locals.is_some().then_some(self.collected.len() as u64),
             ..Counts::default()
         };
-        let bytes = self.search.lts.counts().bytes;
+        // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
+        let tuple = 2 * size_of::<Box<[LocalStateId]>>() + self.start.locals.len() * size_of::<LocalStateId>();
+        let runs = self.classes.bytes() + self.locals.as_ref().map_or(0, Runs::bytes);
+        let execution = self.execution.bytes() + runs + (self.collected.len() * tuple) as u64;
+        let bytes = execution + self.kept + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 

@@ -16,6 +16,9 @@ pub struct WakeupTree {
 }
 
 impl WakeupTree {
+    /// Bytes of a step in a tree: its place in a list that has room for as many again, and the allocation of that list.
+    pub const STEP_BYTES: u64 = (2 * size_of::<(Step, Self)>() + 2 * size_of::<usize>()) as u64;
+
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.branches.is_empty()
@@ -26,21 +29,22 @@ impl WakeupTree {
         (!self.branches.is_empty()).then(|| self.branches.remove(0))
     }
 
-    /// Adds a sequence unless one that is there already leads to an execution that begins with it. Returns whether it
-    /// was added.
-    pub fn insert(&mut self, mut sequence: Vec<Step>) -> bool {
+    /// Adds a sequence unless one that is there already leads to an execution that begins with it. Returns by how many steps
+    /// the tree has grown.
+    pub fn insert(&mut self, mut sequence: Vec<Step>) -> usize {
         let mut at = self;
         let mut is_root = true;
         loop {
             if at.branches.is_empty() && !is_root {
-                return false;
+                return 0;
             }
             is_root = false;
             let Some(index) = at.branches.iter().position(|(step, _)| is_weak_initial(*step, &sequence)) else {
                 let chain = |below: WakeupTree, step: Step| WakeupTree { branches: vec![(step, below)] };
+                let steps = sequence.len();
                 let mut added = sequence.into_iter().rev().fold(Self::default(), chain);
                 at.branches.append(&mut added.branches);
-                return true;
+                return steps;
             };
             let step = at.branches[index].0;
             if let Some(first) = sequence.iter().position(|other| other.node == step.node) {
@@ -85,13 +89,13 @@ mod tests {
     fn orders_of_independent_steps_are_one_sequence() {
         let (a, b, c) = (step(0, 1), step(1, 2), step(1, 3));
         let mut tree = WakeupTree::default();
-        assert!(tree.insert(vec![a, b]));
+        assert_eq!(tree.insert(vec![a, b]), 2);
         // The same two in the other order, and each of them alone, lead to executions that the leaf stands for.
         for covered in [vec![b, a], vec![a], vec![b]] {
-            assert!(!tree.insert(covered));
+            assert_eq!(tree.insert(covered), 0);
         }
         // At node 1, c first is another execution. Its step at node 0 is shared.
-        assert!(tree.insert(vec![c, a]));
+        assert_eq!(tree.insert(vec![c, a]), 1);
         assert_eq!(leaves(&tree), [vec![a, b], vec![a, c]]);
         assert_eq!(tree.take_first().map(|(step, below)| (step, leaves(&below))), Some((a, vec![vec![b], vec![c]])));
         assert!(tree.is_empty());

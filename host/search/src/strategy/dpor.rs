@@ -43,7 +43,7 @@ pub enum Races {
 pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError> {
     exploration::explore_all(search, |account| {
         let (levels, enabled, found) = (vec![Level::default()], Vec::new(), Vec::new());
-        Run { account, races, levels, enabled, found }.explore()
+        Run { account, races, levels, enabled, found, asked: 0, asleep: 0 }.explore()
     })
 }
 
@@ -63,6 +63,9 @@ struct Run<'r, 's, 'l> {
     /// Kept to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
     found: Vec<(usize, Trigger)>,
+    /// Steps in all wakeup trees, and in all sleep sets.
+    asked: u64,
+    asleep: u64,
 }
 
 impl Run<'_, '_, '_> {
@@ -77,8 +80,14 @@ impl Run<'_, '_, '_> {
                 }
                 let level = self.levels.last().expect("the start state has a level");
                 // Steps of the same node depend on this one, so their executions are others from here on.
-                let sleep = level.sleep.iter().filter(|asleep| asleep.node != step.node).copied().collect();
+                let asleep = level.sleep.iter().filter(|asleep| asleep.node != step.node);
+                let sleep: Vec<Step> = asleep.copied().collect();
+                self.asleep += sleep.len() as u64;
                 self.levels.push(Level { sleep, wakeup });
+                let end = self.keep();
+                if end.is_some() {
+                    return Ok(end);
+                }
             }
             if self.enabled.is_empty() {
                 let end = self.account.count_execution()?;
@@ -88,13 +97,17 @@ impl Run<'_, '_, '_> {
             } else {
                 self.account.redundant += 1;
             }
-            self.reverse_races()?;
+            let end = self.reverse_races()?;
+            if end.is_some() {
+                return Ok(end);
+            }
             // Back to where something is left to explore.
             loop {
-                self.levels.pop();
+                self.asleep -= self.levels.pop().map_or(0, |level| level.sleep.len() as u64);
                 let Some(event) = self.account.pop() else { return Ok(None) };
                 let level = self.levels.last_mut().expect("each event has the level before it");
                 level.sleep.push(event.step);
+                self.asleep += 1;
                 if !level.wakeup.is_empty() {
                     break;
                 }
@@ -106,6 +119,7 @@ impl Run<'_, '_, '_> {
     fn next_step(&mut self) -> Result<Option<(Step, WakeupTree)>, SearchError> {
         let level = self.levels.last_mut().expect("the start state has a level");
         if let Some(first) = level.wakeup.take_first() {
+            self.asked -= 1;
             return Ok(Some(first));
         }
         self.account.enabled(&mut self.enabled)?;
@@ -114,8 +128,17 @@ impl Run<'_, '_, '_> {
         Ok(step.map(|step| (step, WakeupTree::default())))
     }
 
-    /// Asks for executions that reverse the races of the current one, unless they were explored.
-    fn reverse_races(&mut self) -> Result<(), SearchError> {
+    /// Notes how many bytes are kept; returns why to end the search, if there is a reason.
+    fn keep(&mut self) -> Option<End> {
+        let lists = self.levels.capacity() * size_of::<Level>() + self.found.capacity() * size_of::<(usize, Trigger)>();
+        // A sleep set has room for as many steps again.
+        let asleep = self.asleep * 2 * size_of::<Step>() as u64;
+        self.account.keep(lists as u64 + asleep + self.asked * WakeupTree::STEP_BYTES)
+    }
+
+    /// Asks for executions that reverse the races of the current one, unless they were explored. Returns why to end the search, if
+    /// there is a reason.
+    fn reverse_races(&mut self) -> Result<Option<End>, SearchError> {
         let mut found = std::mem::take(&mut self.found);
         for node in 0..self.account.search.lts.scenario().nodes {
             let Account { execution, stepper, .. } = &mut *self.account;
@@ -127,21 +150,24 @@ impl Run<'_, '_, '_> {
                 found.retain(|(_, trigger)| executed.contains(trigger));
             }
             for (index, trigger) in &found {
-                self.reverse(*index, *trigger)?;
+                let end = self.reverse(*index, *trigger)?;
+                if end.is_some() {
+                    return Ok(end);
+                }
             }
         }
         self.found = found;
-        Ok(())
+        Ok(None)
     }
 
-    /// Asks for executions where a trigger comes instead of an event, with each of its outcomes.
-    fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<(), SearchError> {
-        let Account { execution, stepper, .. } = &mut *self.account;
-        let event = execution.events()[index];
-        let row = stepper.step(event.before, trigger)?;
-        let level = &mut self.levels[index];
+    /// Asks for executions where a trigger comes instead of an event, with each of its outcomes. Returns why to end the search, if
+    /// there is a reason.
+    fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<Option<End>, SearchError> {
+        let event = self.account.execution.events()[index];
+        let row = self.account.stepper.step(event.before, trigger)?;
         let mut independent: Option<Vec<Step>> = None;
-        for outcome in 0..stepper.outcomes(row).len() as u32 {
+        for outcome in 0..self.account.stepper.outcomes(row).len() as u32 {
+            let (execution, level) = (&self.account.execution, &mut self.levels[index]);
             let step = Step { node: event.step.node, trigger, outcome };
             if step == event.step || level.sleep.contains(&step) {
                 continue;
@@ -155,9 +181,13 @@ impl Run<'_, '_, '_> {
             let mut sequence = sequence.clone();
             sequence.push(step);
             if !level.sleep.iter().any(|asleep| is_weak_initial(*asleep, &sequence)) {
-                level.wakeup.insert(sequence);
+                self.asked += level.wakeup.insert(sequence) as u64;
+            }
+            let end = self.keep();
+            if end.is_some() {
+                return Ok(end);
             }
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use host_model::lts::Step;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{End, Report, Search, SearchError};
+use crate::kernel::{End, Report, Search, SearchError, table_bytes};
 use crate::stateless::execution::Race;
 use crate::stateless::exploration::{self, Account};
 
@@ -26,7 +26,8 @@ use crate::stateless::exploration::{self, Account};
 /// not be complete.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     exploration::explore_all(search, |account| {
-        Run { account, levels: vec![Level::default()], races: Vec::new(), seen: FxHashSet::default() }.explore()
+        let (levels, races, seen) = (vec![Level::default()], Vec::new(), FxHashSet::default());
+        Run { account, levels, races, seen, listed: 0 }.explore()
     })
 }
 
@@ -46,6 +47,8 @@ struct Run<'r, 's, 'l> {
     races: Vec<Race>,
     /// Fingerprints of what the nodes went through.
     seen: FxHashSet<u128>,
+    /// Steps in the lists of all levels.
+    listed: u64,
 }
 
 impl Run<'_, '_, '_> {
@@ -57,6 +60,7 @@ impl Run<'_, '_, '_> {
                 let level = self.levels.last_mut().expect("the start state has a level");
                 if !level.begun.contains(&step) {
                     level.begun.push(step);
+                    self.listed += 1;
                 }
                 let end = self.account.push(step)?;
                 if end.is_some() {
@@ -69,13 +73,17 @@ impl Run<'_, '_, '_> {
             if end.is_some() {
                 return Ok(end);
             }
-            self.add_branches()?;
+            let end = self.add_branches()?;
+            if end.is_some() {
+                return Ok(end);
+            }
             // The last open branch.
             desired = loop {
                 if let Some(branch) = self.levels.last_mut().and_then(|level| level.open.pop()) {
+                    self.listed -= branch.len() as u64;
                     break branch.into();
                 }
-                self.levels.pop();
+                self.listed -= self.levels.pop().map_or(0, |level| level.begun.len() as u64);
                 if self.account.pop().is_none() {
                     return Ok(None);
                 }
@@ -83,8 +91,17 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Adds a branch for each race of the current execution.
-    fn add_branches(&mut self) -> Result<(), SearchError> {
+    /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
+    /// again, and the list of branches an entry for each.
+    fn keep(&mut self) -> Option<End> {
+        let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();
+        let lists = self.levels.capacity() * size_of::<Level>() + self.races.capacity() * size_of::<Race>();
+        let bytes = lists + table_bytes::<u128>(self.seen.capacity());
+        self.account.keep(bytes as u64 + self.listed * step as u64)
+    }
+
+    /// Adds a branch for each race of the current execution. Returns why to end the search, if there is a reason.
+    fn add_branches(&mut self) -> Result<Option<End>, SearchError> {
         let mut races = std::mem::take(&mut self.races);
         races.clear();
         for node in 0..self.account.search.lts.scenario().nodes {
@@ -103,11 +120,16 @@ impl Run<'_, '_, '_> {
                 let level = &mut self.levels[race.event];
                 if !level.begun.contains(&order[0]) {
                     level.begun.push(order[0]);
+                    self.listed += 1 + order.len() as u64;
                     level.open.push(order);
                 }
             }
+            let end = self.keep();
+            if end.is_some() {
+                return Ok(end);
+            }
         }
         self.races = races;
-        Ok(())
+        Ok(None)
     }
 }

@@ -6,7 +6,7 @@ use host_model::contract::MachineError;
 use host_model::lts::Step;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{End, Report, Search, SearchError};
+use crate::kernel::{End, Report, Search, SearchError, table_bytes};
 use crate::stateless::execution::Race;
 use crate::stateless::exploration::{self, Account};
 
@@ -35,7 +35,8 @@ use crate::stateless::exploration::{self, Account};
 /// The host cannot provide an instance.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     exploration::explore_all(search, |account| {
-        Run { account, tree: Tree::default(), levels: vec![Level::default()], seen: FxHashSet::default() }.explore()
+        let (tree, levels, seen) = (Tree::default(), vec![Level::default()], FxHashSet::default());
+        Run { account, tree, levels, seen, listed: 0 }.explore()
     })
 }
 
@@ -52,6 +53,12 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Bytes kept: an entry of its own and one in a list with room for as many again, for each event.
+    fn bytes(&self) -> u64 {
+        let event = size_of::<Vec<(Step, u32)>>() + 2 * size_of::<(Step, u32)>();
+        (self.children.capacity() * event) as u64
+    }
+
     fn child(&self, node: u32, step: Step) -> Option<u32> {
         let children = self.children[node as usize].iter();
         children.clone().find(|(other, _)| *other == step).map(|(_, child)| *child)
@@ -91,6 +98,8 @@ struct Run<'r, 's, 'l> {
     levels: Vec<Level>,
     /// Fingerprints of what the nodes went through.
     seen: FxHashSet<u128>,
+    /// Steps of the branches of all levels.
+    listed: u64,
 }
 
 impl Run<'_, '_, '_> {
@@ -112,7 +121,10 @@ impl Run<'_, '_, '_> {
             if end.is_some() {
                 return Ok(end);
             }
-            self.note_branches()?;
+            let end = self.note_branches()?;
+            if end.is_some() {
+                return Ok(end);
+            }
             // Back to the last event with a branch that the tree has not.
             desired = loop {
                 if let Some(branch) = self.next_branch() {
@@ -131,6 +143,7 @@ impl Run<'_, '_, '_> {
         let Level { node, noted, open } = self.levels.last_mut()?;
         open.extend(noted.drain(..).rev());
         while let Some(branch) = open.pop() {
+            self.listed -= branch.len() as u64;
             // The last step is only a wish: what comes before it can have made it impossible.
             if !self.tree.has(*node, &branch[..branch.len() - 1]) {
                 return Some(branch);
@@ -139,13 +152,22 @@ impl Run<'_, '_, '_> {
         None
     }
 
-    /// Notes the branches that the current execution asks for.
-    fn note_branches(&mut self) -> Result<(), MachineError> {
-        let Account { execution, stepper, .. } = &mut *self.account;
-        for node in 0..execution.nodes() {
+    /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
+    /// again, and the list of branches an entry for each.
+    fn keep(&mut self) -> Option<End> {
+        let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();
+        let lists = self.levels.capacity() * size_of::<Level>() + table_bytes::<u128>(self.seen.capacity());
+        self.account.keep(lists as u64 + self.tree.bytes() + self.listed * step as u64)
+    }
+
+    /// Notes the branches that the current execution asks for. Returns why to end the search, if there is a reason.
+    fn note_branches(&mut self) -> Result<Option<End>, MachineError> {
+        for node in 0..self.account.execution.nodes() {
+            let Account { execution, stepper, .. } = &mut *self.account;
             let mut races: Vec<Race> = Vec::new();
             execution.races(stepper, node, |race| races.push(race))?;
             for race in races {
+                let Account { execution, stepper, .. } = &mut *self.account;
                 let event = execution.events()[race.event];
                 let row = stepper.step(event.before, race.trigger)?;
                 for outcome in 0..stepper.outcomes(row).len() as u32 {
@@ -154,11 +176,17 @@ impl Run<'_, '_, '_> {
                     if step != event.step {
                         let between = execution.between(&race);
                         let noted = &mut self.levels[race.event].noted;
-                        noted.push(between.chain([step, event.step]).collect());
+                        let branch: Vec<Step> = between.chain([step, event.step]).collect();
+                        self.listed += branch.len() as u64;
+                        noted.push(branch);
                     }
+                }
+                let end = self.keep();
+                if end.is_some() {
+                    return Ok(end);
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
