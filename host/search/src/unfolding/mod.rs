@@ -96,6 +96,12 @@ pub enum Grown {
 /// How many extensions or events are worked on between two questions whether to go on.
 const PART: usize = 16_384;
 
+/// How many events the first part has whose results take an amount of memory that is not known before.
+const FIRST_PART: usize = 64;
+
+/// Bytes that the results of a part may take, about: the next part is shorter or longer by them.
+const PART_BYTES: usize = 16 << 20;
+
 /// How many extensions a worker takes at a time.
 const GRAIN: usize = 256;
 
@@ -136,6 +142,10 @@ pub struct Unfolding<'u, 'l> {
     ends: Vec<Ends>,
     /// For each event the instances that can be consumed right after it, or once an older one is.
     candidates: Vec<Vec<InstanceId>>,
+    /// For how many candidates there is room.
+    candidate_room: usize,
+    /// Bytes of what is worked on while the unfolding grows.
+    at_hand: usize,
     /// The extensions by the size of the event that they make.
     queue: Vec<Vec<Extension>>,
     queued: u64,
@@ -177,6 +187,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             quorums: Vec::new(),
             ends: Vec::new(),
             candidates: Vec::new(),
+            candidate_room: 0,
+            at_hand: 0,
             queue: Vec::new(),
             queued: 0,
             size: 0,
@@ -326,11 +338,14 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     /// Bytes kept, roughly.
     pub fn bytes(&self) -> u64 {
-        let candidates: usize = self.candidates.capacity() * size_of::<Vec<InstanceId>>();
+        let candidates =
+            self.candidates.capacity() * size_of::<Vec<InstanceId>>() + self.candidate_room * size_of::<InstanceId>();
         let each = self.events.capacity() * size_of::<Event>()
             + self.pasts.capacity() * size_of::<EventId>()
             + self.instances.capacity() * size_of::<Instance>()
             + self.quorums.iter().map(|quorum| size_of_val(quorum) + size_of_val(&**quorum)).sum::<usize>()
+            + self.ends.capacity() * size_of::<Ends>()
+            + self.at_hand
             + candidates;
         each as u64 + self.chains.bytes() + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
     }
@@ -361,40 +376,55 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         }
         let extensions = std::mem::take(&mut self.queue[self.size]);
         self.queued -= extensions.len() as u64;
+        self.at_hand = extensions.capacity() * size_of::<Extension>();
         let Some(staged) = self.compete(&extensions, may_go_on)? else { return Ok(Grown::Stopped) };
         drop(extensions);
+        self.at_hand = staged.capacity() * size_of::<Staged>();
         let first = self.events.len();
-        for part in staged.chunks(PART) {
+        // A past has an entry per node.
+        let part_max = (PART_BYTES / (self.nodes * size_of::<EventId>())).clamp(1, PART);
+        for part in staged.chunks(part_max) {
             let trees = self.trees();
             let pasts: Vec<Box<[EventId]>> = part.par_iter().map(|staged| trees.past_of(staged.extension)).collect();
             for (staged, past) in part.iter().zip(pasts) {
                 self.seen.insert(staged.fingerprint, 0);
                 self.add(staged, &past);
             }
+            if staged.len() > part_max && !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
         }
+        drop(staged);
         // All events of this size inherit first: an offer must not meet an event that is only half there.
         let added: Vec<EventId> = (first..self.events.len()).map(|id| EventId(id as u32)).collect();
-        for part in added.chunks(PART) {
+        self.at_hand = added.capacity() * size_of::<EventId>();
+        let mut parts = Parts::new(&added);
+        while let Some(part) = parts.next_part() {
             let trees = self.trees();
             let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| trees.inherited(*id)).collect();
+            let room: usize = inherited.iter().map(Vec::capacity).sum();
+            self.candidate_room += room;
             for (id, inherited) in part.iter().zip(inherited) {
                 self.candidates[id.0 as usize] = inherited;
                 self.schedule(*id)?;
             }
-            if !may_go_on(self) {
+            if parts.is_question_due(room * size_of::<InstanceId>()) && !may_go_on(self) {
                 return Ok(Grown::Stopped);
             }
         }
-        for part in added.chunks(PART) {
+        let mut parts = Parts::new(&added);
+        while let Some(part) = parts.next_part() {
             let trees = self.trees();
             let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| trees.offers(*id)).collect();
+            let room: usize = offers.iter().map(Vec::capacity).sum();
             for offer in offers.into_iter().flatten() {
                 self.accept(offer)?;
             }
-            if !may_go_on(self) {
+            if parts.is_question_due(room * size_of::<Offer>()) && !may_go_on(self) {
                 return Ok(Grown::Stopped);
             }
         }
+        self.at_hand = 0;
         self.size += 1;
         Ok(Grown::More)
     }
@@ -592,7 +622,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         let Instance { message, older, .. } = self.instances[instance.0 as usize];
         // While an older identical message is a candidate, that one goes first.
         let blocked = older != NONE && self.candidates[to.0 as usize].contains(&InstanceId(older));
-        self.candidates[to.0 as usize].push(instance);
+        let candidates = &mut self.candidates[to.0 as usize];
+        let room = candidates.capacity();
+        candidates.push(instance);
+        self.candidate_room += candidates.capacity() - room;
         let state = self.event(to).state;
         if blocked || self.stepper.state(state).snapshot.is_none() {
             return Ok(());
@@ -716,6 +749,42 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         }
         assert_eq!(path.len(), self.chains.config_size(config) as usize, "a configuration can be executed");
         path
+    }
+}
+
+/// Events in parts of which each takes about as much memory as the others, whatever comes of an event.
+struct Parts<'e> {
+    events: &'e [EventId],
+    len: usize,
+    /// Events and bytes since the last question whether to go on.
+    events_since: usize,
+    bytes_since: usize,
+}
+
+impl<'e> Parts<'e> {
+    fn new(events: &'e [EventId]) -> Self {
+        Self { events, len: FIRST_PART, events_since: 0, bytes_since: 0 }
+    }
+
+    fn next_part(&mut self) -> Option<&'e [EventId]> {
+        let (part, rest) = self.events.split_at(self.len.min(self.events.len()));
+        self.events = rest;
+        self.events_since += part.len();
+        (!part.is_empty()).then_some(part)
+    }
+
+    /// Whether to ask now: after so many events or bytes, and at the end. The last part has taken so many bytes.
+    fn is_question_due(&mut self, bytes: usize) -> bool {
+        self.len = match bytes {
+            0..PART_BYTES => (2 * self.len).min(PART),
+            _ => (self.len / 2).max(1),
+        };
+        self.bytes_since += bytes;
+        let is_due = self.events.is_empty() || self.events_since >= PART || self.bytes_since >= PART_BYTES;
+        if is_due {
+            (self.events_since, self.bytes_since) = (0, 0);
+        }
+        is_due
     }
 }
 
