@@ -258,7 +258,10 @@ fn judge_node(
                 let verdict = evaluate(machine, index, property.kind, &[Some(&view)])?;
                 let mut verdicts = lts.node_verdicts();
                 if verdicts.len() < NODE_VERDICTS_MAX {
+                    let bytes = view.len();
                     verdicts.insert((index, view), verdict.clone());
+                    drop(verdicts);
+                    lts.write().grow(bytes);
                 }
                 verdict
             }

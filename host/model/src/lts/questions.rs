@@ -32,6 +32,7 @@ impl Stepper<'_> {
             judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?);
         }
         let judgements: Arc<[Judgement]> = judgements.into();
+        self.lts.write().grow(size_of_val(classes) + size_of_val(&*judgements));
         self.known.add_verdict(classes, Arc::clone(&judgements));
         Ok(judgements)
     }
