@@ -20,6 +20,9 @@ const MEMORY_SHARE: u64 = 2;
 /// What comes after a search that was stopped may take so long: most findings are confirmed in a fraction of it.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Likewise of memory: a confirmation runs one instance per node, most of which take less than 100 KiB.
+const GRACE_BYTES: u64 = 64 << 20;
+
 /// What a command is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -30,7 +33,7 @@ enum Phase {
     Searching,
     /// Writing down what was found: no guest runs, and nothing ends it.
     Recording,
-    /// Confirming, minimising and auditing: time, and an interrupt that came later.
+    /// Confirming, minimising and auditing: time, memory, and an interrupt that came later.
     Closing,
 }
 
@@ -81,7 +84,8 @@ impl Bounds {
         self.enter(Phase::Recording);
     }
 
-    /// What was found is confirmed, made short and audited: in the time that is left, or in a moment if there is none.
+    /// What was found is confirmed, made short and audited: in the time and memory that are left, or in a moment and some
+    /// megabytes if there are none.
     pub fn close(&self) {
         let grace = self.now().saturating_add(nanos(GRACE));
         let deadline = match self.was_interrupted.load(Ordering::Relaxed) {
@@ -89,6 +93,10 @@ impl Bounds {
             false => self.deadline.load(Ordering::Relaxed).max(grace),
         };
         self.deadline.store(deadline, Ordering::Relaxed);
+        // What the search kept is freed by now.
+        let process = process_bytes("VmRSS:").unwrap_or(0);
+        self.process_bytes.store(process, Ordering::Relaxed);
+        self.memory_max.fetch_max(process.saturating_add(GRACE_BYTES), Ordering::Relaxed);
         self.enter(Phase::Closing);
     }
 
@@ -159,7 +167,7 @@ impl Stop for Bounds {
         if now >= self.deadline.load(Ordering::Relaxed) {
             return Some(if was_interrupted { Stopped::Interrupted } else { Stopped::Time });
         }
-        if self.is_in(Phase::Searching) {
+        if self.is_in(Phase::Searching) || self.is_in(Phase::Closing) {
             self.look_at_memory(now);
             return self.is_too_much(self.process_bytes()).then_some(Stopped::Memory);
         }
@@ -269,6 +277,29 @@ pub(crate) mod tests {
         assert_eq!(end(3, false), (10, Stopped::Time));
         assert_eq!(end(10, false), (11, Stopped::Time));
         assert_eq!(end(3, true), (4, Stopped::Interrupted));
+    }
+
+    #[test]
+    fn what_follows_a_search_has_what_is_left_of_its_memory_or_some_more() {
+        let left = |memory_max: u64| {
+            let (bounds, ..) = bounds();
+            bounds.search(None, Some(memory_max));
+            bounds.record();
+            bounds.close();
+            assert_eq!(bounds.reason(), None, "there is some room in any case");
+            (bounds.is_too_much(memory_max.saturating_sub(1)), bounds.is_too_much(u64::MAX))
+        };
+        // The process has more than a byte, and less than 2^60 of them.
+        assert_eq!(left(1), (false, true));
+        assert_eq!(left(1 << 60), (false, true));
+        let (bounds, ..) = bounds();
+        bounds.search(None, Some(1));
+        bounds.record();
+        bounds.close();
+        let bound = bounds.process_bytes() + GRACE_BYTES;
+        assert!(bounds.is_too_much(bound) && !bounds.is_too_much(bound - 1), "no more than that");
+        bounds.memory_max.store(1, Ordering::Relaxed);
+        assert_eq!(bounds.reason(), Some(Stopped::Memory), "it is looked at there, too");
     }
 
     #[test]
