@@ -9,6 +9,7 @@
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `depths` | bounds on depth around what is needed, and several start states: what is found and claimed |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
+//! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
@@ -27,6 +28,7 @@ mod faults;
 mod global;
 mod links;
 mod local;
+mod memory;
 mod properties;
 mod quorums;
 mod starts;

@@ -301,7 +301,12 @@ fn memory_ends_the_exploration_of_one_handler() {
 #[test]
 fn memory_ends_a_flood() {
     let place = counting();
-    for (name, guest) in [("events.wasm", fixtures::many_events(4096)), ("growing.wasm", fixtures::growing())] {
+    for (name, guest) in [
+        ("events.wasm", fixtures::many_events(4096)),
+        ("growing.wasm", fixtures::growing()),
+        ("floods.wasm", fixtures::floods(4096, 1000)),
+        ("branches.wasm", fixtures::branches(4096)),
+    ] {
         place.put(name, guest);
         let run = ["run", name, "--nodes", "2", "--algo", "bdfs", "--memory", "1MiB", "--json"];
         let result = place.host(&run).exits(0).json();
