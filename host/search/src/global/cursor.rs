@@ -200,6 +200,7 @@ impl Cursor {
     pub fn settle(&mut self) {
         self.path.clear();
         self.frames.clear();
+        self.frame_bytes = 0;
     }
 
     /// Goes on in another local transition system, from here.

@@ -331,7 +331,8 @@ impl Run<'_> {
     fn progress(&self, stepper: &Stepper<'_>) -> Progress {
         let first = if self.report.renewals > 0 { self.search.lts.counts().bytes } else { 0 };
         let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
-        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>();
+        let walks = self.walks.iter().map(|walk| walk.cursor.bytes()).sum::<u64>();
+        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks;
         Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
     }
 
