@@ -23,11 +23,12 @@ use std::collections::BTreeMap;
 
 use host_agreement::covering::covering;
 use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
+use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::{End, Limits};
-use host_search::strategy::Bound;
+use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::combinations::case::{Case, Stop};
-use crate::combinations::run::run_all;
+use crate::combinations::run::{run_all, run_until};
 
 /// How many systems are tried at least; `HOST_FUZZ_SYSTEMS` asks for more. Each row of the array has one of its own.
 const SYSTEMS: u64 = 600;
@@ -110,6 +111,45 @@ fn what_is_refused_is_refused_with_a_reason() {
     for words in ["never delivers a message twice", "no connections that could break", "come in order, one by one"] {
         assert!(reasons.iter().any(|reason| reason.contains(words)), "{words}: {reasons:?}");
     }
+}
+
+/// What the command line refuses a strategy would run with, and it may answer what it likes; but also without end it ends as soon
+/// as its monitor says so, as every search does.
+#[test]
+fn what_only_the_command_line_refuses_ends_all_the_same() {
+    const CHECKS: u64 = 100;
+    // Messages without end, sent by local events and by messages.
+    let endless = (0..2).fold(Toy::new(2), |toy, node| {
+        let on = [ToyTrigger::Local(0), ToyTrigger::Message(1 - node, 0)];
+        on.into_iter().fold(toy, |toy, on| toy.rule(node, 0, on, 0, &[(1 - node, 0), (1 - node, 1)]))
+    });
+    let mut tried = 0;
+    for Refusal { values, why } in refusals().into_iter().filter(|it| ONLY_BY_THE_COMMAND_LINE.contains(&it.why)) {
+        for (index, strategy) in STRATEGIES.iter().enumerate() {
+            let mut row: Row = [0; AXES];
+            row[Axis::Strategy as usize] = index;
+            values.iter().for_each(|(axis, values)| row[*axis as usize] = values[0]);
+            for seed in 0..3 {
+                let mut case = Case::of(&row, seed);
+                if seed == 0 {
+                    case.system.toy = Toy { interchangeable: vec![vec![0, 1]], ..endless.clone() };
+                }
+                let is_set = |bound: &Bound| bound.is_set(&case.limits) && !strategy.honours.contains(bound);
+                if !Bound::ALL.iter().any(is_set) {
+                    println!("{why}: {} with seed {seed}", strategy.name);
+                    // Without end it must not matter how large states have become: it is asked after so much work.
+                    // Some are refused for another reason as well.
+                    let Ok(ran) = run_until(&case, CHECKS) else { continue };
+                    // Messages without end, and one local state per node: that is all that these two look at.
+                    let may_be_done = seed > 0 || strategy.name.starts_with("lmc") || strategy.name == "unfold";
+                    let is_over = ran.checks <= CHECKS + 1 && (may_be_done || ran.report.end != End::SpaceExhausted);
+                    assert!(is_over, "{why}: {} ends with {:?}, {} checks", strategy.name, ran.report.end, ran.checks);
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 60, "{tried}");
 }
 
 /// Why options are refused that a strategy would run with.

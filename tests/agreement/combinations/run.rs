@@ -76,6 +76,11 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
     Ok(Runs { whole, other, stopped, resumed })
 }
 
+/// Runs a case until it was asked so often whether to go on.
+pub fn run_until(case: &Case, checks: u64) -> Result<Ran, String> {
+    run(case, case.workers, &Watch::stopping(checks, false))
+}
+
 /// Stops a search at some check, or when it becomes too long.
 #[derive(Default)]
 struct Watch {

@@ -101,9 +101,10 @@ impl BreadthFirst<'_> {
                 Some((of, cursor)) if of == start => cursor,
                 _ => Cursor::new(stepper, &search.starts[start as usize], &search.limits),
             };
-            cursor.go_to(stepper, &path)?;
+            let work = cursor.go_to(stepper, &path)?;
             self.cursor_bytes = cursor.bytes();
-            if self.ticks.has_grown(self.cursor_bytes)
+            let has_grown = self.ticks.has_grown(self.cursor_bytes);
+            if (self.ticks.is_check_due_after(stepper, work) || has_grown)
                 && let Some(end) = search.monitor.check(&self.progress())
             {
                 return Ok(end);

@@ -179,12 +179,14 @@ impl Cursor {
         true
     }
 
-    /// Moves to the state after these steps from the start state, through the last state that both paths share.
+    /// Moves to the state after these steps from the start state, through the last state that both paths share. Returns how much work
+    /// that was, in messages in flight that were looked at.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn go_to(&mut self, stepper: &mut Stepper<'_>, path: &[Step]) -> Result<(), MachineError> {
+    pub fn go_to(&mut self, stepper: &mut Stepper<'_>, path: &[Step]) -> Result<usize, MachineError> {
+        let mut work = 0;
         let shared = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
         while self.path.len() > shared {
             self.ascend(stepper);
@@ -192,8 +194,9 @@ impl Cursor {
         for step in &path[shared..] {
             let row = stepper.step(self.state.locals[step.node as usize], step.trigger)?;
             self.descend(stepper, *step, row);
+            work += 1 + self.state.in_flight.len();
         }
-        Ok(())
+        Ok(work)
     }
 
     /// Makes this the state where the path begins: there is no way back.

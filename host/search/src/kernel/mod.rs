@@ -250,6 +250,9 @@ pub struct Ticks {
 /// By how much a search grows between two questions at most, about.
 const GROWTH_BYTES: u64 = 1 << 20;
 
+/// States between two checks.
+const STATES_PER_CHECK: u32 = 4096;
+
 impl Ticks {
     /// Whether the search, which keeps so many bytes, has grown much since this was last answered with yes. To be called
     /// wherever one state makes it grow by an amount without a bound.
@@ -265,9 +268,16 @@ impl Ticks {
     /// To be called once per state.
     #[inline]
     pub fn is_check_due(&mut self, stepper: &Stepper<'_>) -> bool {
+        self.is_check_due_after(stepper, 1)
+    }
+
+    /// The same for a state that takes as long as so many: one with thousands of messages in flight, say.
+    #[inline]
+    pub fn is_check_due_after(&mut self, stepper: &Stepper<'_>, states: usize) -> bool {
         let has_executed = std::mem::replace(&mut self.rows, stepper.rows()) != stepper.rows();
-        self.ticks = self.ticks.wrapping_add(1);
-        has_executed || self.ticks.is_multiple_of(4096)
+        let before = self.ticks / STATES_PER_CHECK;
+        self.ticks = self.ticks.wrapping_add(u32::try_from(states).unwrap_or(STATES_PER_CHECK));
+        has_executed || self.ticks / STATES_PER_CHECK != before
     }
 }
 

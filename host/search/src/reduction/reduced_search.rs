@@ -248,6 +248,8 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 let row = self.stepper.step(local, trigger)?;
                 GlobalState::push_children(self.stepper.known(), (node, trigger), row, &mut children);
             }
+            // Each message of each successor is looked at.
+            let work = 1 + children.len() * state.in_flight.len();
             for child in children.drain(..) {
                 if self.take(&state, found, &child)? {
                     return Ok(End::Violation);
@@ -261,7 +263,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             if self.search.limits.states.is_some_and(|max| self.kept >= max) {
                 return Ok(End::StateBound);
             }
-            if self.ticks.is_check_due(self.stepper)
+            if self.ticks.is_check_due_after(self.stepper, work)
                 && let Some(end) = self.search.monitor.check(&self.progress())
             {
                 return Ok(end);

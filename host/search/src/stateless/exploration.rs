@@ -125,7 +125,8 @@ impl<'s, 'l> Account<'s, 'l> {
         if self.judge(step.node, depth_max)? {
             return Ok(Some(End::Violation));
         }
-        if self.ticks.is_check_due(self.stepper)
+        // An event is compared with those before it.
+        if self.ticks.is_check_due_after(self.stepper, self.execution.events().len())
             && let Some(end) = self.search.monitor.check(&self.progress())
         {
             return Ok(Some(end));
