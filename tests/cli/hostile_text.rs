@@ -267,6 +267,45 @@ fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
     written.iter().for_each(|(name, text)| small(text, name));
 }
 
+#[test]
+fn what_a_plugin_says_about_itself_is_shown_and_not_obeyed() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::introduces(HOSTILE));
+    place.put("s.scenario.toml", "plugin = \"guest.wasm\"\n[strategy]\nalgo = \"bdfs\"\n[parameters]\nnone = \"1\"\n");
+    let commands: [(&[&str], u8); 9] = [
+        (&["inspect", "guest.wasm"], 0),
+        (&["inspect", "guest.wasm", "--json"], 0),
+        (&["doctor", "guest.wasm"], 0),
+        (&["doctor", "guest.wasm", "--json"], 0),
+        (&["run", "guest.wasm", "--algo", "bdfs"], 0),
+        (&["run", "guest.wasm", "--algo", "bdfs", "--json"], 0),
+        (&["run", "guest.wasm", "--algo", "bdfs", "--set", "none=1"], 151),
+        (&["run", "guest.wasm", "--algo", "bdfs", "--set", "none=1", "--json"], 151),
+        (&["test", "s.scenario.toml", "--annotations", "github"], 1),
+    ];
+    for (command, code) in commands {
+        harmless_output(&place.host(command).exits(code), &format!("{command:?}"));
+    }
+    let seen = place.host(&["inspect", "guest.wasm", "--json"]).json();
+    assert_eq!((&seen["plugin"]["name"], &seen["plugin"]["version"]), (&json!(HOSTILE), &json!(HOSTILE)));
+    assert_eq!(seen["about"]["summary"], HOSTILE);
+    let parameter = json!({ "name": HOSTILE, "default": HOSTILE, "meaning": HOSTILE });
+    assert_eq!(seen["about"]["parameters"], json!([parameter]), "what is escaped in JSON is read as it was");
+
+    // As long as a text can be: refused, and shown if the user asks for it.
+    for text in ["a".repeat(1 << 20), "\u{202e}".repeat(340_000), "\n::error::x".repeat(90_000)] {
+        place.put("guest.wasm", fixtures::introduces(&text));
+        let words = format!("`about` has a text of {} bytes", text.len());
+        place.host(&["inspect", "guest.wasm"]).exits(150).says(&[&words, "--limit text=N"]);
+        for json in [&[][..], &["--json"]] {
+            let inspect = [&["inspect", "guest.wasm", "--limit", "text=1MiB"], json].concat();
+            let ran = place.host(&inspect).exits(0);
+            harmless_output(&ran, &words);
+            assert!(ran.out.len() < 64 << 20, "{} bytes", ran.out.len());
+        }
+    }
+}
+
 /// The names of folders, and what stands in a README.
 #[test]
 fn what_a_list_of_plugins_says_is_shown_and_not_obeyed() {
