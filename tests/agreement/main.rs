@@ -12,6 +12,7 @@
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
+//! | `shortest` | what is said of the length of a path, for each strategy by each of its bounds |
 //! | `starts` | global searches with several start states, several violations and bounds on depth, against the reference |
 //! | `local` | local model checking where local states are without end, or many more than the reachable ones |
 //! | `symmetry` | node symmetry against the reference, and declarations that are refused |
@@ -31,6 +32,7 @@ mod local;
 mod memory;
 mod properties;
 mod quorums;
+mod shortest;
 mod starts;
 mod starving;
 mod stateless;

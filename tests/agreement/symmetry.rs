@@ -1,9 +1,12 @@
 //! Node symmetry: the same verdicts and system states with and without it, on random symmetric systems, and what is refused.
 
+use std::collections::BTreeSet;
+
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys;
+use host_model::contract::NodeId;
 use host_model::scenario::Faults;
-use host_model::toys::{Toy, ToyTrigger};
+use host_model::toys::{self as model, Toy, ToyState, ToyTrigger};
 use host_search::kernel::{Limits, SymmetryUse};
 use host_search::strategy::bdfs;
 
@@ -51,6 +54,41 @@ fn symmetry_reaches_what_the_reference_reaches() {
         });
         assert!(kept * 4 < each * 3, "{kept} of {each} global states are left: the test says little");
         assert!(violated > 20, "only {violated} systems have a reachable violation: the test says little");
+    }
+}
+
+/// With all violations wanted, each of those that the reference finds is found in some renaming, and all that is found is there.
+#[test]
+fn symmetry_finds_every_violation_up_to_renaming() {
+    for nodes in [3, 4] {
+        let (mut several, mut left_out) = (0, 0);
+        for_symmetric_systems(nodes, 0, Limits::default(), |seed, system, reached| {
+            let limits = Limits { reduce: true, violations: Some(u64::MAX), ..Limits::default() };
+            let ran = toys::run(system, limits, bdfs::run, false);
+            assert!(matches!(ran.report.symmetry, Some(SymmetryUse::Renamings(_))), "seed {seed}");
+            let found: BTreeSet<String> = toys::findings(&ran.report).into_keys().map(|(_, words)| words).collect();
+            let renamings = model::permutations(1..nodes);
+            let image = |views: &[ToyState], renaming: &Vec<NodeId>| {
+                let mut image = views.to_vec();
+                for (node, view) in views.iter().enumerate() {
+                    // What no tuple names has no name in it.
+                    let view = if *view == ToyState::MAX { *view } else { model::renamed(*view, renaming) };
+                    image[renaming[node] as usize] = view;
+                }
+                model::forbidden_words(&image)
+            };
+            let renamed =
+                |views: &[ToyState]| renamings.iter().map(|it| image(views, it)).collect::<BTreeSet<String>>();
+            let there: BTreeSet<String> =
+                reached.violations.keys().map(|views| model::forbidden_words(views)).collect();
+            assert!(found.is_subset(&there), "seed {seed}: {found:?} of {there:?}");
+            for views in reached.violations.keys() {
+                assert!(!renamed(views).is_disjoint(&found), "seed {seed}: no renaming of {views:?} in {found:?}");
+            }
+            several += u64::from(there.len() > 1);
+            left_out += there.len() - found.len();
+        });
+        assert!(several > 10 && left_out > 10, "{several} systems with several violations, {left_out} left out");
     }
 }
 

@@ -13,6 +13,10 @@ use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, rand
 /// Systems with more global states than this are left out: executions are many more than states.
 const STATES_MAX: usize = 300;
 
+/// Executions that are explored at most, and where every cut of each is looked at.
+const EXECUTIONS_MAX: u64 = 1000;
+const CUT_EXECUTIONS_MAX: u64 = 200;
+
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
     std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
@@ -78,6 +82,8 @@ pub const FAMILIES: [fn(u64) -> System; 9] =
 /// same system states; all that any strategy finds replays.
 fn check(family: fn(u64) -> System) {
     let (mut tried, mut trapped, mut both, mut several) = (0, 0, 0, 0);
+    // Searches of executions, and those of them that came to their end.
+    let mut executed = (0, 0);
     for seed in 0.. {
         let system = family(seed);
         let local_events = seed.is_multiple_of(5).then_some(1);
@@ -91,7 +97,10 @@ fn check(family: fn(u64) -> System) {
             // It builds every tuple of local states, and other networks have many more of these.
             let is_plain = system.network == Network::Unordered && system.links.is_empty();
             if row.name != "lmc-gen" || is_plain {
-                check_strategy(&system, &reached, (row, limits), seed);
+                let is_whole = check_strategy(&system, &reached, (row, limits), seed);
+                if is_stateless(row) {
+                    executed = (executed.0 + 1, executed.1 + u64::from(is_whole));
+                }
             }
         }
         if is_unordered(&system) {
@@ -110,35 +119,44 @@ fn check(family: fn(u64) -> System) {
     }
     let is_telling = both * 5 > tried && trapped > 0 && several * 5 > tried;
     assert!(is_telling, "of {tried} systems {both} are violated as well, {several} have several traps");
+    let (all, whole) = executed;
+    assert!(whole * 3 > all * 2, "only {whole} of {all} searches of executions came to their end");
+}
+
+fn is_stateless(row: &Strategy) -> bool {
+    row.name.starts_with("dpor")
 }
 
 fn is_unordered(system: &System) -> bool {
     system.network != Network::Ordered && system.links.is_empty()
 }
 
-fn check_strategy(system: &System, reached: &Reached, (row, limits): (&Strategy, Limits), seed: u64) {
+/// Returns whether all was looked at.
+fn check_strategy(system: &System, reached: &Reached, (row, limits): (&Strategy, Limits), seed: u64) -> bool {
     let deadlock = limits.deadlock && row.honours.contains(&Bound::Deadlock);
     // There are many more executions than states, some of which go round in circles; with crashes all cuts of each are looked at.
-    let states = row.name.starts_with("dpor").then_some(if system.faults.crashes > 0 { 10 } else { 50 });
+    let states =
+        is_stateless(row).then_some(if system.faults.crashes > 0 { CUT_EXECUTIONS_MAX } else { EXECUTIONS_MAX });
     let limits = Limits { deadlock, states, ..limits };
-    check_run(system, reached, (row.name, row.run, limits), seed);
     check_first(system, reached, (row.name, row.run, Limits { violations: None, ..limits }), seed);
+    check_run(system, reached, (row.name, row.run, limits), seed)
 }
 
-/// All findings are wanted.
-fn check_run(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) {
+/// All findings are wanted. Returns whether all was looked at.
+fn check_run(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) -> bool {
     let ran = toys::run(system, limits, run, true);
     let found = toys::findings(&ran.report);
     let expected = reached.findings(system.toy.nodes, limits.deadlock);
     if ran.report.end == End::StateBound {
         assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}");
-        return;
+        return false;
     }
     assert!(found.keys().eq(expected.keys()), "seed {seed}, {name}: {found:?} of {expected:?}");
     check_lengths(&found, &expected, &format!("seed {seed}, {name}"));
     let is_sure = name == "unfold";
     assert!(!is_sure || found.values().all(|(_, shortest)| *shortest), "seed {seed}, {name}: {found:?}");
     assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {name}");
+    true
 }
 
 /// The first finding is enough.

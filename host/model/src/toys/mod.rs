@@ -29,6 +29,6 @@ pub use dice::Dice;
 pub use features::Feature;
 pub use machine::{forbidden_words, trap_words};
 pub use property::{Evaluated, ToyProperty};
-pub use renaming::{named, renamed};
+pub use renaming::{named, permutations, renamed};
 pub use rule::{ToyOutcome, ToyState, ToyTrigger};
 pub use toy::Toy;

@@ -19,7 +19,7 @@ pub fn renamed(content: u8, renaming: &[NodeId]) -> u8 {
 }
 
 /// All permutations of all nodes up to the end of the range that move nodes in it only.
-pub(crate) fn permutations(moved: std::ops::Range<NodeId>) -> Vec<Vec<NodeId>> {
+pub fn permutations(moved: std::ops::Range<NodeId>) -> Vec<Vec<NodeId>> {
     let mut all = vec![(0..moved.start).collect::<Vec<NodeId>>()];
     for _ in moved.clone() {
         let longer = |some: &Vec<NodeId>| -> Vec<Vec<NodeId>> {

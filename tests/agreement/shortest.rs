@@ -1,0 +1,105 @@
+//! What is said of the length of a path, for each strategy by each of its bounds: a finding whose path is said to be the shortest
+//! is as far from the start as the reference says, within the bounds; and a search that has decided what it did not find was right.
+
+use std::collections::BTreeMap;
+
+use host_agreement::reference::{self, System, Words};
+use host_agreement::toys;
+use host_model::toys::Toy;
+use host_search::kernel::{End, Limits};
+use host_search::strategy::{Bound, STRATEGIES, Strategy};
+
+/// Systems with more global states than this are left out: executions are many more than states.
+const STATES_MAX: usize = 150;
+
+/// How many random systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
+fn systems() -> u64 {
+    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(120)
+}
+
+/// Values of a bound, around what the system needs; each with what it is called.
+fn bounded(needed: u32, farthest: u32) -> Vec<(Option<Bound>, Limits)> {
+    let none = Limits::default();
+    let depth = |depth| (Some(Bound::Depth), Limits { depth: Some(depth), ..none });
+    let local_events = |max| (Some(Bound::LocalEvents), Limits { local_events: Some(max), ..none });
+    let violations = |max| (Some(Bound::Violations), Limits { violations: Some(max), ..none });
+    let states = |max| (Some(Bound::States), Limits { states: Some(max), ..none });
+    let mut all = vec![(None, none)];
+    all.extend([needed.saturating_sub(1), needed, needed + 1, farthest].map(depth));
+    all.extend([0, 1, 2].map(local_events));
+    all.extend([2, u64::MAX].map(violations));
+    all.extend([1, 10, 40].map(states));
+    all.push((Some(Bound::Walks), Limits { walks: Some(5), seed: Some(7), ..none }));
+    all.push((Some(Bound::Reduce), Limits { reduce: true, ..none }));
+    all.push((Some(Bound::Deadlock), Limits { deadlock: true, ..none }));
+    all
+}
+
+/// By strategy and bound, how often something was found, and how often its path was said to be the shortest.
+type Claims = BTreeMap<(&'static str, &'static str), (u64, u64)>;
+
+fn name(bound: Option<Bound>) -> &'static str {
+    bound.map_or("no bound", Bound::option)
+}
+
+fn check(system: &System, row: &'static Strategy, (bound, limits): (Option<Bound>, Limits), claims: &mut Claims) {
+    // Some executions go round in circles.
+    let states = limits.states.or(row.name.starts_with("dpor").then_some(300));
+    let limits = Limits { states, ..limits };
+    let nodes = system.toy.nodes;
+    let reach = |depth, local_events| {
+        let reached = reference::search(system, depth, local_events, usize::MAX).expect("there is no bound");
+        reached.findings(nodes, limits.deadlock)
+    };
+    let within: BTreeMap<Words, u32> = reach(limits.depth, limits.local_events);
+    let ran = toys::run(system, limits, row.run, false);
+    let found = toys::findings(&ran.report);
+    let what = format!("{} with {limits:?}: {found:?} of {within:?}", row.name);
+    for (words, (length, is_shortest)) in &found {
+        let least = match limits.violations {
+            None => within.values().min(),
+            Some(_) => within.get(words),
+        };
+        assert!(!is_shortest || least == Some(length), "{what}");
+        let said = claims.entry((row.name, name(bound))).or_default();
+        *said = (said.0 + 1, said.1 + u64::from(*is_shortest));
+    }
+    if ran.report.end == End::SpaceExhausted {
+        assert!(found.keys().eq(reach(None, None).keys()), "it says that it has decided everything: {what}");
+    }
+}
+
+#[test]
+fn what_is_said_of_lengths_is_so() {
+    let mut claims = Claims::new();
+    let mut tried = 0;
+    for seed in 0.. {
+        let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_done(seed);
+        let system = System::new(if seed % 4 == 0 { toy.with_random_starts(seed) } else { toy });
+        let Some(reached) = reference::search(&system, None, None, STATES_MAX) else { continue };
+        let Some(needed) = reached.violation_depth.filter(|needed| *needed > 0) else { continue };
+        for row in STRATEGIES {
+            for (bound, limits) in bounded(needed, reached.farthest) {
+                if bound.is_none_or(|bound| row.honours.contains(&bound)) {
+                    check(&system, row, (bound, limits), &mut claims);
+                }
+            }
+        }
+        tried += 1;
+        if tried == systems() {
+            break;
+        }
+    }
+    let said = |strategy, bound| claims.get(&(strategy, name(bound))).copied().unwrap_or_default();
+    // Those that look at what is nearer first know it, whatever the bound; those that go where they like never say so.
+    for bound in [None, Some(Bound::Depth), Some(Bound::LocalEvents)] {
+        for strategy in ["bdfs", "unfold"] {
+            let (found, shortest) = said(strategy, bound);
+            assert!(found > 0 && shortest == found, "{strategy}, {bound:?}: {shortest} of {found}; {claims:?}");
+        }
+    }
+    for bound in [None, Some(Bound::Walks)] {
+        let (found, shortest) = said("walk", bound);
+        assert!(found > 0 && shortest == 0, "walk, {bound:?}: {shortest} of {found}; {claims:?}");
+    }
+}
