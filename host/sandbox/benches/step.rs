@@ -2,7 +2,8 @@
 //!
 //! A step restores a local state, handles a message, asks for local events and the serialised state, and captures. The
 //! bare calls are the three in the middle, on the unmodified component. Both handle the same message in the same state
-//! again and again, in batches that take turns, so that other load on the machine hits both.
+//! again and again, in batches that take turns, so that other load on the machine hits both. Judging a state whose property takes
+//! more memory each time has a row of its own, on a fixture.
 //!
 //! `cargo bench -p host-sandbox --features fixtures -- plugin.wasm` measures a plugin; without a path, a fixture.
 #![allow(clippy::print_stdout, reason = "the table is what a bench is for")]
@@ -54,6 +55,30 @@ fn main() {
         assert_eq!(bare.serialize(), expected);
     }
     report(&mut *machine, &mut bares, &state, src, &payload);
+    judging(&sandbox);
+}
+
+/// A property whose evaluation takes more memory each time: the view of a state and the invariant over it, as a search asks for
+/// them. What is taken is given back without another instance.
+fn judging(sandbox: &Sandbox) {
+    let plugin = Plugin::load(sandbox, &fixtures::grows_to_judge()).expect("a plugin");
+    let mut machine = plugin.machine().expect("an instance");
+    let init = Input::Init { node: 0, nodes: 2, config: "", durable: None };
+    machine.restore(None).expect("an instance");
+    machine.handle(init, &[], &mut Effects::default()).expect("no fault");
+    let state = machine.capture();
+    let mut rows = Vec::new();
+    for _ in 0..BATCHES / 10 {
+        batch(&mut rows, "judge: restore, view, restore, invariant", || {
+            machine.restore(Some(&state)).expect("an instance");
+            let view = machine.view(0).expect("no fault");
+            machine.restore(None).expect("an instance");
+            black_box(machine.invariant(0, &[view.as_deref(), None]).expect("no fault")).expect("it holds");
+        });
+    }
+    for (name, times) in &mut rows {
+        println!("{name:<42} {:>10.3} µs, {} instances", median(times) * 1e6, plugin.instances_started());
+    }
 }
 
 fn loading(bytes: &[u8], plugin: &Plugin) {
