@@ -1,7 +1,7 @@
 //! A little of each target of `host_tests::fuzz`, with the same cases every time; `HOST_FUZZ_CASES` asks for more. For long
 //! runs there is `cargo run --release -p host-tests --bin fuzz`.
 
-use host_tests::fuzz::{Fate, Target, checkpoints, components, guests, scenarios, traces};
+use host_tests::fuzz::{Fate, Target, checkpoints, components, guests, scenarios, stores, traces};
 
 /// Runs the first cases, and checks that they are not all alike: a target where everything is refused tests little.
 #[track_caller]
@@ -22,6 +22,11 @@ fn damaged_components_do_no_harm() {
 #[test]
 fn random_code_does_no_harm_and_is_captured_whole() {
     first(150, guests, &[Fate::Faulty, Fate::Fine]);
+}
+
+#[test]
+fn state_in_random_places_is_captured_whole() {
+    first(60, stores, &[Fate::Fine]);
 }
 
 #[test]

@@ -1,11 +1,77 @@
-//! What a machine does not have: a cache that nobody else writes to.
+//! What a machine does not have, memory and a cache that nobody else writes to: said of the machine, and of no plugin.
+#![expect(clippy::print_stdout, reason = "a process tells the test that has started it")]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use host_sandbox::fixtures;
 
 use super::Place;
+
+/// Set for a process that has little address space.
+const SMALL: &str = "HOST_TEST_OF_A_SMALL_MACHINE";
+
+/// What the process below does.
+#[test]
+fn on_a_small_machine() {
+    let Some(folder) = std::env::var_os(SMALL) else { return };
+    let place = Place::new();
+    let guest = Path::new(&folder).join("guest.wasm").to_string_lossy().into_owned();
+    let trace = Path::new(&folder).join("trace.json").to_string_lossy().into_owned();
+    let commands: [&[&str]; 5] = [
+        &["run", &guest, "--nodes", "2", "--algo", "bdfs", "--depth", "20", "--workers", "2", "--audit", "full"],
+        &["run", &guest, "--nodes", "2", "--algo", "unfold", "--depth", "5", "--json"],
+        &["doctor", &guest, "--nodes", "2", "--steps", "50"],
+        &["replay", &trace, "--plugin", &guest],
+        &["inspect", &guest],
+    ];
+    for command in commands {
+        let ran = place.host(command);
+        println!("{} ends with {}: {}", command[0], ran.code, ran.err.trim_end());
+        // Nothing else is ever said, of the guest least of all.
+        assert!([0, 153].contains(&ran.code), "{command:?}: {ran:?}");
+    }
+}
+
+/// A node for each instance of a replay, each of which reserves what its memory may grow to: however little address space there
+/// is, a command does all of its work or says that the machine has too little.
+#[test]
+fn a_machine_without_address_space_is_no_finding() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::growing());
+    let go = serde_json::json!(
+        { "node": 0, "event": { "kind": "local", "name": "go", "cause": "internal", "payload": "" } }
+    );
+    let trace = serde_json::json!({
+        "trace_version": 1,
+        "plugin": { "name": "guest" },
+        "scenario": { "nodes": 2, "parameters": {}, "network": "unordered" },
+        "steps": vec![go; 3],
+    });
+    place.put("trace.json", trace.to_string());
+    // Compiled code is in the cache from now on.
+    place.host(&["inspect", "guest.wasm"]).exits(0);
+    let program = std::env::current_exe().expect("this is a program");
+    let (mut refused, mut done) = (0, 0);
+    for mebibytes in SIZES {
+        let script = format!(
+            "ulimit -v {}; exec \"$0\" --exact cli::machines::on_a_small_machine --nocapture",
+            mebibytes * 1024
+        );
+        let output = Command::new("sh").args(["-c", &script]).arg(&program).env(SMALL, place.folder.path()).output();
+        let output = output.expect("there is a shell");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("1 passed"), "{mebibytes} MiB: {text}");
+        refused += text.matches("ends with 153").count();
+        done += text.matches("ends with 0").count();
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+}
+
+/// From what is too little for one instance to what is enough for all.
+const SIZES: [u64; 6] = [2048, 4096, 8192, 16_384, 32_768, 131_072];
 
 #[test]
 fn a_cache_that_others_could_have_written_is_told_of_once() {

@@ -1,4 +1,4 @@
-//! Damaged components, and valid ones with random code.
+//! Damaged components, valid ones with random code, and valid ones with state in random places.
 
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine
 use host_sandbox::fixtures::{self, Guest};
 use host_sandbox::{Limits, Plugin, Sandbox, SandboxConfig};
 
-use super::mutate::damage;
+use super::mutate::{damage, flip};
 use super::{Dice, Fate};
 
 /// Small limits, so that many cases run in a second; every capture is compared with the whole memory.
@@ -48,12 +48,25 @@ fn corpus() -> &'static [Vec<u8>] {
     })
 }
 
+/// What is composed of several components: results of each kind, with and without another component between. Nearly all damage
+/// makes them invalid, so they come less often.
+fn composed() -> &'static [Vec<u8>] {
+    static COMPOSED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    COMPOSED.get_or_init(|| {
+        let returned = |name| [false, true].map(|relayed| fixtures::returned(name, relayed));
+        fixtures::results().flat_map(returned).collect()
+    })
+}
+
 /// A damaged copy of a valid component.
 pub fn components(seed: u64) -> Fate {
     let mut dice = Dice::new(seed);
-    let mut bytes = dice.pick(corpus()).clone();
-    let other = dice.pick(corpus()).clone();
-    damage(&mut bytes, &other, &mut dice);
+    let valid = if dice.below(8) == 0 { composed() } else { corpus() };
+    let (mut bytes, other) = (dice.pick(valid).clone(), dice.pick(valid).clone());
+    match dice.below(2) {
+        0 => damage(&mut bytes, &other, &mut dice),
+        _ => flip(&mut bytes, &mut dice),
+    }
     match Plugin::load(sandbox(), &bytes) {
         Ok(plugin) => exercise(&plugin, &mut dice, seed),
         Err(error) => {
@@ -91,6 +104,20 @@ pub fn guests(seed: u64) -> Fate {
     }
     match Plugin::load(sandbox(), &guest.component()) {
         Ok(plugin) => exercise(&plugin, &mut dice, seed),
+        Err(error) => panic!("guest {seed} is valid, but: {error}"),
+    }
+}
+
+/// A valid guest that keeps state in every kind of place and never faults, alone or composed of several components.
+pub fn stores(seed: u64) -> Fate {
+    static ROOMY: OnceLock<Sandbox> = OnceLock::new();
+    // Each call digests all memories, which takes more than the small limits.
+    let roomy = ROOMY.get_or_init(|| {
+        let config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
+        Sandbox::new(config, None).expect("an engine")
+    });
+    match Plugin::load(roomy, &fixtures::random(seed)) {
+        Ok(plugin) => exercise(&plugin, &mut Dice::new(seed), seed),
         Err(error) => panic!("guest {seed} is valid, but: {error}"),
     }
 }

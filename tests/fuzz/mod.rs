@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `components` | damaged copies of valid components | loads them and calls all functions of those that load |
 //! | `guests` | valid components with random code in their handlers | runs each path twice, comparing whole memories |
+//! | `stores` | valid components that keep state in random places, composed and not | likewise |
 //! | `traces` | damaged traces | replays them, and searches after them |
 //! | `scenarios` | damaged scenarios | runs them |
 //! | `checkpoints` | damaged checkpoints | goes on from them |
@@ -13,14 +14,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `mutate` | random changes of bytes |
-//! | `components` | damaged components, and valid ones with random code |
+//! | `components` | damaged components, valid ones with random code, and valid ones with state in random places |
 //! | `files` | damaged traces, scenarios and checkpoints |
 
 mod components;
 mod files;
 mod mutate;
 
-pub use components::{components, guests};
+pub use components::{components, guests, stores};
 pub use files::{checkpoints, scenarios, traces};
 pub use mutate::Dice;
 
@@ -39,9 +40,10 @@ pub enum Fate {
 pub type Target = fn(u64) -> Fate;
 
 /// The targets by name.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("components", components),
     ("guests", guests),
+    ("stores", stores),
     ("traces", traces),
     ("scenarios", scenarios),
     ("checkpoints", checkpoints),

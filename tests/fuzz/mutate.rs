@@ -33,6 +33,12 @@ impl Dice {
 /// Bytes that parsers stumble over.
 const ODD: [u8; 12] = [0, 1, 0x0b, 0x20, 0x40, 0x41, 0x7f, 0x80, 0xc3, 0xfe, 0xff, 0x22];
 
+/// Changes one bit: more often than not a small mistake in a file that is valid otherwise.
+pub fn flip(bytes: &mut [u8], dice: &mut Dice) {
+    let at = dice.below(bytes.len());
+    bytes[at] ^= 1 << dice.below(8);
+}
+
 /// Changes some bytes: flips, odd values, removed, repeated and moved pieces, and pieces of another file.
 pub fn damage(bytes: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
     for _ in 0..1 + dice.below(4) {
