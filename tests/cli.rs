@@ -14,7 +14,8 @@
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
-//! | `machines` | what a machine does not have: a cache that nobody else writes to |
+//! | `machines` | what a machine does not have: memory, and a cache of one's own |
+//! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `schema` | traces against their schema, and back from other formats |
@@ -43,6 +44,7 @@ mod links;
 mod machines;
 mod mixed;
 mod new;
+mod refusals;
 mod results;
 mod scenarios;
 mod schema;

@@ -23,7 +23,7 @@ pub fn limits(spec: &RunSpec) -> Result<Limits, Failure> {
         return Err(failure.help(format_args!("use one that does: {}", names.collect::<Vec<_>>().join(", "))));
     }
     if keeps_checkpoints && (search.go_on || search.max_violations.is_some()) {
-        let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue collects them";
+        let why = "`--checkpoint`: a checkpoint keeps no violations, and --continue and --max-violations collect them";
         return Err(Failure::configuration(why).help("leave one of the two out").about("continue"));
     }
     // Where there is a time, walks go on until it is up.

@@ -1,0 +1,77 @@
+//! Every combination of options that is refused, through the command line: refused before anything is explored, and the reason
+//! names all that does not go together.
+
+use host_agreement::options::{Axis, Refusal, refusals};
+use host_sandbox::fixtures;
+use host_search::strategy::STRATEGIES;
+
+use super::Place;
+
+/// The words that give an option a value, and what the reason says of it: one of these.
+type Given = (Vec<String>, Vec<&'static str>);
+
+/// What a user writes for a value of an option; nothing for what it is by default, and for what the plugin decides.
+fn given(axis: Axis, value: usize) -> Given {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match (axis, value) {
+        (Axis::Strategy, _) => (words(&["--algo", STRATEGIES[value].name]), vec![STRATEGIES[value].name]),
+        (Axis::Network, _) => (words(&["--network", axis.values()[value]]), vec!["network"]),
+        (Axis::Depth, _) => (words(&["--depth", "3"]), vec!["--depth"]),
+        (Axis::LocalEvents, _) => (words(&["--local-events", "1"]), vec!["--local-events"]),
+        (Axis::States, _) => (words(&["--states", "100"]), vec!["--states"]),
+        (Axis::Violations, _) => (words(&["--max-violations", "3"]), vec!["--max-violations"]),
+        (Axis::Deadlock, _) => (words(&["--deadlock"]), vec!["--deadlock"]),
+        (Axis::Reduce, 1) => (words(&["--reduce"]), vec!["--reduce"]),
+        (Axis::NoSymmetry, _) => (words(&["--no-symmetry"]), vec!["--no-symmetry", "--reduce"]),
+        (Axis::Duplicates, _) => (words(&["--duplicates", "1"]), vec!["--duplicates"]),
+        // What can break has an order, and the order is what does not go together with other options.
+        (Axis::Breaks, _) => (words(&["--breaks", "1"]), vec!["--breaks", "ordered"]),
+        (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
+        (Axis::Walks, 1) => (words(&["--walks", "5", "--seed", "3"]), vec!["--walks", "--seed"]),
+        (Axis::Walks, 2) => (words(&["--weights", "fault=3"]), vec!["--weights"]),
+        (Axis::Stop, 2) => (words(&["--checkpoint", "kept"]), vec!["checkpoint"]),
+        (Axis::Quorums, 1) => (Vec::new(), vec!["quorum"]),
+        (Axis::Reduce | Axis::Links, 0) => (Vec::new(), vec![""]),
+        other => panic!("no words for {other:?}"),
+    }
+}
+
+/// All combinations of the values of a refusal.
+fn combinations(refusal: &Refusal) -> Vec<Vec<(Axis, usize)>> {
+    refusal.values.iter().fold(vec![Vec::new()], |before, (axis, values)| {
+        let with = |row: &Vec<(Axis, usize)>, value: usize| [row.as_slice(), &[(*axis, value)]].concat();
+        before.iter().flat_map(|row| values.iter().map(move |value| with(row, *value))).collect()
+    })
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_all_its_names() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong()).put("pairs.wasm", fixtures::pairs());
+    let mut tried = 0;
+    for refusal in refusals() {
+        for row in combinations(&refusal) {
+            let has = |axis| row.iter().any(|(other, _)| *other == axis);
+            let guest = if has(Axis::Quorums) { "pairs.wasm" } else { "guest.wasm" };
+            let mut command: Vec<String> = ["run", guest, "--nodes", "2"].map(str::to_owned).to_vec();
+            let given: Vec<Given> = row.iter().map(|(axis, value)| given(*axis, *value)).collect();
+            given.iter().for_each(|(words, _)| command.extend_from_slice(words));
+            if !has(Axis::Strategy) {
+                command.extend(["--algo", "bdfs"].map(str::to_owned));
+            }
+            if has(Axis::Breaks) && !has(Axis::Network) {
+                command.extend(["--network", "ordered"].map(str::to_owned));
+            }
+            let ran = place.host(&command);
+            // Options that never go together are no command line; what depends on values is a configuration that does not fit.
+            assert!([2, 151].contains(&ran.code), "{command:?}, since {}: {ran:?}", refusal.why);
+            assert_eq!((ran.out.as_str(), place.path("kept").exists()), ("", false), "{command:?}");
+            for (_, names) in &given {
+                let is_named = names.iter().any(|name| ran.err.contains(name));
+                assert!(is_named, "{command:?}, since {}: none of {names:?} in {}", refusal.why, ran.err);
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 60, "{tried}");
+}
