@@ -16,7 +16,7 @@ use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{Finding, Trace, TraceStep};
 
 use crate::reorder;
-use crate::world::{Action, Cause, Likeness, Tag, World};
+use crate::world::{Action, Cause, Event, Likeness, Tag, World};
 
 /// Events that are looked up at most, unless the caller says otherwise: some seconds.
 pub const WORK_MAX: u64 = 20_000_000;
@@ -124,13 +124,6 @@ enum Side {
     Beginning,
 }
 
-/// An event with the number that it had in the trace.
-#[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) tag: Tag,
-    pub(crate) action: Action,
-}
-
 /// An execution that ends in what is looked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -175,7 +168,10 @@ pub fn minimize(stepper: &mut Stepper<'_>, trace: &Trace, options: Options) -> R
         best = other;
     }
     trials.with_plain_choices(&mut best)?;
-    reorder::fewer_switches(&mut trials, kept.last().map(|event| event.action.node), &mut best)?;
+    if let Some(events) = reorder::fewer_switches(kept.last().map(|event| event.action.node), &best.events) {
+        // On other networks than an unordered one more may depend on the order, so it is tried.
+        trials.accept(&events, &mut best)?;
+    }
     let after = switches(kept.iter().chain(&best.events));
     let (count, is_cut) = (trials.trials, trials.is_exhausted());
     let steps = record(stepper, &start, kept_path.into_iter().chain(best.path))?;

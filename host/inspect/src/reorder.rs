@@ -5,10 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_model::contract::{MachineError, NodeId};
+use host_model::contract::NodeId;
 
-use crate::minimize::{Event, Run, Trials};
-use crate::world::Tag;
+use crate::world::{Event, Tag};
 
 /// Sets of executed events that are kept at most while the best order is looked for; with more, each next event is
 /// chosen without looking ahead.
@@ -28,20 +27,12 @@ struct Order<'e> {
     senders: Vec<Vec<usize>>,
 }
 
-/// Reorders the events of a run.
-pub(crate) fn fewer_switches(
-    trials: &mut Trials<'_, '_>,
-    before: Option<NodeId>,
-    best: &mut Run,
-) -> Result<(), MachineError> {
-    let order = Order::new(&best.events);
+/// The events of a run in an order with fewer switches, if there is one.
+pub(crate) fn fewer_switches(before: Option<NodeId>, events: &[Event]) -> Option<Vec<Event>> {
+    let order = Order::new(events);
     let indices = order.best(before).unwrap_or_else(|| order.greedy(before));
-    let reordered: Vec<Event> = indices.iter().map(|index| best.events[*index].clone()).collect();
-    if switches(before, &reordered) < switches(before, &best.events) {
-        // On other networks than an unordered one more may depend on the order, so it is tried.
-        trials.accept(&reordered, best)?;
-    }
-    Ok(())
+    let reordered: Vec<Event> = indices.iter().map(|index| events[*index].clone()).collect();
+    (switches(before, &reordered) < switches(before, events)).then_some(reordered)
 }
 
 fn switches(before: Option<NodeId>, events: &[Event]) -> usize {

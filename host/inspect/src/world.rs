@@ -102,6 +102,13 @@ pub enum Likeness {
     Sender,
 }
 
+/// An event with the number that it had in the trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) tag: Tag,
+    pub(crate) action: Action,
+}
+
 /// A global state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {

@@ -1,5 +1,9 @@
 //! One execution with its happens-before: the common ground of the stateless strategies.
 //!
+//! | module | what it holds |
+//! |---|---|
+//! | `races` | what could come instead of an event |
+//!
 //! An event is one outcome of one trigger at one node. It happens after the event before it on its node, and after the
 //! events that sent the messages that it delivers: one, or each of a quorum; *happens-before* is the transitive closure. Identical messages in
 //! flight are interchangeable, and the oldest is delivered first: the `k`-th delivery of a message takes the copy that
@@ -24,6 +28,8 @@ use host_model::scenario::Standing;
 use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
+
+mod races;
 
 /// The sender of a message that is in flight at the start.
 const START: u32 = u32::MAX;
@@ -492,116 +498,5 @@ impl Execution {
             }
         }
         Ok(cut)
-    }
-
-    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does not happen after the event came before. The trigger of the event itself is
-    /// among them, since it can have other outcomes.
-    ///
-    /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
-    /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these triggers, one that is possible
-    /// right after the event too, but does not come next, is left out: its race is that of an execution where it does
-    /// come next.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn races(
-        &self,
-        stepper: &mut Stepper<'_>,
-        node: NodeId,
-        mut found: impl FnMut(Race),
-    ) -> Result<(), MachineError> {
-        let inbox = &self.inboxes[node as usize];
-        let mut delivered: Vec<usize> =
-            inbox.iter().map(|channel| self.channels[*channel as usize].delivered).collect();
-        let mut delivered_after = delivered.clone();
-        let mut local_events = self.local_events[node as usize];
-        let chain = &self.chains[node as usize];
-        let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
-        let mut next: Option<Trigger> = None;
-        for (position, index) in chain.iter().enumerate().rev() {
-            let last = if position == 0 { START } else { chain[position - 1] };
-            let (own, event) = (*index, &self.events[*index as usize]);
-            let local_events_after = local_events;
-            delivered_after.clone_from(&delivered);
-            match event.step.trigger.message() {
-                Some(message) => {
-                    let channel = self.channel_of(stepper, message) as u32;
-                    let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
-                    delivered[position] = event.delivered as usize;
-                }
-                None => local_events -= u32::from(event.step.trigger.local_event().is_some()),
-            }
-            for message in stepper.known().taken_together(event.step.trigger) {
-                let channel = self.channel_of(stepper, *message) as u32;
-                let position = inbox.iter().position(|other| *other == channel).expect("it was delivered");
-                delivered[position] -= 1;
-            }
-            let is_looked_at = |trigger: Trigger| trigger == event.step.trigger || Some(trigger) == next;
-            let is_stuck = stepper.state(event.next).snapshot.is_none();
-            let takes_quorums = stepper.known().takes_quorums(node);
-            if takes_quorums {
-                let is_independent =
-                    |sender: u32| sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
-                let before = self.deliveries(stepper, (node, event.before), &delivered, &is_independent)?;
-                let mut after = match is_stuck {
-                    true => Vec::new(),
-                    false => self.deliveries(stepper, (node, event.next), &delivered_after, &is_independent)?,
-                };
-                after.retain(|delivery| self.fits(own, &delivery.senders));
-                for Delivery { trigger, senders } in before {
-                    let is_possible_after = after.iter().any(|delivery| delivery.trigger == trigger);
-                    if self.fits(last, &senders) && (is_looked_at(trigger) || !is_possible_after) {
-                        found(Race { event: own as usize, trigger, senders: Senders::new(&senders) });
-                    }
-                }
-            }
-            let known = stepper.known();
-            let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
-            let singles = if takes_quorums { &[][..] } else { inbox };
-            for (channel, (delivered, delivered_after)) in singles.iter().zip(delivered.iter().zip(&delivered_after)) {
-                let channel = &self.channels[*channel as usize];
-                for item in channel.next(known, *delivered, before) {
-                    let (message, sender) = channel.items[item];
-                    let is_independent =
-                        sender == START || sender < own || !self.happens_after(sender as usize, own as usize);
-                    let trigger = Trigger::deliver(message);
-                    // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
-                    let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
-                    if is_independent
-                        && self.fits(last, &[sender])
-                        && (is_looked_at(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
-                    {
-                        found(Race { event: own as usize, trigger, senders: Senders::new(&[sender]) });
-                    }
-                }
-            }
-            if may_happen(local_events) && self.fits(last, &[]) {
-                let is_possible_after = may_happen(local_events_after) && self.fits(own, &[]);
-                let after = Arc::clone(stepper.state(event.next));
-                for local in &stepper.state(event.before).local_events {
-                    let trigger = Trigger::local(*local);
-                    if is_looked_at(trigger) || !is_possible_after || !after.local_events.contains(local) {
-                        found(Race { event: own as usize, trigger, senders: Senders::None });
-                    }
-                }
-            }
-            if self.fits(last, &[]) {
-                let before = Arc::clone(stepper.state(event.before));
-                let after = Arc::clone(stepper.state(event.next));
-                for fault in &before.faults {
-                    if stepper.is_idle(event.before, *fault)? {
-                        continue;
-                    }
-                    let is_possible_after =
-                        self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
-                    if is_looked_at(*fault) || !is_possible_after {
-                        found(Race { event: own as usize, trigger: *fault, senders: Senders::None });
-                    }
-                }
-            }
-            next = Some(event.step.trigger);
-        }
-        Ok(())
     }
 }

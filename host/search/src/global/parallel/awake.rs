@@ -5,7 +5,7 @@ use host_model::lts::quorum::for_each_set;
 use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Trigger};
 
 use crate::global::parallel::packed_stack::Record;
-use crate::global::parallel::partition::Wave;
+use crate::global::parallel::wave::Wave;
 
 /// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
 /// bound on local events left out something that no state before left out.

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `rounds` | the rounds: expand, exchange, admit |
+//! | `wave` | what all partitions read while they expand states |
 //! | `partition` | one partition of the search: its stack of states; and one shard of the visited set |
 //! | `awake` | the events that have to be followed in a state |
 //! | `packed_stack` | a compact stack of global states with their paths |
@@ -15,3 +16,4 @@ pub(crate) mod partition;
 pub(crate) mod path_forest;
 pub(crate) mod rounds;
 pub(crate) mod sleeping_traps;
+pub(crate) mod wave;

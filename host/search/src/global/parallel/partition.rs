@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{ClassId, Judgement, NodeId};
+use host_model::contract::{ClassId, NodeId};
 use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
 use host_model::trace::start::Start;
 
@@ -11,6 +11,7 @@ use crate::global::parallel::awake::wake;
 use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor, Taken};
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::sleeping_traps;
+use crate::global::parallel::wave::Wave;
 use crate::global::state::{Budgets, Child, says_more};
 use crate::global::visited::{SHARDS, Seen, Shard, shard_of};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
@@ -118,21 +119,6 @@ pub struct Lane {
     pub local_events_cut: bool,
     /// The longest path.
     pub depth: u32,
-}
-
-/// What a wave needs to know.
-#[derive(Clone, Copy)]
-pub struct Wave<'w> {
-    /// The local transition system as far as it is known.
-    pub known: &'w Known,
-    /// The bounds that are part of a state.
-    pub budgets: &'w Budgets,
-    /// The bound on depth.
-    pub bound: u32,
-    /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
-    pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
-    /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
-    pub crashes_max: Option<u32>,
 }
 
 /// How many system states are remembered as sent.

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use crate::global::judge::{judge_global_state, judge_start};
 use crate::global::parallel::packed_stack::Taken;
-use crate::global::parallel::partition::{LANE_BYTES, Lane, Wave, WaveShard};
+use crate::global::parallel::partition::{LANE_BYTES, Lane, WaveShard};
+use crate::global::parallel::wave::Wave;
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{SHARDS, Seen, shard_of};
 use crate::kernel::checkpoint_codec::Reader;

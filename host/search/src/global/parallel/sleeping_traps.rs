@@ -5,7 +5,7 @@ use host_model::lts::quorum::{Member, for_each_set};
 use host_model::lts::{MessageId, OutcomesRef, Trigger};
 
 use crate::global::parallel::packed_stack::Record;
-use crate::global::parallel::partition::Wave;
+use crate::global::parallel::wave::Wave;
 
 /// Puts what is asleep in a state, and traps in some outcome, into `traps`. Other events can come after those that are asleep, so
 /// they were taken in another order; but nothing comes after a trap, which is so the last event in one order only.

@@ -1,0 +1,21 @@
+//! What all partitions read while they expand states.
+
+use host_model::contract::Judgement;
+use host_model::lts::Known;
+
+use crate::global::state::Budgets;
+
+/// What a wave needs to know.
+#[derive(Clone, Copy)]
+pub struct Wave<'w> {
+    /// The local transition system as far as it is known.
+    pub known: &'w Known,
+    /// The bounds that are part of a state.
+    pub budgets: &'w Budgets,
+    /// The bound on depth.
+    pub bound: u32,
+    /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
+    pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+    /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
+    pub crashes_max: Option<u32>,
+}

@@ -1,0 +1,195 @@
+//! What could come instead of an event of an execution.
+
+use std::sync::Arc;
+
+use host_model::contract::{MachineError, NodeId};
+use host_model::lts::{Stepper, Trigger};
+
+use super::{Delivery, Event, Execution, Race, START, Senders};
+
+/// An event of a node, beside what came before and after it there.
+struct Place<'e> {
+    node: NodeId,
+    own: u32,
+    event: &'e Event,
+    /// The event before it on the node; [`START`] if it is the first one.
+    last: u32,
+    /// What came next on the node.
+    next: Option<Trigger>,
+    /// How many items of each channel to the node were delivered before it, and after it.
+    delivered: &'e [usize],
+    delivered_after: &'e [usize],
+}
+
+impl Place<'_> {
+    /// Whether a trigger is one of the execution, here or right after: it may have other outcomes.
+    fn has_come(&self, trigger: Trigger) -> bool {
+        trigger == self.event.step.trigger || Some(trigger) == self.next
+    }
+
+    fn race(&self, trigger: Trigger, senders: &[u32]) -> Race {
+        Race { event: self.own as usize, trigger, senders: Senders::new(senders) }
+    }
+}
+
+impl Execution {
+    /// The races of the events of a node: calls `found` with each trigger that could come instead of one of them, once all that does
+    /// not happen after the event came before. The trigger of the event itself is among them, since it can have other outcomes.
+    ///
+    /// Other nodes' events cannot change the node's local state, so its local events are those before the event; and a
+    /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these
+    /// triggers, one that is possible right after the event too, but does not come next, is left out: its race is that of an
+    /// execution where it does come next.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn races(
+        &self,
+        stepper: &mut Stepper<'_>,
+        node: NodeId,
+        mut found: impl FnMut(Race),
+    ) -> Result<(), MachineError> {
+        let inbox = &self.inboxes[node as usize];
+        let mut delivered: Vec<usize> =
+            inbox.iter().map(|channel| self.channels[*channel as usize].delivered).collect();
+        let mut delivered_after = delivered.clone();
+        let mut local_events = self.local_events[node as usize];
+        let chain = &self.chains[node as usize];
+        let mut next: Option<Trigger> = None;
+        for (position, index) in chain.iter().enumerate().rev() {
+            let last = if position == 0 { START } else { chain[position - 1] };
+            let event = &self.events[*index as usize];
+            let local_events_after = local_events;
+            delivered_after.clone_from(&delivered);
+            local_events -= u32::from(event.step.trigger.local_event().is_some());
+            self.take_back(stepper, node, event, &mut delivered);
+            let (delivered, delivered_after) = (&delivered[..], &delivered_after[..]);
+            let place = Place { node, own: *index, event, last, next, delivered, delivered_after };
+            if stepper.known().takes_quorums(node) {
+                self.races_of_deliveries(stepper, &place, &mut found)?;
+            } else {
+                self.races_of_messages(stepper, &place, &mut found);
+            }
+            self.races_of_local_events(stepper, &place, (local_events, local_events_after), &mut found);
+            self.races_of_faults(stepper, &place, &mut found)?;
+            next = Some(event.step.trigger);
+        }
+        Ok(())
+    }
+
+    /// From how much was delivered after an event to how much was before.
+    fn take_back(&self, stepper: &Stepper<'_>, node: NodeId, event: &Event, delivered: &mut [usize]) {
+        let inbox = &self.inboxes[node as usize];
+        let position = |message| {
+            let channel = self.channel_of(stepper, message) as u32;
+            inbox.iter().position(|other| *other == channel).expect("it was delivered")
+        };
+        if let Some(message) = event.step.trigger.message() {
+            delivered[position(message)] = event.delivered as usize;
+        }
+        for message in stepper.known().taken_together(event.step.trigger) {
+            delivered[position(*message)] -= 1;
+        }
+    }
+
+    /// Whether a sending does not happen after the event.
+    fn is_independent(&self, sender: u32, place: &Place<'_>) -> bool {
+        sender == START || sender < place.own || !self.happens_after(sender as usize, place.own as usize)
+    }
+
+    /// Messages and quorums at a node that takes quorums.
+    fn races_of_deliveries(
+        &self,
+        stepper: &mut Stepper<'_>,
+        place: &Place<'_>,
+        found: &mut impl FnMut(Race),
+    ) -> Result<(), MachineError> {
+        let Place { node, own, event, last, .. } = *place;
+        let is_independent = |sender: u32| self.is_independent(sender, place);
+        let before = self.deliveries(stepper, (node, event.before), place.delivered, &is_independent)?;
+        let mut after = match stepper.state(event.next).snapshot.is_none() {
+            true => Vec::new(),
+            false => self.deliveries(stepper, (node, event.next), place.delivered_after, &is_independent)?,
+        };
+        after.retain(|delivery| self.fits(own, &delivery.senders));
+        for Delivery { trigger, senders } in before {
+            let is_possible_after = after.iter().any(|delivery| delivery.trigger == trigger);
+            if self.fits(last, &senders) && (place.has_come(trigger) || !is_possible_after) {
+                found(place.race(trigger, &senders));
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages at a node that takes them one by one.
+    fn races_of_messages(&self, stepper: &Stepper<'_>, place: &Place<'_>, found: &mut impl FnMut(Race)) {
+        let Place { own, event, last, .. } = *place;
+        let known = stepper.known();
+        let is_stuck = stepper.state(event.next).snapshot.is_none();
+        let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
+        let counts = place.delivered.iter().zip(place.delivered_after);
+        for (channel, (delivered, delivered_after)) in self.inboxes[place.node as usize].iter().zip(counts) {
+            let channel = &self.channels[*channel as usize];
+            for item in channel.next(known, *delivered, before) {
+                let (message, sender) = channel.items[item];
+                let trigger = Trigger::deliver(message);
+                // An item can be lost by the event: overtaken, or sent over a connection that is broken now.
+                let is_gone = item < *delivered_after || known.message(message).route().is_lost(after);
+                if self.is_independent(sender, place)
+                    && self.fits(last, &[sender])
+                    && (place.has_come(trigger) || is_stuck || is_gone || !self.fits(own, &[sender]))
+                {
+                    found(place.race(trigger, &[sender]));
+                }
+            }
+        }
+    }
+
+    /// Local events, of which so many came before the event, and before the next one.
+    fn races_of_local_events(
+        &self,
+        stepper: &Stepper<'_>,
+        place: &Place<'_>,
+        (before, after): (u32, u32),
+        found: &mut impl FnMut(Race),
+    ) {
+        let Place { own, event, last, .. } = *place;
+        let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
+        if may_happen(before) && self.fits(last, &[]) {
+            let is_possible_after = may_happen(after) && self.fits(own, &[]);
+            let next = stepper.state(event.next);
+            for local in &stepper.state(event.before).local_events {
+                let trigger = Trigger::local(*local);
+                if place.has_come(trigger) || !is_possible_after || !next.local_events.contains(local) {
+                    found(place.race(trigger, &[]));
+                }
+            }
+        }
+    }
+
+    fn races_of_faults(
+        &self,
+        stepper: &mut Stepper<'_>,
+        place: &Place<'_>,
+        found: &mut impl FnMut(Race),
+    ) -> Result<(), MachineError> {
+        let Place { own, event, last, .. } = *place;
+        if !self.fits(last, &[]) {
+            return Ok(());
+        }
+        let before = Arc::clone(stepper.state(event.before));
+        let after = Arc::clone(stepper.state(event.next));
+        for fault in &before.faults {
+            if stepper.is_idle(event.before, *fault)? {
+                continue;
+            }
+            let is_possible_after =
+                self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
+            if place.has_come(*fault) || !is_possible_after {
+                found(place.race(*fault, &[]));
+            }
+        }
+        Ok(())
+    }
+}
