@@ -180,7 +180,7 @@ fn search(stepper: &mut Stepper<'_>, states_max: usize, choose: Choose<'_>) -> O
     let starts = start::initial(stepper).expect("it starts");
     let mut found = Explored::default();
     let mut stack: Vec<Global> =
-        starts.into_iter().map(|start| Global { locals: start.locals, in_flight: start.in_flight }).collect();
+        starts.into_iter().map(|start| Global { locals: start.locals, in_flight: start.in_flight.to_vec() }).collect();
     found.states.extend(stack.iter().cloned());
     while let Some(global) = stack.pop() {
         let nodes = 0..global.locals.len() as NodeId;

@@ -25,10 +25,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-inspect", on: &["host-model"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
-    Rule {
-        package: "host-session",
-        on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"],
-    },
+    Rule { package: "host-session", on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"] },
     Rule {
         package: "host",
         on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search", "host-session"],

@@ -13,8 +13,8 @@ use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
 use host_model::toys::{Toy, ToyState, ToyTrigger};
-use host_model::trace::replay;
 use host_model::trace::start::{self, StartError};
+use host_model::trace::{self, replay};
 use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, SearchError, Unmonitored};
 use host_search::strategy::lmc;
 use host_search::strategy::lmc::alongside::Turns;
@@ -94,7 +94,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32,
             for found in &report.violations {
                 stop.goes_on.store(u64::MAX, Ordering::Relaxed);
                 let mut stepper = Stepper::new(&lts).expect("nothing stops it");
-                let steps = start::record(&mut stepper, &found.initial, &found.path).expect("it was executed");
+                let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("it was executed");
                 let (mut replay, _) = replay::Replay::new(&factory, lts.scenario(), &[]).expect("a toy starts");
                 for step in &steps {
                     replay.step(step).unwrap_or_else(|error| panic!("{what}, at {at}: {error}"));

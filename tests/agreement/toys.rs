@@ -6,8 +6,8 @@ use std::sync::Arc;
 use host_model::contract::{Judgement, Property};
 use host_model::lts::{LocalStateId, Lts, Stepper};
 use host_model::toys::{self, Toy};
-use host_model::trace::replay::{self, Replay};
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
+use host_model::trace::replay::Replay;
+use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
 
 use crate::reference::{Local, System, Words};
@@ -138,14 +138,14 @@ pub fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
 
 /// Executes a path from the start, at whose end is what was found.
 fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<TraceStep>, Vec<Finding>) {
-    let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
+    let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let choices: Vec<_> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &choices).expect("a toy starts");
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
     let finding = finding(stepper.lts(), found);
-    replay::confirm(factory, stepper.lts().scenario(), &choices, &steps, &finding).expect("it is there at the end");
+    trace::confirm(factory, stepper.lts().scenario(), &choices, &steps, &finding).expect("it is there at the end");
     let mut findings = replay.findings().expect("a toy's property can be evaluated");
     if matches!(found.judgement, Judgement::Deadlock { .. }) {
         findings = replay.deadlock().into_iter().collect();

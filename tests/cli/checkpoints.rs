@@ -213,16 +213,18 @@ fn a_forged_checkpoint_builds_nothing() {
     };
     resume(&|_| {}).exits(0);
     for plugin in ["evil", "s.toml"] {
-        resume(&|header| header["spec"]["cluster"]["plugin"] = json!(plugin)).exits(150).says(&["evil", "have to be built"]);
+        resume(&|header| header["spec"]["cluster"]["plugin"] = json!(plugin))
+            .exits(150)
+            .says(&["evil", "have to be built"]);
     }
-    let cluster = |name: &str, value: Value| {
-        resume(&|header: &mut Value| header["spec"]["cluster"][name] = value.clone())
-    };
+    let cluster =
+        |name: &str, value: Value| resume(&|header: &mut Value| header["spec"]["cluster"][name] = value.clone());
     cluster("placement", json!({ "node": [[1, "evil"]] })).exits(150).says(&["evil", "have to be built"]);
     cluster("limits", json!({ "memory": 3_u64 << 30 })).exits(151).says(&["the limit memory not set, now 3221225472"]);
     // It says nothing but which search it is.
     cluster("no-such-option", json!(1)).exits(151).says(&["cannot be gone on from in this way", "no-such-option"]);
-    for (name, value) in [("process", json!({ "keep": "other" })), ("search", json!(["--help"])), ("cluster", json!(1))] {
+    for (name, value) in [("process", json!({ "keep": "other" })), ("search", json!(["--help"])), ("cluster", json!(1))]
+    {
         resume(&|header| header["spec"][name] = value.clone()).exits(151).says(&["cannot be gone on from in this way"]);
     }
     let none = resume(&|header| header["spec"] = json!(null)).exits(151);

@@ -13,7 +13,7 @@
 use host_model::contract::{FaultKind, Judgement, MachineError, PropertyKind};
 use host_model::lts::{LocalStateId, Lts, Step, Stepper};
 use host_model::trace::start::{self, Start, StartError};
-use host_model::trace::{Finding, Trace, TraceStep};
+use host_model::trace::{self, Finding, Trace, TraceStep};
 
 use crate::reorder;
 use crate::world::{Action, Cause, Event, Likeness, Tag, World};
@@ -215,7 +215,7 @@ fn resolve(
 ) -> Result<(Vec<Event>, Vec<Step>), MinimizeError> {
     let (mut events, mut path) = (Vec::with_capacity(steps.len()), Vec::with_capacity(steps.len()));
     for (index, step) in (first..).zip(steps) {
-        let action = world.resolve(stepper, step)?.map_err(|why| StartError::Prefix { step: index + 1, why })?;
+        let action = world.resolve(stepper, step).map_err(|error| StartError::at(index + 1, error))?;
         let tag = index as Tag;
         let why = || "it changes nothing".to_owned();
         let taken = world.take(stepper, &action, tag)?;
@@ -230,7 +230,7 @@ fn record(
     start: &Start,
     path: impl Iterator<Item = Step>,
 ) -> Result<Vec<TraceStep>, MachineError> {
-    start::record(stepper, &start.initial, &path.collect::<Vec<_>>())
+    trace::record(stepper, &start.initial, &path.collect::<Vec<_>>())
 }
 
 impl Trials<'_, '_> {

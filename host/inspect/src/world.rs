@@ -3,12 +3,12 @@
 //! Steps are looked up in the local transition system, so going along a path of a thousand events costs a thousand
 //! look-ups. Unlike a search, this keeps for each message in flight which event has sent it.
 
-use host_model::contract::{Choice, ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId, Role};
+use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
-use host_model::lts::{KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Stepper, Trigger, deadlock};
-use host_model::scenario::{FaultEvent, Network, Route, channels};
+use host_model::lts::{AsMessage, KindId, LocalEventId, LocalStateId, MessageId, Outcome, Step, Stepper, deadlock};
+use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
-use host_model::trace::{TraceEvent, TraceStep};
+use host_model::trace::{Enabled, GlobalSituation, TraceStep, Unresolved, resolve};
 
 /// The event that has sent a message: a number that whoever takes the steps gives them.
 pub type Tag = u32;
@@ -48,41 +48,16 @@ pub struct Action {
 }
 
 /// What makes a handler run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A message is delivered, or a notice of a break.
-    Deliver(Flying),
-    /// Messages are delivered together.
-    Quorum(Vec<Flying>),
-    /// A local event happens.
-    Local(LocalEventId),
-    /// Something goes wrong at the node.
-    Fault(FaultEvent),
-}
+pub type Cause = Enabled<Flying>;
 
-impl Cause {
-    /// The same as the local transition system knows it.
-    pub fn trigger(&self, stepper: &mut Stepper<'_>) -> Trigger {
-        match self {
-            Self::Deliver(flying) => Trigger::deliver(flying.message),
-            Self::Quorum(_) => Trigger::deliver_quorum(stepper.quorum(&self.messages())),
-            Self::Local(event) => Trigger::local(*event),
-            Self::Fault(FaultEvent::Reset) => Trigger::RESET,
-            Self::Fault(FaultEvent::Break(peer)) => Trigger::break_with(*peer),
-        }
+impl AsMessage for Flying {
+    fn message(&self) -> MessageId {
+        self.message
     }
 
-    /// What is taken out of flight.
-    pub fn taken(&self) -> &[Flying] {
-        match self {
-            Self::Deliver(flying) => std::slice::from_ref(flying),
-            Self::Quorum(flying) => flying,
-            Self::Local(_) | Self::Fault(_) => &[],
-        }
-    }
-
-    fn messages(&self) -> Vec<MessageId> {
-        self.taken().iter().map(|flying| flying.message).collect()
+    fn rank(&self) -> u32 {
+        // In the order of sending.
+        0
     }
 }
 
@@ -113,7 +88,7 @@ pub(crate) struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     locals: Vec<LocalStateId>,
-    in_flight: Vec<Flying>,
+    in_flight: InFlight<Flying>,
 }
 
 impl World {
@@ -126,7 +101,7 @@ impl World {
             let nth = nth(stepper, &in_flight, tag, to);
             in_flight.push(Flying { message: *message, origin: Origin { tag, nth } });
         }
-        Self { locals: start.initial.clone(), in_flight }
+        Self { locals: start.initial.clone(), in_flight: in_flight.into() }
     }
 
     /// The local states, one per node.
@@ -139,18 +114,10 @@ impl World {
         &self.in_flight
     }
 
-    /// The node that is stuck in a fault, if there is one: the execution ended there.
-    pub fn stuck<'s>(&self, stepper: &'s Stepper<'_>) -> Option<(NodeId, &'s Fault)> {
-        (0..).zip(&self.locals).find_map(|(node, local)| Some((node, stepper.state(*local).fault()?)))
-    }
-
     /// The messages and notices in flight that can be taken next.
     fn next(&self, stepper: &Stepper<'_>) -> Vec<Flying> {
-        if !stepper.known().is_ordered() {
-            return self.in_flight.clone();
-        }
         let mut next = Vec::new();
-        channels::for_each_next(&self.in_flight, route(stepper), |flying| next.push(*flying));
+        self.in_flight.for_each_next(&stepper.known().links(&self.locals), |flying| next.push(*flying));
         next
     }
 
@@ -208,96 +175,16 @@ impl World {
         if is_notice { Ok(Role::Alone) } else { stepper.role(self.locals[to as usize], message) }
     }
 
-    /// The step of a trace as an action of this state. The inner error is a lower-case phrase that says why it cannot happen.
+    /// The step of a trace as an action of this state.
     ///
     /// # Errors
     ///
-    /// The host cannot provide an instance.
-    pub fn resolve(&self, stepper: &mut Stepper<'_>, step: &TraceStep) -> Result<Result<Action, String>, MachineError> {
-        let action = match self.find(stepper, step) {
-            Ok(action) => action,
-            Err(why) => return Ok(Err(why)),
-        };
-        let (node, local) = (action.node, self.locals[action.node as usize]);
-        match (&action.cause, &step.event) {
-            (Cause::Deliver(flying), _) if self.role(stepper, flying.message)? != Role::Alone => {
-                return Ok(Err(format!("node {node} does not take this message by itself there")));
-            }
-            (Cause::Quorum(_), TraceEvent::Quorum { name, .. })
-                if stepper.as_quorum(local, Some(name), &action.cause.messages())?.is_none() =>
-            {
-                return Ok(Err(format!("node {node} does not take these messages together as `{name}` there")));
-            }
-            _ => {}
-        }
-        Ok(Ok(action))
-    }
-
-    /// The step of a trace as an action of this state, if its messages are taken in this way.
-    fn find(&self, stepper: &Stepper<'_>, step: &TraceStep) -> Result<Action, String> {
-        let node = step.node;
-        if node as usize >= self.locals.len() {
-            return Err(format!("there is no node {node}"));
-        }
-        if let Some((node, fault)) = self.stuck(stepper) {
-            return Err(format!("node {node} is stuck in a fault: {fault}"));
-        }
-        let cause = match &step.event {
-            TraceEvent::Deliver { .. } | TraceEvent::Quorum { .. } => {
-                let mut taken = Vec::new();
-                for (from, payload) in step.event.received() {
-                    let is_it = |flying: &&Flying| {
-                        let content = stepper.message(flying.message);
-                        let is_message = content.from == from && content.to == node && !content.is_notice;
-                        is_message && content.payload == payload
-                    };
-                    let found = self.next(stepper).iter().find(is_it).copied();
-                    let is_ordered = stepper.lts().scenario().network_of(from, node) == Network::Ordered;
-                    let next = if is_ordered { "next" } else { "in flight" };
-                    let why = || format!("no such message from node {from} to node {node} is {next}");
-                    taken.push(found.ok_or_else(why)?);
-                }
-                match (&step.event, taken.first()) {
-                    (TraceEvent::Deliver { .. }, Some(flying)) => Cause::Deliver(*flying),
-                    _ => Cause::Quorum(taken),
-                }
-            }
-            TraceEvent::TransportError { peer, .. } => {
-                let is_it = |flying: &&Flying| {
-                    let content = stepper.message(flying.message);
-                    content.from == *peer && content.to == node && content.is_notice
-                };
-                let found = self.next(stepper).iter().find(is_it).copied();
-                Cause::Deliver(
-                    found.ok_or_else(|| format!("node {peer} has not broken its connection to node {node}"))?,
-                )
-            }
-            TraceEvent::Break { peer, .. } => {
-                let fault = Trigger::break_with(*peer);
-                if !stepper.state(self.locals[node as usize]).faults.contains(&fault) {
-                    return Err(format!("node {node} cannot break with node {peer}"));
-                }
-                Cause::Fault(FaultEvent::Break(*peer))
-            }
-            TraceEvent::Reset => {
-                if !stepper.state(self.locals[node as usize]).faults.contains(&Trigger::RESET) {
-                    return Err(format!("no reset of node {node} is left"));
-                }
-                Cause::Fault(FaultEvent::Reset)
-            }
-            TraceEvent::Local { name, cause, payload } => {
-                let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
-                let possible = stepper.state(self.locals[node as usize]).local_events.iter();
-                let mut found = possible.filter(|id| *stepper.lts().local_event(**id) == event);
-                let found = found.next().copied();
-                Cause::Local(
-                    found.ok_or_else(|| format!("the local event `{name}` is not possible at node {node} there"))?,
-                )
-            }
-        };
-        let is_lost =
-            matches!(step.event, TraceEvent::Break { lost: true, .. } | TraceEvent::TransportError { lost: true, .. });
-        Ok(Action { node, cause, choices: step.choices.clone().into(), is_lost })
+    /// It cannot happen here; or the host cannot provide an instance.
+    pub fn resolve(&self, stepper: &mut Stepper<'_>, step: &TraceStep) -> Result<Action, Unresolved> {
+        let mut situation = GlobalSituation { stepper, locals: &self.locals, in_flight: &self.in_flight };
+        let cause = resolve(&mut situation, step)?;
+        let is_lost = step.event.is_lost();
+        Ok(Action { node: step.node, cause, choices: step.choices.clone().into(), is_lost })
     }
 
     /// The action of this state that is most like one of another state; none if there is nothing like it.
@@ -401,34 +288,14 @@ impl World {
         let is_it = |outcome: &Outcome| outcome.choices == action.choices && outcome.is_lost == action.is_lost;
         let index = outcomes.iter().position(is_it).unwrap_or(0);
         let Some(outcome) = outcomes.get(index) else { return Ok(None) };
-        let is_ordered = stepper.known().is_ordered();
-        for flying in action.cause.taken() {
-            if is_ordered {
-                channels::take(&mut self.in_flight, flying, route(stepper));
-            } else {
-                let position = self.in_flight.iter().position(|other| other == flying);
-                self.in_flight.remove(position.expect("a message that is delivered is in flight"));
-            }
-        }
-        self.locals[node as usize] = outcome.next;
-        if is_ordered {
-            let standing = &stepper.state(outcome.next).standing;
-            channels::drop_lost(&mut self.in_flight, node, standing, route(stepper));
-        }
         let mut sent = Vec::with_capacity(outcome.sent.len());
         for message in &outcome.sent {
             let nth = nth(stepper, &sent, tag, stepper.message(*message).to);
             sent.push(Flying { message: *message, origin: Origin { tag, nth } });
         }
-        for flying in sent {
-            let route_of = route(stepper)(&flying);
-            let destination = stepper.state(self.locals[route_of.to as usize]);
-            if !is_ordered {
-                self.in_flight.push(flying);
-            } else if !route_of.is_lost(&destination.standing) {
-                channels::insert(&mut self.in_flight, flying, route(stepper));
-            }
-        }
+        self.locals[node as usize] = outcome.next;
+        let taken = action.cause.taken().iter().copied();
+        self.in_flight.step(&stepper.known().links(&self.locals), node, taken, sent);
         let outcome = u32::try_from(index).expect("outcomes are bounded");
         Ok(Some(Step { node, trigger, outcome }))
     }
@@ -463,11 +330,6 @@ impl World {
             None => Ok(None),
         }
     }
-}
-
-/// Where a message in flight travels.
-fn route<'s>(stepper: &'s Stepper<'_>) -> impl Fn(&Flying) -> Route + Copy + 's {
-    |flying| stepper.message(flying.message).route()
 }
 
 /// How many messages of this event to this node there are already.

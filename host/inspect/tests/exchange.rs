@@ -10,7 +10,7 @@ use host_inspect::world::World;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::Toy;
-use host_model::trace::{PluginRef, TRACE_VERSION, Trace, TraceEvent, start};
+use host_model::trace::{self, PluginRef, TRACE_VERSION, Trace, TraceEvent, start};
 
 /// What a reader of ITF looks at.
 #[derive(serde::Deserialize)]
@@ -46,7 +46,7 @@ fn recording(seed: u64) -> Recording {
         limits: BTreeMap::from([("fuel".to_owned(), 123_456)]),
         init_choices: Vec::new(),
         finding: None,
-        steps: start::record(&mut stepper, &start.initial, &path).expect("toys work"),
+        steps: trace::record(&mut stepper, &start.initial, &path).expect("toys work"),
     };
     let (recording, result) = Recording::new(&toy, &trace);
     result.expect("it replays");

@@ -9,7 +9,7 @@ use host_model::contract::{FaultKind, Judgement, PropertyKind};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, replay, start};
+use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 
 /// A path through a toy: at each state the event and the outcome that the dice say, until something is bad.
 fn walk(toy: &Arc<Toy>, seed: u64, length: usize) -> Option<Trace> {
@@ -47,7 +47,7 @@ fn path(toy: &Arc<Toy>, length: usize, mut pick: impl FnMut(usize, &[Action]) ->
                 }
                 other => panic!("{other:?} on a toy"),
             };
-            let steps = start::record(&mut stepper, &start.initial, &path).expect("toys work");
+            let steps = trace::record(&mut stepper, &start.initial, &path).expect("toys work");
             return Some(trace(toy, Some(finding), steps));
         }
         let enabled = world.enabled(&mut stepper).expect("toys work");
@@ -89,7 +89,7 @@ fn minimized(toy: &Arc<Toy>, trace: &Trace, options: Options) -> Minimized {
         (Finding::Fault { fault, .. }, Finding::Fault { fault: wanted, .. }) => assert_eq!(fault.kind, wanted.kind),
         (one, other) => panic!("{one:?} is not {other:?}"),
     }
-    replay::confirm(toy, &trace.scenario, &[], &short.steps, &finding).expect("what is left is an execution");
+    trace::confirm(toy, &trace.scenario, &[], &short.steps, &finding).expect("what is left is an execution");
     short
 }
 
@@ -172,7 +172,7 @@ fn every_event_that_is_left_is_needed() {
         for index in 0..short.steps.len() {
             let mut steps = short.steps.clone();
             steps.remove(index);
-            let left = replay::confirm(&toy, &Scenario::new(3), &[], &steps, &finding);
+            let left = trace::confirm(&toy, &Scenario::new(3), &[], &steps, &finding);
             assert!(left.is_err(), "seed {seed}: step {} is not needed", index + 1);
         }
         let (recording, result) = Recording::new(&toy, &trace(&toy, Some(finding), short.steps.clone()));

@@ -8,7 +8,7 @@ use host_agreement::toys;
 use host_model::contract::{Choice, Judgement, NodeId};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Dice;
-use host_model::trace::{TraceStep, replay, start};
+use host_model::trace::{self, TraceStep, start};
 use host_search::kernel::{Counts, End, Monitor, Progress, Report, Search};
 use host_search::strategy::STRATEGIES;
 use host_search::strategy::random_walk::{self, Sabotage};
@@ -115,11 +115,11 @@ fn walk(
     let report =
         pool.install(|| random_walk::run_sabotaged(&search, numbers, sabotage)).expect("a toy has no host faults");
     let finding = |found: &host_search::kernel::Found| {
-        let steps = start::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
+        let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
         let choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
         if sabotage.is_none() {
             let words = toys::finding(&lts, found);
-            replay::confirm(&factory, lts.scenario(), &choices, &steps, &words).expect("what is found is there");
+            trace::confirm(&factory, lts.scenario(), &choices, &steps, &words).expect("what is found is there");
         }
         (found.node, found.judgement.clone(), choices, steps)
     };

@@ -10,7 +10,7 @@ use host_agreement::stopping::Stopping;
 use host_agreement::toys;
 use host_model::contract::Choice;
 use host_model::lts::{Lts, Stepper};
-use host_model::trace::{Finding, PluginRef, TRACE_VERSION, Trace, replay, start};
+use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::{End, Found, Keeper, Monitor, Progress, Report, Search};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -165,12 +165,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
 }
 
 /// A trace of a toy.
-pub fn trace(
-    lts: &Lts<'_>,
-    init_choices: Vec<Vec<Choice>>,
-    steps: Vec<host_model::trace::TraceStep>,
-    finding: Option<Finding>,
-) -> Trace {
+pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep>, finding: Option<Finding>) -> Trace {
     Trace {
         trace_version: TRACE_VERSION,
         plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
@@ -190,10 +185,10 @@ fn by_content(
     prefix: usize,
     found: &Found,
 ) -> FoundByContent {
-    let steps = start::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
+    let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let init_choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
     let replayed =
-        replay::confirm(factory, stepper.lts().scenario(), &init_choices, &steps, &toys::finding(stepper.lts(), found));
+        trace::confirm(factory, stepper.lts().scenario(), &init_choices, &steps, &toys::finding(stepper.lts(), found));
     FoundByContent {
         words: toys::words(found),
         length: (found.path.len() - prefix) as u32,

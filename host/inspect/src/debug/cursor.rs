@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
 use host_model::lts::{LocalStateId, MessageId, Stepper};
 use host_model::trace::start::{self, Start, StartError};
-use host_model::trace::{Trace, TraceStep};
+use host_model::trace::{self, Trace, TraceStep, Unresolved};
 use serde_json::Value;
 
 use crate::diff::{self, Change};
@@ -100,9 +100,10 @@ impl<'l> Cursor<'l> {
         let mut result = Ok(());
         for (index, step) in trace.steps.iter().enumerate() {
             let from = *line.last().expect("the beginning is there");
-            let action = match self.points[from].world.resolve(&mut self.stepper, step)? {
+            let action = match self.points[from].world.resolve(&mut self.stepper, step) {
                 Ok(action) => action,
-                Err(why) => {
+                Err(Unresolved::Machine(error)) => return Err(error.into()),
+                Err(Unresolved::NotEnabled(why)) => {
                     result = Err(CursorError::Trace { step: index + 1, why });
                     break;
                 }
@@ -409,7 +410,7 @@ impl<'l> Cursor<'l> {
         let tag = u32::try_from(self.points.len()).expect("fewer than four billion places");
         let before = world.locals().to_vec();
         let Some(step) = world.take(&mut self.stepper, action, tag)? else { return Ok(None) };
-        let step = start::record(&mut self.stepper, &before, &[step])?.remove(0);
+        let step = trace::record(&mut self.stepper, &before, &[step])?.remove(0);
         let known = self.points[from].children.iter();
         let mut known = known.filter(|child| self.points[**child].step.as_ref() == Some(&step));
         if let Some(child) = known.next() {

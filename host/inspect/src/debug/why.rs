@@ -12,7 +12,7 @@ use crate::words;
 pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
     let here = cursor.here();
     let world = cursor.world(here).clone();
-    if let Some((node, fault)) = world.stuck(cursor.stepper()) {
+    if let Some((node, fault)) = cursor.stepper().known().stuck(world.locals()) {
         return vec![format!("node {node} is stuck in a fault: {fault}")];
     }
     let state = cursor.stepper().state(world.locals()[node as usize]).clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{ClassId, Judgement, NodeId, Quorum, Role};
+use crate::contract::{ClassId, Fault, Judgement, NodeId, Quorum, Role};
 use crate::lts::ids::{KindId, LocalStateId, MessageId, QuorumId, Trigger};
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::lts::tables::Tables;
@@ -75,7 +75,7 @@ impl Known {
         Self { is_ordered, ..Self::default() }
     }
 
-    /// Whether messages in flight have an order, see [`channels`](crate::scenario::channels).
+    /// Whether messages in flight have an order, see [`InFlight`](crate::scenario::InFlight).
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.is_ordered
@@ -139,6 +139,11 @@ impl Known {
         locals.iter().any(|local| self.brief(*local).is_stuck)
     }
 
+    /// The first node that is stuck in a fault, with the fault; none if the execution goes on.
+    pub fn stuck(&self, locals: &[LocalStateId]) -> Option<(NodeId, &Fault)> {
+        (0..).zip(locals).find_map(|(node, local)| Some((node, self.state(*local).fault()?)))
+    }
+
     /// The destination of a message.
     #[inline]
     pub fn destination(&self, id: MessageId) -> NodeId {
@@ -180,6 +185,12 @@ impl Known {
     pub fn taken_together(&self, trigger: Trigger) -> &[MessageId] {
         let quorum = trigger.quorum().and_then(|quorum| self.quorums.get(quorum.0 as usize));
         quorum.map_or(&[], |messages| messages)
+    }
+
+    /// The messages that a trigger takes out of flight, sorted.
+    #[inline]
+    pub fn taken(&self, trigger: Trigger) -> impl Iterator<Item = MessageId> {
+        trigger.message().into_iter().chain(self.taken_together(trigger).iter().copied())
     }
 
     /// What the properties of system scope say about a tuple of classes, if that was asked before.

@@ -20,6 +20,7 @@
 //! | `derive` | the steps of local states where things can go wrong, derived without a machine |
 //! | `mover` | moves global states from one local transition system to its sibling |
 //! | `cache` | a lock-free copy of the tables per stepper |
+//! | `links` | the links between nodes in given local states |
 //! | `stepper` | access to the outcomes of handlers, executed where they are missing |
 //! | `questions` | what a protocol is asked besides running its handlers: properties, ends, renamings |
 //! | `quorum` | messages that are received together: roles, sets, events |
@@ -31,6 +32,7 @@ mod derive;
 pub(crate) mod handler;
 mod ids;
 mod intern;
+mod links;
 mod mover;
 mod pool;
 mod protocol_step;
@@ -44,6 +46,7 @@ mod tables;
 pub use cache::{Brief, Edge, Known, OutcomesRef};
 pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
+pub use links::{AsMessage, NodeLinks};
 pub use mover::Mover;
 pub use state::{LocalState, Message, Outcome, Step};
 pub use stepper::Stepper;

@@ -5,12 +5,12 @@
 
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::contract::ClassId;
+use crate::contract::{ClassId, NodeId};
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::lts::state::LocalState;
 use crate::lts::system::Lts;
 use crate::lts::tables::Tables;
-use crate::scenario::channels;
+use crate::scenario::{InFlight, Links, Route};
 
 /// Moves local states and messages. Holds the locks of both local transition systems.
 pub struct Mover<'l> {
@@ -45,19 +45,15 @@ impl<'l> Mover<'l> {
     }
 
     /// Messages in flight where they are moved to, in the order in which they stand there: it depends on ids.
-    pub fn in_flight(&mut self, messages: &[MessageId]) -> Vec<MessageId> {
-        let mut moved = Vec::with_capacity(messages.len());
-        for id in messages {
+    pub fn in_flight(&mut self, messages: &InFlight<MessageId>) -> InFlight<MessageId> {
+        let mut intern = |id: &MessageId| {
             let message = &self.from.messages[id.0 as usize];
-            let id = self.to.intern_message(message.route(), &message.payload);
-            match self.is_ordered {
-                true => channels::insert(&mut moved, id, |id| self.to.messages[id.0 as usize].route()),
-                false => moved.push(id),
-            }
-        }
-        if !self.is_ordered {
-            moved.sort_unstable();
-        }
+            self.to.intern_message(message.route(), &message.payload)
+        };
+        let ids: Vec<MessageId> = messages.iter().map(&mut intern).collect();
+        let links = MovedLinks { tables: &self.to, is_ordered: self.is_ordered };
+        let mut moved = InFlight::default();
+        ids.into_iter().for_each(|id| moved.insert(&links, id));
         moved
     }
 
@@ -85,5 +81,30 @@ impl<'l> Mover<'l> {
             content,
             standing: state.standing.clone(),
         }
+    }
+}
+
+/// The links of messages that were moved.
+struct MovedLinks<'t> {
+    tables: &'t Tables,
+    is_ordered: bool,
+}
+
+impl Links<MessageId> for MovedLinks<'_> {
+    fn is_ordered(&self) -> bool {
+        self.is_ordered
+    }
+
+    fn route(&self, item: &MessageId) -> Route {
+        self.tables.messages[item.0 as usize].route()
+    }
+
+    fn incarnation(&self, _node: NodeId, _peer: NodeId) -> u32 {
+        // What is lost was taken out of flight before.
+        0
+    }
+
+    fn rank(&self, item: &MessageId) -> u32 {
+        item.0
     }
 }

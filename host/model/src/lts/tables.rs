@@ -194,11 +194,6 @@ impl Tables {
         self.class_ids.insert(views, id);
         id
     }
-
-    /// Looks a local event up without making one.
-    pub(crate) fn find_local_event(&self, event: &LocalEvent) -> Option<LocalEventId> {
-        self.local_event_ids.get(event).copied()
-    }
 }
 
 /// The next dense id; half a billion distinct contents do not fit in memory, so running out is a broken invariant.

@@ -124,13 +124,9 @@ impl Standing {
 }
 
 impl Route {
-    /// Whether the destination can never take it: it knows of a break since.
+    /// Whether a destination in this fault state can never take it.
     pub fn is_lost(&self, destination: &Standing) -> bool {
-        if self.is_loose() {
-            return false;
-        }
-        let known = destination.incarnation(self.from);
-        self.incarnation < known || (self.is_notice && self.incarnation == known)
+        self.is_lost_after(destination.incarnation(self.from))
     }
 }
 

@@ -5,13 +5,14 @@
 //! | `cluster` | the scenario: nodes, parameters, networks, budgets of faults |
 //! | `route` | where a message or notice travels |
 //! | `fault_state` | fault states: resets, connections and budgets of a node, and the rules for them |
-//! | `channels` | messages in flight on links with an order: the next delivery of each channel, lost messages |
+//! | `network` | messages in flight: which can be taken next, what a step takes, loses and sends |
 
-pub mod channels;
 mod cluster;
 pub(crate) mod fault_state;
+mod network;
 mod route;
 
 pub use cluster::{Faults, Link, Misfit, Network, Scenario};
 pub use fault_state::{FaultEvent, Standing};
+pub use network::{InFlight, Links, heads};
 pub use route::Route;

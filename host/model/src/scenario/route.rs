@@ -23,6 +23,11 @@ impl Route {
         self.lane > 0
     }
 
+    /// Whether a destination that knows of so many breaks of the connection can never take it.
+    pub fn is_lost_after(&self, breaks: u32) -> bool {
+        !self.is_loose() && (self.incarnation < breaks || (self.is_notice && self.incarnation == breaks))
+    }
+
     /// The channel that it is an item of.
     pub(crate) fn channel(&self) -> (NodeId, NodeId, u32) {
         (self.from, self.to, self.lane)

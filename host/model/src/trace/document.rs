@@ -129,6 +129,11 @@ impl TraceEvent {
         }
     }
 
+    /// Whether a connection is broken and the node does not hear of it.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Break { lost: true, .. } | Self::TransportError { lost: true, .. })
+    }
+
     /// The same event in the words of the machine.
     pub fn from_local(event: &LocalEvent) -> Self {
         Self::Local { name: event.name.clone(), cause: event.kind, payload: Hex(event.payload.clone()) }

@@ -3,11 +3,20 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `document` | the trace document and its version |
-//! | `start` | the global states where a search begins; paths to traces and back |
+//! | `resolve` | from a recorded step to an event that is enabled |
+//! | `record` | from a path of a search to recorded steps |
+//! | `start` | the global states where a search begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
+//! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
 
+mod confirm;
 mod document;
+mod record;
 pub mod replay;
+mod resolve;
 pub mod start;
 
+pub use confirm::confirm;
 pub use document::{Finding, Hex, Placement, PluginRef, Received, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+pub use record::record;
+pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};

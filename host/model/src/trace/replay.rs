@@ -6,14 +6,13 @@
 use std::collections::BTreeSet;
 
 use crate::contract::{
-    Choice, Effects, Envelope, Fault, Input, Judgement, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
-    Property, PropertyScope, Quorum, Role,
+    Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
+    Quorum, Role,
 };
-use crate::lts::deadlock;
-use crate::lts::handler::evaluate;
 use crate::scenario::fault_state::Rules;
-use crate::scenario::{FaultEvent, Route, Scenario, Standing, channels};
-use crate::trace::document::{Finding, Hex, Sent, TraceEvent, TraceStep};
+use crate::scenario::{FaultEvent, InFlight, Links, Route, Scenario, Standing};
+use crate::trace::document::{Sent, TraceEvent, TraceStep};
+use crate::trace::resolve::{Enabled, Situation, Unresolved, Wanted, resolve};
 
 /// Why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,36 +59,57 @@ pub struct StepReport {
     pub description: Option<String>,
 }
 
-/// A message in flight, or a notice of a break.
+/// A message in flight in a replay, or a notice of a break.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct InFlight {
-    route: Route,
+pub struct Travelling {
+    pub(super) route: Route,
     payload: Vec<u8>,
 }
 
-fn route(item: &InFlight) -> Route {
-    item.route
+/// The links between nodes in these fault states.
+struct Connections<'r> {
+    rules: &'r Rules,
+    standings: &'r [Standing],
+}
+
+impl Links<Travelling> for Connections<'_> {
+    fn is_ordered(&self) -> bool {
+        self.rules.is_ordered
+    }
+
+    fn route(&self, item: &Travelling) -> Route {
+        item.route
+    }
+
+    fn incarnation(&self, node: NodeId, peer: NodeId) -> u32 {
+        self.standings[node as usize].incarnation(peer)
+    }
+
+    fn rank(&self, _item: &Travelling) -> u32 {
+        // In the order of sending.
+        0
+    }
 }
 
 /// A cluster that runs event by event.
 pub struct Replay {
-    machines: Vec<Box<dyn Machine>>,
-    judge: Box<dyn Machine>,
-    properties: Vec<Property>,
+    pub(super) machines: Vec<Box<dyn Machine>>,
+    pub(super) judge: Box<dyn Machine>,
+    pub(super) properties: Vec<Property>,
     /// What the properties read of each node, in its present state.
-    views: Vec<Vec<Option<Vec<u8>>>>,
-    in_flight: Vec<InFlight>,
+    pub(super) views: Vec<Vec<Option<Vec<u8>>>>,
+    pub(super) in_flight: InFlight<Travelling>,
     /// The contents of messages on links without order, where others have one; their places are the lanes.
     contents: Vec<Vec<u8>>,
     steps: usize,
     nodes: u32,
     config: String,
-    rules: Rules,
+    pub(super) rules: Rules,
     /// What has gone wrong at each node so far.
     standings: Vec<Standing>,
     takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
-    faults: Vec<(NodeId, Fault)>,
+    pub(super) faults: Vec<(NodeId, Fault)>,
 }
 
 impl Replay {
@@ -114,7 +134,7 @@ impl Replay {
             judge,
             properties,
             views,
-            in_flight: Vec::new(),
+            in_flight: InFlight::default(),
             contents: Vec::new(),
             steps: 0,
             nodes: scenario.nodes,
@@ -155,105 +175,100 @@ impl Replay {
     /// The step cannot happen, or differs from what was recorded. The replay cannot go on after an error.
     pub fn step(&mut self, step: &TraceStep) -> Result<StepReport, ReplayError> {
         self.steps += 1;
-        let number = self.steps;
-        let not_enabled = |why: String| ReplayError::NotEnabled { step: number, why };
-        if let Some((node, fault)) = self.faults.first() {
-            return Err(not_enabled(format!("node {node} is stuck in a fault: {fault}")));
-        }
-        let node = step.node;
-        if node as usize >= self.machines.len() {
-            return Err(not_enabled(format!("there is no node {node}")));
-        }
-        let report = match &step.event {
-            TraceEvent::Deliver { from, payload } => {
-                let role = self.role(node, *from, &payload.0)?;
-                if !matches!(role, Ok(Role::Alone) | Err(_)) {
-                    return Err(not_enabled(format!("node {node} does not take this message by itself there")));
-                }
-                self.take_message(*from, node, &payload.0).map_err(not_enabled)?;
-                if self.rules.lane(*from, node) == 0 {
-                    self.standings[node as usize].open(*from);
-                }
-                match role {
-                    // It fails on the question, which counts as the delivery.
-                    Err(fault) => {
-                        self.stick(node, &fault)?;
-                        StepReport { fault: Some(fault), ..StepReport::default() }
-                    }
-                    Ok(_) => self.run(node, Input::Message { src: *from, payload: &payload.0 }, &step.choices)?,
-                }
-            }
-            TraceEvent::Quorum { name, messages } => {
-                let senders: BTreeSet<NodeId> = messages.iter().map(|message| message.from).collect();
-                let mut is_quorum = !messages.is_empty() && senders.len() == messages.len();
-                for message in messages {
-                    // Messages in order come one by one.
-                    is_quorum &= !self.rules.is_in_order(message.from, node);
-                    let wanted = Quorum { name: name.clone(), size: messages.len() as u32 };
-                    is_quorum &= self.role(node, message.from, &message.payload.0)? == Ok(Role::Member(wanted));
-                }
-                if !is_quorum {
-                    let why = format!("node {node} does not take these messages together as `{name}` there");
-                    return Err(not_enabled(why));
-                }
-                for message in messages {
-                    self.take_message(message.from, node, &message.payload.0).map_err(not_enabled)?;
-                }
-                let messages = messages.iter().map(|message| (message.from, message.payload.0.clone()));
-                let mut messages: Vec<(NodeId, Vec<u8>)> = messages.collect();
-                messages.sort_unstable();
-                let report = self.run(node, Input::Quorum { name, messages: &messages }, &step.choices)?;
-                if report.effects.is_declined {
-                    return Err(not_enabled(format!("node {node} declines these messages there")));
-                }
-                report
-            }
-            TraceEvent::Local { name, cause, payload } => {
-                let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
-                let possible = self.machines[node as usize].local_events();
-                if !possible.is_ok_and(|events| events.contains(&event)) {
-                    return Err(not_enabled(format!("the local event `{name}` is not possible at node {node} there")));
-                }
-                self.run(node, Input::Local(&event), &step.choices)?
-            }
-            TraceEvent::Reset => {
-                if !self.can_meet(node, FaultEvent::Reset) {
-                    return Err(not_enabled(format!("no reset of node {node} is left")));
-                }
-                let closed = self.standings[node as usize].reset(node);
-                self.announce(node, &closed);
-                self.reset(node, &step.choices)?
-            }
-            TraceEvent::Break { peer, lost } => {
-                if !self.can_meet(node, FaultEvent::Break(*peer)) {
-                    return Err(not_enabled(format!("node {node} cannot break with node {peer}")));
-                }
-                let standing = &mut self.standings[node as usize];
-                standing.breaks += 1;
-                let incarnation = standing.close(*peer);
-                self.announce(node, &[(*peer, incarnation)]);
-                self.error(node, *peer, *lost, &step.choices)?
-            }
-            TraceEvent::TransportError { peer, lost } => {
-                let is_wanted = |item: &InFlight| {
-                    let Route { from, to, is_notice, .. } = item.route;
-                    (from, to, is_notice) == (*peer, node, true)
-                };
-                let Some(notice) = self.take(is_wanted) else {
-                    let why = format!("node {peer} has not broken its connection to node {node}");
-                    return Err(not_enabled(why));
-                };
-                let is_open = self.standings[node as usize].is_open(*peer);
-                self.standings[node as usize].learn(*peer, notice.route.incarnation);
-                channels::drop_lost(&mut self.in_flight, node, &self.standings[node as usize], route);
-                if !is_open && !lost {
-                    return Err(not_enabled(format!("node {node} has no connection to node {peer} to lose")));
-                }
-                self.error(node, *peer, *lost, &step.choices)?
-            }
+        let event = match resolve(self, step) {
+            Ok(event) => event,
+            Err(Unresolved::NotEnabled(why)) => return Err(self.not_enabled(why)),
+            Err(Unresolved::Machine(error)) => return Err(error.into()),
         };
+        let report = self.take(step, event)?;
         self.compare(step, &report)?;
         Ok(report)
+    }
+
+    fn not_enabled(&self, why: String) -> ReplayError {
+        ReplayError::NotEnabled { step: self.steps, why }
+    }
+
+    /// Takes an event that is enabled.
+    fn take(&mut self, step: &TraceStep, event: Enabled<Travelling, LocalEvent>) -> Result<StepReport, ReplayError> {
+        let (node, choices) = (step.node, &*step.choices);
+        let (links, in_flight) = self.network();
+        event.taken().iter().for_each(|item| in_flight.take(&links, item));
+        let fault_state = &mut self.standings[node as usize];
+        match event {
+            Enabled::Deliver(Travelling { route, .. }) if route.is_notice => {
+                let was_open = fault_state.is_open(route.from);
+                fault_state.learn(route.from, route.incarnation);
+                self.lose(node);
+                if !was_open && !step.event.is_lost() {
+                    let why = format!("node {node} has no connection to node {} to lose", route.from);
+                    return Err(self.not_enabled(why));
+                }
+                self.error(node, route.from, step.event.is_lost(), choices)
+            }
+            Enabled::Deliver(Travelling { route, payload }) => {
+                if self.rules.lane(route.from, node) == 0 {
+                    fault_state.open(route.from);
+                }
+                if let Err(fault) = self.role(node, route.from, &payload)? {
+                    // It fails on the question, which counts as the delivery.
+                    self.stick(node, &fault)?;
+                    return Ok(StepReport { fault: Some(fault), ..StepReport::default() });
+                }
+                self.run(node, Input::Message { src: route.from, payload: &payload }, choices)
+            }
+            Enabled::Quorum(items) => {
+                let messages = items.into_iter().map(|item| (item.route.from, item.payload));
+                let mut messages: Vec<(NodeId, Vec<u8>)> = messages.collect();
+                messages.sort_unstable();
+                let TraceEvent::Quorum { name, .. } = &step.event else {
+                    unreachable!("the event is that of the step")
+                };
+                let report = self.run(node, Input::Quorum { name, messages: &messages }, choices)?;
+                match report.effects.is_declined {
+                    true => Err(self.not_enabled(format!("node {node} declines these messages there"))),
+                    false => Ok(report),
+                }
+            }
+            Enabled::Local(event) => self.run(node, Input::Local(&event), choices),
+            Enabled::Fault(FaultEvent::Reset) => {
+                let closed = fault_state.reset(node);
+                self.announce(node, &closed);
+                self.reset(node, choices)
+            }
+            Enabled::Fault(FaultEvent::Break(peer)) => {
+                fault_state.breaks += 1;
+                let incarnation = fault_state.close(peer);
+                self.announce(node, &[(peer, incarnation)]);
+                self.error(node, peer, step.event.is_lost(), choices)
+            }
+        }
+    }
+
+    /// The links as they are, and the items in flight on them.
+    fn network(&mut self) -> (Connections<'_>, &mut InFlight<Travelling>) {
+        (Connections { rules: &self.rules, standings: &self.standings }, &mut self.in_flight)
+    }
+
+    /// Takes an item into flight, unless it is lost already.
+    fn post(&mut self, item: Travelling) {
+        let (links, in_flight) = self.network();
+        in_flight.insert(&links, item);
+    }
+
+    /// Loses what a node can never take.
+    fn lose(&mut self, node: NodeId) {
+        let (links, in_flight) = self.network();
+        in_flight.lose(&links, node);
+    }
+
+    /// Tells peers that connections are broken, after what is lost by that at the node itself is gone.
+    fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
+        self.lose(node);
+        for (to, incarnation) in closed {
+            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
+            self.post(Travelling { route, payload: Vec::new() });
+        }
     }
 
     /// How a node takes a message in its present state.
@@ -267,58 +282,6 @@ impl Replay {
         // A question leaves no trace, not even if it fails.
         machine.restore(Some(&before))?;
         Ok(role)
-    }
-
-    /// Takes a message out of flight; why not, if it is not there.
-    fn take_message(&mut self, from: NodeId, to: NodeId, payload: &[u8]) -> Result<(), String> {
-        let is_wanted = |item: &InFlight| {
-            let Route { from: sender, to: receiver, is_notice, .. } = item.route;
-            (sender, receiver, is_notice) == (from, to, false) && item.payload == payload
-        };
-        let next = if self.rules.is_in_order(from, to) { "next" } else { "in flight" };
-        match self.take(is_wanted) {
-            Some(_) => Ok(()),
-            None => Err(format!("no such message from node {from} to node {to} is {next}")),
-        }
-    }
-
-    /// Whether a fault is possible at a node.
-    fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
-        self.rules.faults(node, &self.standings[node as usize]).contains(&fault)
-    }
-
-    /// Takes the first item that is wanted and can be taken next.
-    fn take(&mut self, is_wanted: impl Fn(&InFlight) -> bool) -> Option<InFlight> {
-        let mut found = None;
-        if self.rules.is_ordered {
-            channels::for_each_next(&self.in_flight, route, |item| {
-                if found.is_none() && is_wanted(item) {
-                    found = Some(item.clone());
-                }
-            });
-            channels::take(&mut self.in_flight, found.as_ref()?, route);
-            return found;
-        }
-        let position = self.in_flight.iter().position(is_wanted)?;
-        Some(self.in_flight.remove(position))
-    }
-
-    /// Tells peers that connections are broken, after what is lost by that at the node itself is gone.
-    fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
-        channels::drop_lost(&mut self.in_flight, node, &self.standings[node as usize], route);
-        for (to, incarnation) in closed {
-            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
-            self.post(InFlight { route, payload: Vec::new() });
-        }
-    }
-
-    /// Takes an item into flight, unless it is lost already.
-    fn post(&mut self, item: InFlight) {
-        if !self.rules.is_ordered {
-            self.in_flight.push(item);
-        } else if !item.route.is_lost(&self.standings[item.route.to as usize]) {
-            channels::insert(&mut self.in_flight, item, route);
-        }
     }
 
     /// A connection is broken; the node hears of it unless the error is lost.
@@ -413,7 +376,7 @@ impl Replay {
                 }
             }
             for _ in 0..self.rules.copies(node, *to) {
-                self.post(InFlight { route, payload: payload.clone() });
+                self.post(Travelling { route, payload: payload.clone() });
             }
         }
         Ok(report)
@@ -441,68 +404,6 @@ impl Replay {
         self.judge.describe_message(payload).ok().flatten()
     }
 
-    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
-    /// only that.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
-        Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
-    }
-
-    /// The same with the node that a finding is about, if it is about one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`findings`](Self::findings).
-    pub fn judged(&mut self) -> Result<Vec<(Option<NodeId>, Finding)>, ReplayError> {
-        let fault =
-            |(node, fault): &(NodeId, Fault)| (Some(*node), Finding::Fault { node: *node, fault: fault.clone() });
-        let mut findings: Vec<(Option<NodeId>, Finding)> = self.faults.iter().map(fault).collect();
-        if !findings.is_empty() {
-            return Ok(findings);
-        }
-        for (index, property) in (0u32..).zip(&self.properties) {
-            let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
-            let tuples: Vec<&[Option<&[u8]>]> = match property.scope {
-                PropertyScope::Node => views.chunks(1).collect(),
-                PropertyScope::System => vec![&views],
-            };
-            let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
-            for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
-                let (name, kind) = (property.name.clone(), property.kind);
-                let finding = match evaluate(&mut *self.judge, index, kind, tuple)? {
-                    Some(Judgement::Violated { message, .. }) => Finding::Property { name, kind, message },
-                    Some(Judgement::Witnessed { .. }) => Finding::Property { name, kind, message: String::new() },
-                    Some(Judgement::Broken { fault, .. }) => Finding::Broken { property: name, fault },
-                    _ => continue,
-                };
-                findings.push((node, finding));
-            }
-        }
-        Ok(findings)
-    }
-
-    /// What is wrong if nothing can happen any more: that some node is not done. None if all are, or something can happen.
-    /// The replay cannot go on if a node misbehaves when it is asked.
-    pub fn deadlock(&mut self) -> Option<Finding> {
-        let machines = &mut self.machines;
-        let local_events = machines.iter_mut().map(|machine| machine.local_events().ok());
-        let is_busy = local_events.map(|events| Some(!events?.is_empty())).collect::<Option<Vec<bool>>>()?;
-        if !self.faults.is_empty() {
-            return None;
-        }
-        let addressees = self.in_flight.iter().map(|item| item.route.to);
-        let crashed = deadlock::crashed(is_busy, addressees, self.rules.crashes_max)?;
-        let is_done = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) {
-            true => Ok(true),
-            false => machine.is_done(),
-        };
-        let answers: Vec<Result<bool, Fault>> = (0..).zip(machines).map(is_done).collect();
-        deadlock::message(&answers, &crashed).map(|message| Finding::Deadlock { message })
-    }
-
     /// The properties of the protocol.
     pub fn properties(&self) -> &[Property] {
         &self.properties
@@ -520,6 +421,59 @@ impl Replay {
     }
 }
 
+impl Situation for Replay {
+    type Item = Travelling;
+    type Local = LocalEvent;
+
+    fn nodes(&self) -> usize {
+        self.machines.len()
+    }
+
+    fn stuck(&self) -> Option<(NodeId, &Fault)> {
+        self.faults.first().map(|(node, fault)| (*node, fault))
+    }
+
+    fn find(&self, wanted: &Wanted<'_>) -> Option<Travelling> {
+        let links = Connections { rules: &self.rules, standings: &self.standings };
+        let mut found = None;
+        self.in_flight.for_each_next(&links, |item| {
+            if found.is_none() && wanted.is(&item.route, &item.payload) {
+                found = Some(item.clone());
+            }
+        });
+        found
+    }
+
+    fn is_in_order(&self, from: NodeId, to: NodeId) -> bool {
+        self.rules.is_in_order(from, to)
+    }
+
+    fn is_alone(&mut self, node: NodeId, item: &Travelling) -> Result<bool, MachineError> {
+        Ok(matches!(self.role(node, item.route.from, &item.payload)?, Ok(Role::Alone) | Err(_)))
+    }
+
+    fn is_quorum(&mut self, node: NodeId, name: &str, items: &[Travelling]) -> Result<bool, MachineError> {
+        let senders: BTreeSet<NodeId> = items.iter().map(|item| item.route.from).collect();
+        let mut is_quorum = !items.is_empty() && senders.len() == items.len();
+        for Travelling { route, payload } in items {
+            // Messages in order come one by one.
+            is_quorum &= !self.rules.is_in_order(route.from, node);
+            let wanted = Quorum { name: name.to_owned(), size: items.len() as u32 };
+            is_quorum &= self.role(node, route.from, payload)? == Ok(Role::Member(wanted));
+        }
+        Ok(is_quorum)
+    }
+
+    fn local_event(&mut self, node: NodeId, event: &LocalEvent) -> Option<LocalEvent> {
+        let possible = self.machines[node as usize].local_events().ok()?;
+        possible.into_iter().find(|other| other == event)
+    }
+
+    fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
+        self.rules.faults(node, &self.standings[node as usize]).contains(&fault)
+    }
+}
+
 /// A description is for people only: after a machine that fails to give one, things go on as if it had none.
 fn describe_state(machine: &mut dyn Machine) -> Result<Option<String>, MachineError> {
     let before = machine.capture();
@@ -527,40 +481,4 @@ fn describe_state(machine: &mut dyn Machine) -> Result<Option<String>, MachineEr
         Ok(description) => Ok(description),
         Err(_) => machine.restore(Some(&before)).map(|()| None),
     }
-}
-
-/// Replays all steps and checks that the finding is there at the end. Returns the steps with the states filled in.
-///
-/// # Errors
-///
-/// As for [`Replay::new`] and [`Replay::step`]; or what was found is not there.
-pub fn confirm(
-    factory: &dyn MachineFactory,
-    scenario: &Scenario,
-    init_choices: &[Vec<Choice>],
-    steps: &[TraceStep],
-    finding: &Finding,
-) -> Result<Vec<TraceStep>, ReplayError> {
-    let (mut replay, _) = Replay::new(factory, scenario, init_choices)?;
-    let mut confirmed = Vec::with_capacity(steps.len());
-    for step in steps {
-        let report = replay.step(step)?;
-        confirmed.push(TraceStep { state: report.state.map(Hex), ..step.clone() });
-    }
-    if matches!(finding, Finding::Deadlock { .. }) {
-        return match replay.deadlock() {
-            Some(found) if found == *finding => Ok(confirmed),
-            Some(other) => Err(ReplayError::NoFinding { what: format!("there is {other:?}") }),
-            None => Err(ReplayError::NoFinding { what: "something can happen, or every node is done".to_owned() }),
-        };
-    }
-    let findings = replay.findings()?;
-    if findings.contains(finding) {
-        return Ok(confirmed);
-    }
-    let what = match findings.first() {
-        None => "every property holds".to_owned(),
-        Some(other) => format!("there is {other:?}"),
-    };
-    Err(ReplayError::NoFinding { what })
 }

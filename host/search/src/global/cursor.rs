@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Judgement, MachineError, NodeId};
 use host_model::lts::{LocalStateId, MessageId, Mover, OutcomesRef, Step, Stepper, Trigger};
+use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
@@ -20,7 +21,7 @@ struct Frame {
     before: LocalStateId,
     fingerprint: Fingerprint,
     /// The messages in flight, on an ordered network: a step can lose some.
-    in_flight: Option<Vec<MessageId>>,
+    in_flight: Option<InFlight<MessageId>>,
 }
 
 /// The current global state and the path to it.
@@ -222,7 +223,7 @@ impl Cursor {
 
     /// Loses the messages in flight, as no search may: to show that tests would notice.
     pub(crate) fn forget_in_flight(&mut self) {
-        self.state.in_flight.clear();
+        self.state.in_flight = InFlight::default();
     }
 
     /// Counts the system state of the current state, or of a child, and keeps it where `collected` is given.

@@ -3,7 +3,7 @@
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{ClassId, MachineError, NodeId};
 use host_model::lts::{Edge, Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger, deadlock};
-use host_model::scenario::channels;
+use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
@@ -61,9 +61,8 @@ pub struct Child {
 pub struct GlobalState {
     /// One per node.
     pub locals: Vec<LocalStateId>,
-    /// Sorted; a message in flight twice stands twice. On an ordered network channel by channel, without what is lost, see
-    /// [`channels`].
-    pub in_flight: Vec<MessageId>,
+    /// The messages in flight.
+    pub in_flight: InFlight<MessageId>,
     /// Local events of each node on the path.
     pub local_events: Vec<u32>,
     /// Of the whole state, used-up budgets included.
@@ -90,9 +89,8 @@ impl GlobalState {
         for step in steps {
             let row = known.row(*state.locals.get(step.node as usize)?, step.trigger)?;
             known.edges(row).get(step.outcome as usize)?;
-            let consumed = step.trigger.message();
-            let consumed = if consumed.is_some() { consumed.as_slice() } else { known.taken_together(step.trigger) };
-            let are_in_flight = consumed.chunk_by(|one, other| one == other).all(|same| {
+            let taken: Vec<MessageId> = known.taken(step.trigger).collect();
+            let are_in_flight = taken.chunk_by(|one, other| one == other).all(|same| {
                 let first = state.in_flight.partition_point(|message| *message < same[0]);
                 state.in_flight[first..].starts_with(same)
             });
@@ -106,17 +104,7 @@ impl GlobalState {
 
     /// The fingerprint of the messages in flight alone.
     fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
-        let fingerprint = |id: &MessageId| known.message(*id).fingerprint;
-        if !known.is_ordered() {
-            return self.in_flight.iter().map(fingerprint).fold(0, Fingerprint::wrapping_add);
-        }
-        let loose = self.in_flight.iter().filter(|id| known.message(**id).route().is_loose());
-        let loose = loose.map(fingerprint).fold(0, Fingerprint::wrapping_add);
-        let channel = |id: &MessageId| (known.message(*id).from, known.message(*id).to);
-        let channels = self.in_flight.chunk_by(|one, other| channel(one) == channel(other));
-        let channels = channels.filter(|items| !known.message(items[0]).route().is_loose());
-        let each = channels.map(|items| fingerprint::of_channel(items.iter().rev().map(fingerprint)));
-        each.fold(loose, Fingerprint::wrapping_add)
+        self.in_flight.fingerprint(&known.links(&self.locals), |id| known.message(*id).fingerprint)
     }
 
     /// The fingerprint of the local states alone.
@@ -147,25 +135,15 @@ impl GlobalState {
         if known.is_over(&self.locals) {
             return Ok(false);
         }
-        let mut last = None;
         let mut has_roles = false;
-        let mut add = |message: &MessageId| {
+        self.in_flight.for_each_next(&known.links(&self.locals), |message| {
             let node = known.destination(*message);
             if known.takes_quorums(node) {
                 has_roles = true;
             } else {
                 enabled.push((node, Trigger::deliver(*message)));
             }
-        };
-        if known.is_ordered() {
-            channels::for_each_next(&self.in_flight, |id| known.message(*id).route(), add);
-        } else {
-            for message in &self.in_flight {
-                if last.replace(*message) != Some(*message) {
-                    add(message);
-                }
-            }
-        }
+        });
         if has_roles {
             self.enabled_by_role(stepper, enabled)?;
         }
@@ -240,48 +218,22 @@ impl GlobalState {
 
     /// Moves to a child.
     pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
-        if known.is_ordered() {
-            return self.take_in_order(known, budgets, step, row);
-        }
         let edge = &known.edges(row)[step.outcome as usize];
-        match step.trigger.message() {
-            Some(message) => remove(&mut self.in_flight, message),
-            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
-        }
-        for message in known.taken_together(step.trigger) {
-            remove(&mut self.in_flight, *message);
-        }
-        for message in known.sent(edge) {
-            insert(&mut self.in_flight, *message);
-        }
+        self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some());
         self.locals[step.node as usize] = edge.next;
-        let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
-        self.fingerprint = self.fingerprint.wrapping_add(added);
-    }
-
-    /// The same on an ordered network. What the step loses is taken out of flight.
-    fn take_in_order(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
-        let route = |id: &MessageId| known.message(*id).route();
-        let edge = &known.edges(row)[step.outcome as usize];
-        match step.trigger.message() {
-            Some(message) => channels::take(&mut self.in_flight, &message, route),
-            None => self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some()),
-        }
-        for message in known.taken_together(step.trigger) {
-            channels::take(&mut self.in_flight, message, route);
-        }
-        self.locals[step.node as usize] = edge.next;
-        channels::drop_lost(&mut self.in_flight, step.node, &known.state(edge.next).standing, route);
-        for message in known.sent(edge) {
-            let destination = known.state(self.locals[known.destination(*message) as usize]);
-            if !route(message).is_lost(&destination.standing) {
-                channels::insert(&mut self.in_flight, *message, route);
+        let links = known.links(&self.locals);
+        self.in_flight.step(&links, step.node, known.taken(step.trigger), known.sent(edge).iter().copied());
+        self.fingerprint = match known.is_ordered() {
+            // It depends on the queues.
+            true => self
+                .locals_fingerprint(known)
+                .wrapping_add(self.in_flight_fingerprint(known))
+                .wrapping_add(budgets.of_used(&self.local_events)),
+            false => {
+                let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
+                self.fingerprint.wrapping_add(added)
             }
-        }
-        self.fingerprint = self
-            .locals_fingerprint(known)
-            .wrapping_add(self.in_flight_fingerprint(known))
-            .wrapping_add(budgets.of_used(&self.local_events));
+        };
     }
 
     /// Takes a step back that led here from a state with these local state and fingerprint.
@@ -293,22 +245,23 @@ impl GlobalState {
         before: LocalStateId,
         fingerprint: Fingerprint,
     ) {
-        for message in known.sent(&known.edges(row)[step.outcome as usize]) {
-            remove(&mut self.in_flight, *message);
-        }
-        match step.trigger.message() {
-            Some(message) => insert(&mut self.in_flight, message),
-            None => self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some()),
-        }
-        for message in known.taken_together(step.trigger) {
-            insert(&mut self.in_flight, *message);
-        }
+        let links = known.links(&self.locals);
+        let sent = known.sent(&known.edges(row)[step.outcome as usize]);
+        sent.iter().for_each(|message| self.in_flight.take(&links, message));
+        known.taken(step.trigger).for_each(|message| self.in_flight.insert(&links, message));
+        self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some());
         self.locals[step.node as usize] = before;
         self.fingerprint = fingerprint;
     }
 
     /// The same on an ordered network, where the messages that were in flight have to be known.
-    pub fn put_back(&mut self, step: Step, before: LocalStateId, fingerprint: Fingerprint, in_flight: Vec<MessageId>) {
+    pub fn put_back(
+        &mut self,
+        step: Step,
+        before: LocalStateId,
+        fingerprint: Fingerprint,
+        in_flight: InFlight<MessageId>,
+    ) {
         self.local_events[step.node as usize] -= u32::from(step.trigger.local_event().is_some());
         self.in_flight = in_flight;
         self.locals[step.node as usize] = before;
@@ -334,14 +287,4 @@ impl GlobalState {
 #[inline]
 pub fn says_more(known: &Known, before: LocalStateId, next: LocalStateId) -> bool {
     next != before && (known.brief(next).class != known.brief(before).class || known.brief(next).is_judged)
-}
-
-fn insert(in_flight: &mut Vec<MessageId>, message: MessageId) {
-    let position = in_flight.partition_point(|other| *other < message);
-    in_flight.insert(position, message);
-}
-
-fn remove(in_flight: &mut Vec<MessageId>, message: MessageId) {
-    let position = in_flight.binary_search(&message).expect("a consumed message is in flight");
-    in_flight.remove(position);
 }

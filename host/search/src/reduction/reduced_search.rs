@@ -318,7 +318,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 in_flight.push(*message);
             }
         }
-        state.in_flight = in_flight;
+        state.in_flight = in_flight.into();
         let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
         let Canonical { key, forms } = self.canonical(&state, budgets)?;
         let (fresh, key_bytes) = (self.frontiers.len() as u32, size_of_val(&*key));
@@ -361,7 +361,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()
         };
         let Some(symmetry) = &mut self.symmetry else {
-            return Ok(Canonical { key: key(&state.locals, budgets), forms: vec![state.in_flight.clone()] });
+            return Ok(Canonical { key: key(&state.locals, budgets), forms: vec![state.in_flight.to_vec()] });
         };
         let renamed = |renaming: usize| {
             let budgets = if budgets.is_empty() { Vec::new() } else { symmetry.permute(renaming, budgets) };

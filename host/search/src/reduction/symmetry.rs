@@ -185,7 +185,7 @@ impl Symmetry {
             for start in starts {
                 let locals = self.rename_locals(renaming, &start.locals);
                 let in_flight = self.rename_messages(stepper, renaming, &start.in_flight)?;
-                is_kept &= starts.iter().any(|other| other.locals == locals && other.in_flight == in_flight);
+                is_kept &= starts.iter().any(|other| other.locals == locals && *other.in_flight == *in_flight);
             }
             if is_kept {
                 kept.push(self.renamings[renaming].clone());

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::for_each_set;
 use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
-use host_model::scenario::Standing;
+use host_model::scenario::{Standing, heads};
 use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
@@ -112,15 +112,13 @@ impl Channel {
     /// The items that a node of this standing can take next if those before `delivered` are gone, as indices: the first
     /// one that is not lost, and the first notice, which overtakes messages.
     fn next(&self, known: &Known, delivered: usize, standing: &Standing) -> impl Iterator<Item = usize> + use<> {
-        let (mut first, mut notice) = ((delivered < self.items.len()).then_some(delivered), None);
-        if known.is_ordered() {
-            let route = |index: usize| known.message(self.items[index].0).route();
-            let mut left = (delivered..self.items.len()).filter(|index| !route(*index).is_lost(standing));
-            first = left.next();
-            if first.is_some_and(|first| !route(first).is_notice) {
-                notice = left.find(|index| route(*index).is_notice);
-            }
-        }
+        let left = delivered..self.items.len();
+        let (first, notice) = if known.is_ordered() {
+            let route = |index: &usize| known.message(self.items[*index].0).route();
+            heads(left.filter(|index| !route(index).is_lost(standing)), |index| route(index).is_notice)
+        } else {
+            (left.min(), None)
+        };
         first.into_iter().chain(notice)
     }
 }

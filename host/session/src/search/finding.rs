@@ -4,9 +4,9 @@ use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
 use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::trace::replay::{self, ReplayError};
-use host_model::trace::start::{self, StartError};
-use host_model::trace::{Finding, Trace};
+use host_model::trace::replay::ReplayError;
+use host_model::trace::start::StartError;
+use host_model::trace::{self, Finding, Trace};
 use host_search::kernel::Found;
 
 use crate::base::exit::Exit;
@@ -72,7 +72,7 @@ pub fn exit(finding: &Finding) -> Exit {
 /// The host cannot provide an instance.
 pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &Found) -> Result<Trace, Failure> {
     let mut stepper = Stepper::new(lts)?;
-    let steps = start::record(&mut stepper, &found.initial, &found.path)?;
+    let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
     let recorded = found.init_choices.iter().map(|choices| choices.to_vec());
     let init_choices = match found.init_choices.iter().all(|choices| choices.is_empty()) {
         true => Vec::new(),
@@ -95,7 +95,7 @@ pub fn confirm(
 ) -> Result<Violation, Failure> {
     let finding = finding(lts, found);
     let (mut nondeterminism, mut unfinished) = (None, None);
-    match replay::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding) {
+    match trace::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding) {
         Ok(steps) => trace.steps = steps,
         Err(ReplayError::Machine(MachineError::Stopped(why))) => unfinished = Some(Unfinished::Confirming(why)),
         Err(ReplayError::Machine(error)) => return Err(error.into()),

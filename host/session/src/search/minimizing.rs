@@ -2,8 +2,8 @@
 
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
 use host_model::lts::{Lts, Stepper};
-use host_model::trace::Trace;
-use host_model::trace::replay::{self, ReplayError};
+use host_model::trace::replay::ReplayError;
+use host_model::trace::{self, Trace};
 
 use crate::cluster::Cluster;
 
@@ -21,8 +21,7 @@ pub fn shorten(
     let mut stepper = Stepper::new(lts)?;
     let mut minimized = minimize::minimize(&mut stepper, trace, options)?;
     let finding = minimize::finding(lts, &minimized);
-    let confirmed =
-        replay::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &minimized.steps, &finding);
+    let confirmed = trace::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &minimized.steps, &finding);
     match confirmed {
         Ok(steps) => Ok((Trace { finding: Some(finding), steps, ..trace.clone() }, minimized)),
         Err(ReplayError::Machine(error)) => Err(error.into()),

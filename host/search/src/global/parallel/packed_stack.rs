@@ -389,7 +389,7 @@ mod tests {
     fn state(seed: u32) -> GlobalState {
         GlobalState {
             locals: vec![LocalStateId(seed), LocalStateId(seed + 1)],
-            in_flight: (0..seed % 4).map(|message| MessageId(message / 2)).collect(),
+            in_flight: (0..seed % 4).map(|message| MessageId(message / 2)).collect::<Vec<_>>().into(),
             local_events: vec![0, seed],
             fingerprint: Fingerprint::from(seed) << 96 | 7,
         }
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!((0..2).map(|node| record.local(node)).collect::<Vec<_>>(), expected.locals);
         assert_eq!((record.local_events(), record.edges()), (&*expected.local_events, &[0, 0][..]));
         assert_eq!((record.fingerprint(), record.in_flight_len()), (expected.fingerprint, expected.in_flight.len()));
-        let mut distinct = expected.in_flight;
+        let mut distinct = expected.in_flight.to_vec();
         distinct.dedup();
         assert_eq!(record.awake().collect::<Vec<_>>(), distinct);
         assert_eq!((record.reached().depth, record.reached().first), (0, true));

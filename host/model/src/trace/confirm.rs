@@ -1,0 +1,108 @@
+//! What is found in the state that a replay is in, and whether it is what a trace shows.
+
+use crate::contract::{Choice, Fault, Judgement, Machine, MachineFactory, NodeId, PropertyScope};
+use crate::lts::deadlock;
+use crate::lts::handler::evaluate;
+use crate::scenario::Scenario;
+use crate::trace::document::{Finding, Hex, TraceStep};
+use crate::trace::replay::{Replay, ReplayError};
+
+impl Replay {
+    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
+    /// only that.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
+        Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
+    }
+
+    /// The same with the node that a finding is about, if it is about one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`findings`](Self::findings).
+    pub fn judged(&mut self) -> Result<Vec<(Option<NodeId>, Finding)>, ReplayError> {
+        let fault =
+            |(node, fault): &(NodeId, Fault)| (Some(*node), Finding::Fault { node: *node, fault: fault.clone() });
+        let mut findings: Vec<(Option<NodeId>, Finding)> = self.faults.iter().map(fault).collect();
+        if !findings.is_empty() {
+            return Ok(findings);
+        }
+        for (index, property) in (0u32..).zip(&self.properties) {
+            let views: Vec<Option<&[u8]>> = self.views.iter().map(|views| views[index as usize].as_deref()).collect();
+            let tuples: Vec<&[Option<&[u8]>]> = match property.scope {
+                PropertyScope::Node => views.chunks(1).collect(),
+                PropertyScope::System => vec![&views],
+            };
+            let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
+            for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
+                let (name, kind) = (property.name.clone(), property.kind);
+                let finding = match evaluate(&mut *self.judge, index, kind, tuple)? {
+                    Some(Judgement::Violated { message, .. }) => Finding::Property { name, kind, message },
+                    Some(Judgement::Witnessed { .. }) => Finding::Property { name, kind, message: String::new() },
+                    Some(Judgement::Broken { fault, .. }) => Finding::Broken { property: name, fault },
+                    _ => continue,
+                };
+                findings.push((node, finding));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// What is wrong if nothing can happen any more: that some node is not done. None if all are, or something can happen.
+    /// The replay cannot go on if a node misbehaves when it is asked.
+    pub fn deadlock(&mut self) -> Option<Finding> {
+        let machines = &mut self.machines;
+        let local_events = machines.iter_mut().map(|machine| machine.local_events().ok());
+        let is_busy = local_events.map(|events| Some(!events?.is_empty())).collect::<Option<Vec<bool>>>()?;
+        if !self.faults.is_empty() {
+            return None;
+        }
+        let addressees = self.in_flight.iter().map(|item| item.route.to);
+        let crashed = deadlock::crashed(is_busy, addressees, self.rules.crashes_max)?;
+        let is_done = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) {
+            true => Ok(true),
+            false => machine.is_done(),
+        };
+        let answers: Vec<Result<bool, Fault>> = (0..).zip(machines).map(is_done).collect();
+        deadlock::message(&answers, &crashed).map(|message| Finding::Deadlock { message })
+    }
+}
+
+/// Replays all steps and checks that the finding is there at the end. Returns the steps with the states filled in.
+///
+/// # Errors
+///
+/// As for [`Replay::new`] and [`Replay::step`]; or what was found is not there.
+pub fn confirm(
+    factory: &dyn MachineFactory,
+    scenario: &Scenario,
+    init_choices: &[Vec<Choice>],
+    steps: &[TraceStep],
+    finding: &Finding,
+) -> Result<Vec<TraceStep>, ReplayError> {
+    let (mut replay, _) = Replay::new(factory, scenario, init_choices)?;
+    let mut confirmed = Vec::with_capacity(steps.len());
+    for step in steps {
+        let report = replay.step(step)?;
+        confirmed.push(TraceStep { state: report.state.map(Hex), ..step.clone() });
+    }
+    if matches!(finding, Finding::Deadlock { .. }) {
+        return match replay.deadlock() {
+            Some(found) if found == *finding => Ok(confirmed),
+            Some(other) => Err(ReplayError::NoFinding { what: format!("there is {other:?}") }),
+            None => Err(ReplayError::NoFinding { what: "something can happen, or every node is done".to_owned() }),
+        };
+    }
+    let findings = replay.findings()?;
+    if findings.contains(finding) {
+        return Ok(confirmed);
+    }
+    let what = match findings.first() {
+        None => "every property holds".to_owned(),
+        Some(other) => format!("there is {other:?}"),
+    };
+    Err(ReplayError::NoFinding { what })
+}

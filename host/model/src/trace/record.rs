@@ -1,0 +1,84 @@
+//! From a path of a search to recorded steps.
+
+use crate::contract::{MachineError, Role};
+use crate::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
+use crate::scenario::FaultEvent;
+use crate::trace::document::{Hex, Received, Sent, TraceEvent, TraceStep};
+
+/// The trace of a path that begins at an initial state.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn record(
+    stepper: &mut Stepper<'_>,
+    initial: &[LocalStateId],
+    path: &[Step],
+) -> Result<Vec<TraceStep>, MachineError> {
+    let mut locals = initial.to_vec();
+    let mut steps = Vec::with_capacity(path.len());
+    for step in path {
+        let before = locals[step.node as usize];
+        let row = stepper.step(before, step.trigger)?;
+        let outcome = stepper.outcomes(row)[step.outcome as usize].clone();
+        locals[step.node as usize] = outcome.next;
+        let event = match (step.trigger.message(), step.trigger.local_event()) {
+            (Some(message), _) => {
+                let message = stepper.message(message);
+                match message.is_notice {
+                    true => TraceEvent::TransportError { peer: message.from, lost: outcome.is_lost },
+                    false => TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) },
+                }
+            }
+            (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
+            _ if step.trigger.quorum().is_some() => quorum_event(stepper, before, step.trigger),
+            _ => match step.trigger.fault() {
+                Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: outcome.is_lost },
+                _ => TraceEvent::Reset,
+            },
+        };
+        let sent = contents(stepper, &outcome.sent);
+        steps.push(TraceStep {
+            node: step.node,
+            event,
+            choices: outcome.choices.to_vec(),
+            sent: Some(sent),
+            state: None,
+        });
+    }
+    Ok(steps)
+}
+
+/// The delivery of a quorum in a local state, by content.
+fn quorum_event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger) -> TraceEvent {
+    let taken = stepper.known().taken_together(trigger);
+    let name = match stepper.known().role(state, taken[0]) {
+        Role::Member(kind) => stepper.known().kind(kind).name.clone(),
+        _ => unreachable!("a quorum consists of messages that are members of it"),
+    };
+    let received = |message: &MessageId| {
+        let message = stepper.message(*message);
+        Received { from: message.from, payload: Hex(message.payload.clone()) }
+    };
+    let mut messages: Vec<Received> = taken.iter().map(received).collect();
+    messages.sort_unstable();
+    TraceEvent::Quorum { name, messages }
+}
+
+/// Messages by content, each once however often it can be delivered.
+pub(crate) fn contents(stepper: &mut Stepper<'_>, messages: &[MessageId]) -> Vec<Sent> {
+    let rules = &stepper.lts().rules;
+    let mut contents = Vec::with_capacity(messages.len());
+    let mut rest = messages.iter();
+    while let Some(id) = rest.next() {
+        let message = stepper.message(*id);
+        if !message.is_notice {
+            contents.push(Sent { to: message.to, payload: Hex(message.payload.clone()) });
+            // The copies stand side by side.
+            for _ in 1..rules.copies(message.from, message.to) {
+                rest.next();
+            }
+        }
+    }
+    contents
+}
