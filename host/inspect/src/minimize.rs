@@ -10,7 +10,7 @@
 //! stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
 //! ([`Likeness`]).
 
-use host_model::contract::{FaultKind, Judgement, MachineError, PropertyKind};
+use host_model::contract::{FaultKind, Judgement, MachineError};
 use host_model::lts::{LocalStateId, Lts, Step, Stepper};
 use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{self, Finding, Trace, TraceStep};
@@ -180,25 +180,8 @@ pub fn minimize(stepper: &mut Stepper<'_>, trace: &Trace, options: Options) -> R
 
 /// What was found at the end of a minimised trace, in the words of a trace. A fault names its node.
 pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
-    let property = |index: u32| &lts.properties()[index as usize];
-    match &minimized.judgement {
-        Judgement::Violated { property: index, message } => {
-            let property = property(*index);
-            Finding::Property { name: property.name.clone(), kind: property.kind, message: message.clone() }
-        }
-        Judgement::Witnessed { property: index } => {
-            let name = property(*index).name.clone();
-            Finding::Property { name, kind: PropertyKind::Sometimes, message: String::new() }
-        }
-        Judgement::Broken { property: index, fault } => {
-            Finding::Broken { property: property(*index).name.clone(), fault: fault.clone() }
-        }
-        Judgement::Fault(fault) => {
-            let node = minimized.steps.last().map_or(0, |step| step.node);
-            Finding::Fault { node, fault: fault.clone() }
-        }
-        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
-    }
+    let last = minimized.steps.last().map_or(0, |step| step.node);
+    Finding::new(lts.properties(), Some(last), &minimized.judgement)
 }
 
 /// How often two events that follow each other are of different nodes.

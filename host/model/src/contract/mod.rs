@@ -18,6 +18,6 @@ pub use machine::{
     Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine, MachineError,
     MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
-pub use property::{ClassId, Judgement, ViewId};
+pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;

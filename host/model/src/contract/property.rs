@@ -53,9 +53,29 @@ pub enum Judgement {
     },
 }
 
+/// What a search makes of a judgement on a reachable state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// A `sometimes` property is reached, given by its index: the search notes that and goes on.
+    Witness(u32),
+    /// A finding that ends the search.
+    Violation,
+}
+
 impl Judgement {
+    /// What a search makes of it.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Witnessed { property } => Severity::Witness(*property),
+            Self::Violated { .. } | Self::Broken { .. } | Self::Fault(_) | Self::Deadlock { .. } => Severity::Violation,
+        }
+    }
+
     /// Whether a reachable state with this judgement ends the search.
     pub fn is_bad(&self) -> bool {
-        !matches!(self, Self::Witnessed { .. })
+        match self.severity() {
+            Severity::Violation => true,
+            Severity::Witness(_) => false,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What is found in the state that a replay is in, and whether it is what a trace shows.
 
-use crate::contract::{Choice, Fault, Judgement, Machine, MachineFactory, NodeId, PropertyScope};
+use crate::contract::{Choice, Fault, Machine, MachineFactory, NodeId, PropertyScope};
 use crate::lts::deadlock;
 use crate::lts::handler::evaluate;
 use crate::scenario::Scenario;
@@ -38,14 +38,8 @@ impl Replay {
             };
             let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
             for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
-                let (name, kind) = (property.name.clone(), property.kind);
-                let finding = match evaluate(&mut *self.judge, index, kind, tuple)? {
-                    Some(Judgement::Violated { message, .. }) => Finding::Property { name, kind, message },
-                    Some(Judgement::Witnessed { .. }) => Finding::Property { name, kind, message: String::new() },
-                    Some(Judgement::Broken { fault, .. }) => Finding::Broken { property: name, fault },
-                    _ => continue,
-                };
-                findings.push((node, finding));
+                let judgement = evaluate(&mut *self.judge, index, property.kind, tuple)?;
+                findings.extend(judgement.map(|it| (node, Finding::new(&self.properties, node, &it))));
             }
         }
         Ok(findings)

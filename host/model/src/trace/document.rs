@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::contract::{Choice, Envelope, Fault, LocalEvent, LocalKind, NodeId, PropertyKind};
+use crate::contract::{Choice, Envelope, Fault, Judgement, LocalEvent, LocalKind, NodeId, Property, PropertyKind};
 use crate::scenario::Scenario;
 
 /// The version of the format that this build writes and reads.
@@ -217,6 +217,32 @@ pub enum Finding {
         /// Which nodes.
         message: String,
     },
+}
+
+impl Finding {
+    /// A judgement on a local state of a node, or on a global state, by the names of the properties.
+    ///
+    /// # Panics
+    ///
+    /// A fault is a judgement on no node.
+    pub fn new(properties: &[Property], node: Option<NodeId>, judgement: &Judgement) -> Self {
+        let named = |index: u32, message: String| {
+            let Property { name, kind, .. } = &properties[index as usize];
+            Self::Property { name: name.clone(), kind: *kind, message }
+        };
+        match judgement {
+            Judgement::Violated { property, message } => named(*property, message.clone()),
+            Judgement::Witnessed { property } => named(*property, String::new()),
+            Judgement::Broken { property, fault } => {
+                Self::Broken { property: properties[*property as usize].name.clone(), fault: fault.clone() }
+            }
+            Judgement::Fault(fault) => {
+                let node = node.expect("a fault is a judgement on the local state of a node");
+                Self::Fault { node, fault: fault.clone() }
+            }
+            Judgement::Deadlock { message } => Self::Deadlock { message: message.clone() },
+        }
+    }
 }
 
 /// A path of events from the start of a cluster.

@@ -8,7 +8,7 @@
 //! | `tuples` | tuples with one element per node |
 //! | `weights` | weights of random walks by kind of event |
 
-use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::contract::{Choice, ClassId, Judgement, MachineError, NodeId, PropertyKind, Severity, Stopped};
 use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
@@ -391,10 +391,12 @@ impl Report {
     /// the words of an earlier one is that one.
     pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
-            match judgement {
-                Judgement::Witnessed { property } => self.witness(property),
-                bad if self.is_news(node, &bad) => self.violations.push(Found::new(start, path, node, bad)),
-                _ => {}
+            match judgement.severity() {
+                Severity::Witness(property) => self.witness(property),
+                Severity::Violation if self.is_news(node, &judgement) => {
+                    self.violations.push(Found::new(start, path, node, judgement));
+                }
+                Severity::Violation => {}
             }
         }
         self.is_full()
@@ -402,17 +404,19 @@ impl Report {
 
     /// Whether the report does not say yet what there is to say about a state.
     pub fn is_news(&self, node: Option<NodeId>, judgement: &Judgement) -> bool {
-        match judgement {
-            Judgement::Witnessed { property } => self.wants_witness(*property),
-            bad => !self.violations.iter().any(|found| found.node == node && found.judgement == *bad),
+        match judgement.severity() {
+            Severity::Witness(property) => self.wants_witness(property),
+            Severity::Violation => {
+                !self.violations.iter().any(|found| found.node == node && found.judgement == *judgement)
+            }
         }
     }
 
     /// Whether what there is to say is of use: anything bad, and what was not witnessed yet.
     pub fn wants(&self, judgement: &Judgement) -> bool {
-        match judgement {
-            Judgement::Witnessed { property } => self.wants_witness(*property),
-            _ => true,
+        match judgement.severity() {
+            Severity::Witness(property) => self.wants_witness(property),
+            Severity::Violation => true,
         }
     }
 

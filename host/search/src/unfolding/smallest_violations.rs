@@ -1,6 +1,6 @@
 //! The smallest violations that an unfolding has, over all start states.
 
-use host_model::contract::{Judgement, NodeId};
+use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::Step;
 use host_model::trace::start::Start;
 
@@ -66,7 +66,7 @@ impl Best {
                 }
                 continue;
             }
-            if let Judgement::Witnessed { property } = judgement {
+            if let Severity::Witness(property) = judgement.severity() {
                 report.witness(property);
                 continue;
             }
@@ -91,9 +91,9 @@ impl Best {
 
     /// Whether there is something to say beyond the bound on depth that is not said within it.
     pub(crate) fn is_beyond(&self, report: &Report) -> bool {
-        let is_new = |(node, judgement): &(Option<NodeId>, Judgement)| match judgement {
-            Judgement::Witnessed { property } => report.wants_witness(*property),
-            bad => self.position(*node, bad).is_none() && report.is_news(*node, bad),
+        let is_new = |(node, judgement): &(Option<NodeId>, Judgement)| match judgement.severity() {
+            Severity::Witness(property) => report.wants_witness(property),
+            Severity::Violation => self.position(*node, judgement).is_none() && report.is_news(*node, judgement),
         };
         self.beyond.iter().any(is_new)
     }

@@ -2,7 +2,7 @@
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
-use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Stopped};
+use host_model::contract::{MachineError, NodeId, PropertyKind, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::replay::ReplayError;
 use host_model::trace::start::StartError;
@@ -167,23 +167,5 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
 
 /// What was found, in the words of a trace.
 fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
-    let property = |index: u32| &lts.properties()[index as usize];
-    match &found.judgement {
-        Judgement::Violated { property: index, message } => {
-            let property = property(*index);
-            Finding::Property { name: property.name.clone(), kind: property.kind, message: message.clone() }
-        }
-        Judgement::Witnessed { property: index } => {
-            let property = property(*index);
-            Finding::Property { name: property.name.clone(), kind: property.kind, message: String::new() }
-        }
-        Judgement::Broken { property: index, fault } => {
-            Finding::Broken { property: property(*index).name.clone(), fault: fault.clone() }
-        }
-        Judgement::Fault(fault) => Finding::Fault {
-            node: found.node.expect("a fault is a judgement on the state of one node"),
-            fault: fault.clone(),
-        },
-        Judgement::Deadlock { message } => Finding::Deadlock { message: message.clone() },
-    }
+    Finding::new(lts.properties(), found.node, &found.judgement)
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::contract::Judgement;
+use host_model::contract::{Judgement, Severity};
 use host_model::lts::{Known, LocalStateId, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
@@ -380,8 +380,9 @@ impl<'s, 'l> Waves<'s, 'l> {
                     continue;
                 }
                 for (_, judgement) in judgements {
-                    if let Judgement::Witnessed { property } = judgement {
-                        self.report.witness(property);
+                    match judgement.severity() {
+                        Severity::Witness(property) => self.report.witness(property),
+                        Severity::Violation => unreachable!("they are kept for later"),
                     }
                 }
             }

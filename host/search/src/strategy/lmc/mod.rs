@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::contract::{ClassId, Judgement, MachineError};
+use host_model::contract::{ClassId, Judgement, MachineError, Severity};
 use host_model::lts::{LocalStateId, Stepper};
 use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
@@ -316,13 +316,12 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             let (state, node) = (reached.state, reached.node as usize);
             let local_state = stepper.state(state).clone();
             for judgement in &local_state.judgements {
-                if let Judgement::Witnessed { property } = judgement {
-                    if self.report.wants_witness(*property) {
-                        self.wanted.insert(*property);
+                match judgement.severity() {
+                    Severity::Witness(property) => self.want(property),
+                    Severity::Violation => {
+                        self.preliminary += 1;
+                        self.violating_locals.push(Index(index as u32));
                     }
-                } else {
-                    self.preliminary += 1;
-                    self.violating_locals.push(Index(index as u32));
                 }
             }
             // A trap ends the execution, and there is nothing else to say about a state with one.
@@ -344,18 +343,24 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
         Ok(())
     }
 
+    /// Looks for a witness of a property that has none yet.
+    fn want(&mut self, property: u32) {
+        if self.report.wants_witness(property) {
+            self.wanted.insert(property);
+        }
+    }
+
     /// Evaluates the properties on the tuples of a new class with the classes of the other nodes.
     fn combine_class(&mut self, stepper: &mut Stepper<'l>, node: usize, class: ClassId) -> Result<(), MachineError> {
         let classes = std::mem::take(&mut self.classes);
         for tuple in tuples::with_fixed(&classes, node, class) {
             for judgement in stepper.judge(&tuple)?.iter() {
-                if let Judgement::Witnessed { property } = judgement {
-                    if self.report.wants_witness(*property) {
-                        self.wanted.insert(*property);
+                match judgement.severity() {
+                    Severity::Witness(property) => self.want(property),
+                    Severity::Violation => {
+                        let is_new = self.violating.insert(tuple.clone().into());
+                        self.preliminary += u64::from(is_new && self.variant == Variant::Optimised);
                     }
-                } else {
-                    let is_new = self.violating.insert(tuple.clone().into());
-                    self.preliminary += u64::from(is_new && self.variant == Variant::Optimised);
                 }
             }
             self.evaluated += 1;
