@@ -291,7 +291,7 @@ fn a_reset_that_changes_nothing_does_not_happen() {
     let system = System { faults: Faults { resets: 1, ..Faults::default() }, ..System::new(toy) };
     let ran = toys::run(&system, Limits::default(), bdfs::run, true);
     assert_eq!((ran.report.counts.global_states, ran.report.counts.transitions), (Some(3 + 3), Some(2 + 1 + 2)));
-    // The three contents are visited in both standings, but each of their handlers runs once: `init`, two local events,
+    // The three contents are visited in both fault states, but each of their handlers runs once: `init`, two local events,
     // a reset of each.
     assert_eq!(ran.report.counts.handler_calls, Some(1 + 2 + 3));
     let ran = toys::run(&system, Limits::default(), dpor::run, true);

@@ -88,10 +88,10 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
         }
         None => state.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
     };
-    let standing = &state.standing;
-    let ends = (0..lts.scenario().nodes).map(|peer| (standing.incarnation(peer), standing.is_open(peer)));
-    let ends = if standing.has_connections() { ends.collect() } else { Vec::new() };
-    let (resets, breaks, refusals) = (standing.resets, standing.breaks, standing.refusals);
+    let fault_state = &state.fault_state;
+    let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));
+    let ends = if fault_state.has_connections() { ends.collect() } else { Vec::new() };
+    let (resets, breaks, refusals) = (fault_state.resets, fault_state.breaks, fault_state.refusals);
     Local { state: known, is_stuck, resets, breaks, refusals, ends }
 }
 

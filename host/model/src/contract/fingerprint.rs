@@ -20,8 +20,8 @@ pub fn of_fault(node: NodeId, fault: &Fault) -> Fingerprint {
 }
 
 /// Fingerprint of a local state that is more than its content: something has gone wrong at the node.
-pub fn of_standing(content: Fingerprint, standing: &[u32]) -> Fingerprint {
-    let words: Vec<u8> = standing.iter().flat_map(|word| word.to_le_bytes()).collect();
+pub fn of_fault_state(content: Fingerprint, fault_state: &[u32]) -> Fingerprint {
+    let words: Vec<u8> = fault_state.iter().flat_map(|word| word.to_le_bytes()).collect();
     hash(b"standing", &[&content.to_le_bytes(), &words])
 }
 

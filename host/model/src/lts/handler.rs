@@ -65,7 +65,7 @@ impl Execution {
 
 /// How an execution ended: in a state seen before, in a new one, or in a fault.
 pub(crate) enum Ended {
-    /// The id of the local state, or of its content where there are standings.
+    /// The id of the local state, or of its protocol state where there are fault states.
     Known(u32),
     New(Box<Observed>),
     Fault(Fault),
@@ -216,8 +216,8 @@ fn observe(
     if lts.audit.wants(fingerprint) {
         lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
     }
-    let known = match lts.rules.has_standings() {
-        true => lts.read().content_ids.get(&fingerprint).copied(),
+    let known = match lts.rules.has_fault_states() {
+        true => lts.read().protocol_state_ids.get(&fingerprint).copied(),
         false => lts.read().state_ids.get(&fingerprint).map(|id| id.0),
     };
     if let Some(id) = known {

@@ -4,10 +4,10 @@ use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{ClassId, Judgement, NodeId};
 use crate::lts::handler::{Ended, Execution};
 use crate::lts::ids::{LocalEventId, LocalStateId};
-use crate::lts::protocol_step::Bare;
+use crate::lts::protocol_step::ProtocolOutcome;
 use crate::lts::state::{LocalState, Outcome};
 use crate::lts::tables::Tables;
-use crate::scenario::Standing;
+use crate::scenario::FaultState;
 use crate::scenario::fault_state::Rules;
 
 impl Tables {
@@ -25,25 +25,34 @@ impl Tables {
                 Ok(id) => LocalStateId(id),
                 Err(state) => self.intern_state(*state),
             };
-            let sent = self.send(rules, node, &mut Standing::default(), &effects.sent);
+            let sent = self.send(rules, node, &mut FaultState::default(), &effects.sent);
             outcomes.push(self.outcome(before, next, sent, (effects.choices.into(), effects.likelihood)));
         }
         outcomes
     }
 
-    /// The contents in which executions ended.
-    pub(crate) fn intern_bares(&mut self, node: NodeId, executions: Vec<Execution>) -> Vec<Bare> {
-        let mut bares = Vec::with_capacity(executions.len());
+    /// The protocol states in which executions ended.
+    pub(crate) fn intern_protocol_outcomes(
+        &mut self,
+        node: NodeId,
+        executions: Vec<Execution>,
+    ) -> Vec<ProtocolOutcome> {
+        let mut outcomes = Vec::with_capacity(executions.len());
         for Execution { next, effects } in executions {
-            let content = match self.local_state(node, next) {
+            let protocol_state = match self.local_state(node, next) {
                 Ok(id) => id,
-                Err(state) => self.intern_content(*state),
+                Err(state) => self.intern_protocol_state(*state),
             };
             let sent = effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
-            self.grow(size_of::<Bare>() + sent.sum::<usize>() + size_of_val(&*effects.choices));
-            bares.push(Bare { content, sent: effects.sent, choices: effects.choices, likelihood: effects.likelihood });
+            self.grow(size_of::<ProtocolOutcome>() + sent.sum::<usize>() + size_of_val(&*effects.choices));
+            outcomes.push(ProtocolOutcome {
+                protocol_state,
+                sent: effects.sent,
+                choices: effects.choices,
+                likelihood: effects.likelihood,
+            });
         }
-        bares
+        outcomes
     }
 
     /// The id of a state that is known, or a new one.
@@ -61,8 +70,8 @@ impl Tables {
                     class: ClassId::STUCK,
                     judgements: Box::new([Judgement::Fault(fault)]),
                     snapshot: None,
-                    content: 0,
-                    standing: Standing::default(),
+                    protocol_state: 0,
+                    fault_state: FaultState::default(),
                 }));
             }
         };
@@ -84,8 +93,8 @@ impl Tables {
             class,
             judgements: observed.judgements.into(),
             snapshot: Some(observed.snapshot),
-            content: 0,
-            standing: Standing::default(),
+            protocol_state: 0,
+            fault_state: FaultState::default(),
         }))
     }
 }

@@ -56,7 +56,7 @@ impl<T: AsMessage> Links<T> for NodeLinks<'_> {
 
     #[inline]
     fn incarnation(&self, node: NodeId, peer: NodeId) -> u32 {
-        self.locals.get(node as usize).map_or(0, |local| self.known.state(*local).standing.incarnation(peer))
+        self.locals.get(node as usize).map_or(0, |local| self.known.state(*local).fault_state.incarnation(peer))
     }
 
     #[inline]

@@ -31,16 +31,16 @@ impl<'l> Mover<'l> {
         if let Some(known) = self.to.state_ids.get(&state.fingerprint) {
             return *known;
         }
-        let content = match self.from.contents.get(state.content as usize) {
-            Some(content) => {
-                let content = Arc::clone(content);
-                let content = self.translated(&content, 0);
-                self.to.intern_content(content)
+        let protocol_state = match self.from.protocol_states.get(state.protocol_state as usize) {
+            Some(protocol_state) => {
+                let protocol_state = Arc::clone(protocol_state);
+                let protocol_state = self.translated(&protocol_state, 0);
+                self.to.intern_protocol_state(protocol_state)
             }
-            // Where nothing can go wrong, there are no contents apart from states.
+            // Where nothing can go wrong, there are no protocol states apart from local states.
             None => 0,
         };
-        let state = self.translated(&state, content);
+        let state = self.translated(&state, protocol_state);
         self.to.intern_state(state)
     }
 
@@ -57,7 +57,7 @@ impl<'l> Mover<'l> {
         moved
     }
 
-    fn translated(&mut self, state: &LocalState, content: u32) -> LocalState {
+    fn translated(&mut self, state: &LocalState, protocol_state: u32) -> LocalState {
         let (from, to) = (&self.from, &mut self.to);
         let events = state.local_events.iter();
         let local_events = events.map(|id| to.intern_local_event(&from.local_events[id.0 as usize])).collect();
@@ -78,8 +78,8 @@ impl<'l> Mover<'l> {
             class,
             judgements: state.judgements.clone(),
             snapshot: state.snapshot.clone(),
-            content,
-            standing: state.standing.clone(),
+            protocol_state,
+            fault_state: state.fault_state.clone(),
         }
     }
 }

@@ -1,27 +1,27 @@
-//! Handler executions as the protocol knows them: by content, whatever has gone wrong at the node.
+//! Handler executions as the protocol knows them: by protocol state, whatever has gone wrong at the node.
 
 use crate::contract::{Choice, Envelope, Likelihood, NodeId};
 use crate::lts::ids::{MessageId, QuorumId, Trigger};
 
-/// A handler execution as the protocol knows it: by content.
+/// A handler execution as the protocol knows it: by protocol state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BareKey {
-    /// Index of the content.
-    pub(crate) content: u32,
+pub(crate) struct ProtocolStep {
+    /// Index of the protocol state.
+    pub(crate) protocol_state: u32,
     /// What makes the handler run.
-    pub(crate) cause: BareCause,
+    pub(crate) cause: ProtocolEvent,
 }
 
 /// What makes a handler run, as the protocol knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum BareCause {
+pub(crate) enum ProtocolEvent {
     /// A message: the first one with its content.
     Message(MessageId),
     /// A quorum. Nothing but resets goes wrong where there are any, so its messages are the first ones with their contents.
     Quorum(QuorumId),
     /// A local event.
     Local(Trigger),
-    /// `init`, with what the content makes durable.
+    /// `init`, with what is durable in the protocol state.
     Reset,
     /// A transport error.
     Error(NodeId),
@@ -29,15 +29,15 @@ pub(crate) enum BareCause {
 
 /// How such an execution ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Bare {
-    /// Index of the content afterwards.
-    pub(crate) content: u32,
+pub(crate) struct ProtocolOutcome {
+    /// Index of the protocol state afterwards.
+    pub(crate) protocol_state: u32,
     pub(crate) sent: Vec<Envelope>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
 }
 
-impl Bare {
+impl ProtocolOutcome {
     pub(crate) fn answers(&self) -> (Box<[Choice]>, Likelihood) {
         (self.choices.as_slice().into(), self.likelihood)
     }

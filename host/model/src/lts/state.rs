@@ -3,7 +3,7 @@
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Choice, ClassId, Fault, Judgement, Likelihood, NodeId, Snapshot};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
-use crate::scenario::{Route, Standing};
+use crate::scenario::{FaultState, Route};
 
 /// A local state and all that the host knows about it.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub struct LocalState {
     pub judgements: Box<[Judgement]>,
     /// How to get back here; none in a state that is a fault.
     pub snapshot: Option<Snapshot>,
-    /// What the protocol knows of this state, see [`Standing`]; of no use where nothing can go wrong.
-    pub(crate) content: u32,
+    /// Index of the protocol state; of no use where nothing can go wrong.
+    pub(crate) protocol_state: u32,
     /// What has gone wrong at the node.
-    pub standing: Standing,
+    pub fault_state: FaultState,
 }
 
 impl LocalState {

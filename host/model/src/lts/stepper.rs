@@ -10,7 +10,7 @@ use crate::lts::cache::{Known, OutcomesRef};
 use crate::lts::handler::{Cause, Executed, Job, explore};
 use crate::lts::ids::{LocalStateId, MessageId, QuorumId, Trigger};
 use crate::lts::pool::MachinePool;
-use crate::lts::protocol_step::{BareCause, BareKey};
+use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::lts::system::Lts;
 
@@ -146,7 +146,7 @@ impl<'l> Stepper<'l> {
             }
             self.known.catch_up(&tables);
         }
-        if self.lts.rules.has_standings() {
+        if self.lts.rules.has_fault_states() {
             return self.derive(&missing);
         }
         let mut rest = &missing[..];
@@ -172,35 +172,35 @@ impl<'l> Stepper<'l> {
         Ok(())
     }
 
-    /// The same where things can go wrong: a handler is executed once for each content, and the steps are derived.
+    /// The same where things can go wrong: a handler is executed once for each protocol state, and the steps are derived.
     fn derive(&mut self, missing: &[(LocalStateId, Trigger)]) -> Result<(), MachineError> {
-        let mut wanted: Vec<(BareKey, Job)> = Vec::new();
+        let mut wanted: Vec<(ProtocolStep, Job)> = Vec::new();
         {
             let tables = self.lts.read();
-            let mut asked: FxHashSet<BareKey> = FxHashSet::default();
+            let mut asked: FxHashSet<ProtocolStep> = FxHashSet::default();
             for (state, trigger) in missing {
-                let Some(key) = tables.bare_key(&self.lts.rules, *state, *trigger) else { continue };
-                if !tables.bare.contains_key(&key) && asked.insert(key) {
+                let Some(key) = tables.protocol_step(&self.lts.rules, *state, *trigger) else { continue };
+                if !tables.protocol_steps.contains_key(&key) && asked.insert(key) {
                     let mut job = self.job(*state, *trigger);
-                    if let BareCause::Error(peer) = key.cause {
+                    if let ProtocolEvent::Error(peer) = key.cause {
                         job.cause = Cause::Error(peer);
                     }
                     wanted.push((key, job));
                 }
             }
         }
-        let (keys, jobs): (Vec<BareKey>, Vec<Job>) = wanted.into_iter().unzip();
+        let (keys, jobs): (Vec<ProtocolStep>, Vec<Job>) = wanted.into_iter().unzip();
         let (mut keys, mut jobs) = (&keys[..], &jobs[..]);
         while !jobs.is_empty() {
             let executed = self.machines.execute(jobs)?;
             let done = executed.len();
             let mut tables = self.lts.write();
             for ((key, job), Executed { role, executions }) in keys.iter().zip(jobs).zip(executed) {
-                let bares = tables.intern_bares(job.node, executions);
+                let outcomes = tables.intern_protocol_outcomes(job.node, executions);
                 if let Some(role) = tables.intern_role(role) {
-                    tables.bare_roles.insert(*key, role);
+                    tables.protocol_roles.insert(*key, role);
                 }
-                tables.bare.insert(*key, bares.into());
+                tables.protocol_steps.insert(*key, outcomes.into());
             }
             (keys, jobs) = (&keys[done..], &jobs[done..]);
         }
@@ -208,8 +208,8 @@ impl<'l> Stepper<'l> {
             let mut tables = self.lts.write();
             for pair in missing {
                 if let Some(message) = pair.1.message()
-                    && let Some(key) = tables.bare_key(&self.lts.rules, pair.0, pair.1)
-                    && let Some(role) = tables.bare_roles.get(&key).copied()
+                    && let Some(key) = tables.protocol_step(&self.lts.rules, pair.0, pair.1)
+                    && let Some(role) = tables.protocol_roles.get(&key).copied()
                 {
                     tables.roles.push(((pair.0, message), role));
                 }
@@ -307,9 +307,9 @@ impl<'l> Stepper<'l> {
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
         let executions = explore(self.lts, self.machines.first(), node, None, input)?;
         let mut tables = self.lts.write();
-        let outcomes = if self.lts.rules.has_standings() {
-            let bares = tables.intern_bares(node, executions);
-            tables.derive_init(&self.lts.rules, node, &bares)
+        let outcomes = if self.lts.rules.has_fault_states() {
+            let outcomes = tables.intern_protocol_outcomes(node, executions);
+            tables.derive_init(&self.lts.rules, node, &outcomes)
         } else {
             tables.intern_outcomes(&self.lts.rules, node, 0, executions)
         };

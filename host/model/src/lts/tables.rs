@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{Choice, ClassId, Likelihood, LocalEvent, Quorum, Role, Snapshot, ViewId};
 use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
-use crate::lts::protocol_step::{Bare, BareKey};
+use crate::lts::protocol_step::{ProtocolOutcome, ProtocolStep};
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::scenario::Route;
 
@@ -15,10 +15,10 @@ use crate::scenario::Route;
 pub(crate) struct Tables {
     pub(crate) states: Vec<Arc<LocalState>>,
     pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
-    /// Where something can go wrong, what the protocol knows of the states, and the handler executions; else empty.
-    pub(crate) contents: Vec<Arc<LocalState>>,
-    pub(crate) content_ids: FxHashMap<Fingerprint, u32>,
-    pub(crate) bare: FxHashMap<BareKey, Arc<[Bare]>>,
+    /// Where something can go wrong, the protocol states, and the handler executions on them; else empty.
+    pub(crate) protocol_states: Vec<Arc<LocalState>>,
+    pub(crate) protocol_state_ids: FxHashMap<Fingerprint, u32>,
+    pub(crate) protocol_steps: FxHashMap<ProtocolStep, Arc<[ProtocolOutcome]>>,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
     /// For each node whether it takes quorums.
@@ -29,8 +29,8 @@ pub(crate) struct Tables {
     kind_ids: FxHashMap<Arc<Quorum>, KindId>,
     /// How messages are taken where that is not by themselves.
     pub(crate) roles: Vec<((LocalStateId, MessageId), Role<KindId>)>,
-    /// The same by content, where something can go wrong; else empty.
-    pub(crate) bare_roles: FxHashMap<BareKey, Role<KindId>>,
+    /// The same by protocol state, where something can go wrong; else empty.
+    pub(crate) protocol_roles: FxHashMap<ProtocolStep, Role<KindId>>,
     /// The first message with each content.
     content_messages: FxHashMap<Fingerprint, MessageId>,
     pub(crate) local_events: Vec<Arc<LocalEvent>>,
@@ -77,8 +77,8 @@ impl Tables {
         let next = LocalStateId(next_id(self.states.len()));
         let id = *self.state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            // Where there are contents, the snapshot is that of the content.
-            let is_own = self.contents.is_empty();
+            // Where there are protocol states apart, the snapshot is that of the protocol state.
+            let is_own = self.protocol_states.is_empty();
             let own = state.snapshot.as_ref().filter(|_| is_own);
             self.grow(state.bytes() + own.map_or(0, Snapshot::bytes));
             self.states.push(Arc::new(state));
@@ -86,13 +86,13 @@ impl Tables {
         id
     }
 
-    /// The index of a content; `state` is kept if it is the first with its fingerprint.
-    pub(crate) fn intern_content(&mut self, state: LocalState) -> u32 {
-        let next = next_id(self.contents.len());
-        let id = *self.content_ids.entry(state.fingerprint).or_insert(next);
+    /// The index of a protocol state; `state` is kept if it is the first with its fingerprint.
+    pub(crate) fn intern_protocol_state(&mut self, state: LocalState) -> u32 {
+        let next = next_id(self.protocol_states.len());
+        let id = *self.protocol_state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
             self.grow(state.bytes() + state.snapshot.as_ref().map_or(0, Snapshot::bytes));
-            self.contents.push(Arc::new(state));
+            self.protocol_states.push(Arc::new(state));
         }
         id
     }

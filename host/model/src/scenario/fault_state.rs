@@ -1,7 +1,8 @@
-//! What is known about a node besides the state that its protocol keeps: what has gone wrong there, and its connections.
+//! Fault states: what has gone wrong at a node, and its connections.
 //!
-//! A local state is what the protocol knows, its *content*, together with this. Handlers see the content alone, so they
-//! are executed once for each content, and what follows for the local states is derived here, without a machine.
+//! A local state is a *protocol state*, which the protocol keeps, together with a *fault state*. Handlers see the protocol
+//! state alone, so they are executed once per protocol state, and what follows for the local states is derived from that
+//! without a machine.
 //! Faults are thereby events of one node like any other: what they depend on, and what they change, is in the local state
 //! of that node and in messages. No strategy needs to know more about them.
 
@@ -20,7 +21,7 @@ pub enum FaultEvent {
 
 /// What has gone wrong at a node, and how its connections are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Standing {
+pub struct FaultState {
     /// Resets so far.
     pub resets: u32,
     /// Breaks so far that this node has begun.
@@ -40,13 +41,13 @@ struct End {
     is_open: bool,
 }
 
-impl Standing {
+impl FaultState {
     /// At the start, with ends of the connections to so many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { ends: vec![End::default(); nodes].into(), ..Self::default() }
     }
 
-    /// Whether the local state is as good as its content.
+    /// Whether the local state is as good as its protocol state.
     pub(crate) fn is_fresh(&self) -> bool {
         self.resets == 0 && self.breaks == 0 && self.refusals == 0 && self.ends.iter().all(|end| *end == End::default())
     }
@@ -107,7 +108,7 @@ impl Standing {
         self.refusals <= rules.refusals_max
     }
 
-    /// Whether a node of this standing can take a message, if the order of those in flight does not forbid it.
+    /// Whether a node in this fault state can take a message, if the order of those in flight does not forbid it.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
         if route.is_loose() {
@@ -125,7 +126,7 @@ impl Standing {
 
 impl Route {
     /// Whether a destination in this fault state can never take it.
-    pub fn is_lost(&self, destination: &Standing) -> bool {
+    pub fn is_lost(&self, destination: &FaultState) -> bool {
         self.is_lost_after(destination.incarnation(self.from))
     }
 }
@@ -178,8 +179,8 @@ impl Rules {
         }
     }
 
-    /// Whether a local state can be more than its content.
-    pub(crate) fn has_standings(&self) -> bool {
+    /// Whether a local state can be more than its protocol state.
+    pub(crate) fn has_fault_states(&self) -> bool {
         self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
     }
 
@@ -204,27 +205,27 @@ impl Rules {
         self.is_ordered && self.lane(from, to) == 0
     }
 
-    /// Where a message goes that a node of this standing sends. Its end of the connection opens, if there is one.
-    pub(crate) fn route(&self, from: NodeId, to: NodeId, standing: &mut Standing) -> Route {
+    /// Where a message goes that a node in this fault state sends. Its end of the connection opens, if there is one.
+    pub(crate) fn route(&self, from: NodeId, to: NodeId, fault_state: &mut FaultState) -> Route {
         let lane = self.lane(from, to);
-        let incarnation = if lane > 0 { 0 } else { standing.open(to) };
+        let incarnation = if lane > 0 { 0 } else { fault_state.open(to) };
         Route { from, to, incarnation, is_notice: false, lane }
     }
 
-    /// The standing of a node before its first event.
-    pub(crate) fn fresh(&self) -> Standing {
+    /// The fault state of a node before its first event.
+    pub(crate) fn fresh(&self) -> FaultState {
         let has_connections = self.is_ordered && (self.resets_max > 0 || self.breaks_max > 0);
-        Standing::new(if has_connections { self.nodes as usize } else { 0 })
+        FaultState::new(if has_connections { self.nodes as usize } else { 0 })
     }
 
-    /// The faults that a node of this standing can still meet.
-    pub(crate) fn faults(&self, me: NodeId, standing: &Standing) -> Vec<FaultEvent> {
+    /// The faults that a node in this fault state can still meet.
+    pub(crate) fn faults(&self, me: NodeId, fault_state: &FaultState) -> Vec<FaultEvent> {
         let mut faults = Vec::new();
-        if standing.resets < self.resets_max {
+        if fault_state.resets < self.resets_max {
             faults.push(FaultEvent::Reset);
         }
-        if standing.breaks < self.breaks_max {
-            let peers = (0..self.nodes).filter(|peer| *peer != me && standing.is_open(*peer));
+        if fault_state.breaks < self.breaks_max {
+            let peers = (0..self.nodes).filter(|peer| *peer != me && fault_state.is_open(*peer));
             faults.extend(peers.map(FaultEvent::Break));
         }
         faults

@@ -13,6 +13,6 @@ mod network;
 mod route;
 
 pub use cluster::{Faults, Link, Misfit, Network, Scenario};
-pub use fault_state::{FaultEvent, Standing};
+pub use fault_state::{FaultEvent, FaultState};
 pub use network::{InFlight, Links, heads};
 pub use route::Route;

@@ -10,7 +10,7 @@ use crate::contract::{
     Quorum, Role,
 };
 use crate::scenario::fault_state::Rules;
-use crate::scenario::{FaultEvent, InFlight, Links, Route, Scenario, Standing};
+use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route, Scenario};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, Wanted, resolve};
 
@@ -69,7 +69,7 @@ pub struct Travelling {
 /// The links between nodes in these fault states.
 struct Connections<'r> {
     rules: &'r Rules,
-    standings: &'r [Standing],
+    fault_states: &'r [FaultState],
 }
 
 impl Links<Travelling> for Connections<'_> {
@@ -82,7 +82,7 @@ impl Links<Travelling> for Connections<'_> {
     }
 
     fn incarnation(&self, node: NodeId, peer: NodeId) -> u32 {
-        self.standings[node as usize].incarnation(peer)
+        self.fault_states[node as usize].incarnation(peer)
     }
 
     fn rank(&self, _item: &Travelling) -> u32 {
@@ -106,7 +106,7 @@ pub struct Replay {
     config: String,
     pub(super) rules: Rules,
     /// What has gone wrong at each node so far.
-    standings: Vec<Standing>,
+    fault_states: Vec<FaultState>,
     takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     pub(super) faults: Vec<(NodeId, Fault)>,
@@ -124,7 +124,7 @@ impl Replay {
         init_choices: &[Vec<Choice>],
     ) -> Result<(Self, Vec<StepReport>), ReplayError> {
         let rules = Rules::new(scenario, factory.hears_errors());
-        let standings = vec![rules.fresh(); scenario.nodes as usize];
+        let fault_states = vec![rules.fresh(); scenario.nodes as usize];
         let mut judge = factory.machine()?;
         let properties =
             judge.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
@@ -140,7 +140,7 @@ impl Replay {
             nodes: scenario.nodes,
             config: scenario.config(),
             rules,
-            standings,
+            fault_states,
             takes_quorums: Vec::new(),
             faults: Vec::new(),
         };
@@ -194,7 +194,7 @@ impl Replay {
         let (node, choices) = (step.node, &*step.choices);
         let (links, in_flight) = self.network();
         event.taken().iter().for_each(|item| in_flight.take(&links, item));
-        let fault_state = &mut self.standings[node as usize];
+        let fault_state = &mut self.fault_states[node as usize];
         match event {
             Enabled::Deliver(Travelling { route, .. }) if route.is_notice => {
                 let was_open = fault_state.is_open(route.from);
@@ -247,7 +247,7 @@ impl Replay {
 
     /// The links as they are, and the items in flight on them.
     fn network(&mut self) -> (Connections<'_>, &mut InFlight<Travelling>) {
-        (Connections { rules: &self.rules, standings: &self.standings }, &mut self.in_flight)
+        (Connections { rules: &self.rules, fault_states: &self.fault_states }, &mut self.in_flight)
     }
 
     /// Takes an item into flight, unless it is lost already.
@@ -362,12 +362,12 @@ impl Replay {
             let what = format!("it asked for the choices {:?}", report.effects.choices);
             return Err(ReplayError::Differs { step: self.steps, what });
         }
-        if !self.standings[node as usize].refuse(&report.effects.choices, &self.rules) {
+        if !self.fault_states[node as usize].refuse(&report.effects.choices, &self.rules) {
             let why = format!("the transport of node {node} may not refuse so many messages");
             return Err(ReplayError::NotEnabled { step: self.steps, why });
         }
         for Envelope { to, payload } in &report.effects.sent {
-            let mut route = self.rules.route(node, *to, &mut self.standings[node as usize]);
+            let mut route = self.rules.route(node, *to, &mut self.fault_states[node as usize]);
             if route.is_loose() {
                 let known = self.contents.iter().position(|content| content == payload);
                 route.lane = 1 + known.unwrap_or(self.contents.len()) as u32;
@@ -434,7 +434,7 @@ impl Situation for Replay {
     }
 
     fn find(&self, wanted: &Wanted<'_>) -> Option<Travelling> {
-        let links = Connections { rules: &self.rules, standings: &self.standings };
+        let links = Connections { rules: &self.rules, fault_states: &self.fault_states };
         let mut found = None;
         self.in_flight.for_each_next(&links, |item| {
             if found.is_none() && wanted.is(&item.route, &item.payload) {
@@ -470,7 +470,7 @@ impl Situation for Replay {
     }
 
     fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
-        self.rules.faults(node, &self.standings[node as usize]).contains(&fault)
+        self.rules.faults(node, &self.fault_states[node as usize]).contains(&fault)
     }
 }
 

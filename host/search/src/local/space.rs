@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use host_model::contract::MachineError;
 use host_model::lts::{LocalStateId, Lts, MessageId, QuorumId, Stepper, Trigger};
-use host_model::scenario::{Faults, Route, Standing};
+use host_model::scenario::{FaultState, Faults, Route};
 use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -275,7 +275,7 @@ impl<'l> LocalSpace<'l> {
             for (slot, known) in inbox.iter().enumerate() {
                 let is_spent = reached.consumed.contains(slot) && self.single[reached.node as usize].contains(slot);
                 let message = self.known[*known].message;
-                let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
+                let can_take = self.can_take(&local_state.fault_state, &stepper.message(message).route());
                 if !reached.executed.contains(slot) && !is_spent && can_take {
                     pairs.push((reached.state, Trigger::deliver(message)));
                 }
@@ -297,15 +297,15 @@ impl<'l> LocalSpace<'l> {
         Ok(true)
     }
 
-    /// Whether a node of this standing can take a message, as far as the node knows: what is lost for good is known here,
+    /// Whether a node in this fault state can take a message, as far as the node knows: what is lost for good is known here,
     /// the order of messages is left to the verification.
     ///
     /// Every break of a connection is one of its two nodes' breaks and resets. So a node that is told of more of them than
     /// it has begun itself and the peer has the budget for is told of something that never happens; without this, local
     /// states that do not fit together would tell each other of ever more breaks.
-    fn can_take(&self, standing: &Standing, route: &Route) -> bool {
+    fn can_take(&self, fault_state: &FaultState, route: &Route) -> bool {
         let Faults { resets, breaks, .. } = self.lts.scenario().faults;
-        standing.can_take(route) && route.incarnation <= standing.resets + standing.breaks + resets + breaks
+        fault_state.can_take(route) && route.incarnation <= fault_state.resets + fault_state.breaks + resets + breaks
     }
 
     /// Executes all that was not executed in a local state yet. Returns whether to go on.
@@ -330,7 +330,7 @@ impl<'l> LocalSpace<'l> {
             let reached = &self.states[at];
             let is_spent = reached.consumed.contains(slot) && self.single[node as usize].contains(slot);
             let message = self.known[self.inboxes[node as usize][slot]].message;
-            let can_take = self.can_take(&local_state.standing, &stepper.message(message).route());
+            let can_take = self.can_take(&local_state.fault_state, &stepper.message(message).route());
             if !reached.executed.contains(slot) && !is_spent && can_take {
                 self.states[at].executed.insert(slot);
                 let label = Label::Message(slot as u32);

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::for_each_set;
 use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
-use host_model::scenario::{Standing, heads};
+use host_model::scenario::{FaultState, heads};
 use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
@@ -109,13 +109,13 @@ struct Channel {
 }
 
 impl Channel {
-    /// The items that a node of this standing can take next if those before `delivered` are gone, as indices: the first
+    /// The items that a node in this fault state can take next if those before `delivered` are gone, as indices: the first
     /// one that is not lost, and the first notice, which overtakes messages.
-    fn next(&self, known: &Known, delivered: usize, standing: &Standing) -> impl Iterator<Item = usize> + use<> {
+    fn next(&self, known: &Known, delivered: usize, fault_state: &FaultState) -> impl Iterator<Item = usize> + use<> {
         let left = delivered..self.items.len();
         let (first, notice) = if known.is_ordered() {
             let route = |index: &usize| known.message(self.items[*index].0).route();
-            heads(left.filter(|index| !route(index).is_lost(standing)), |index| route(index).is_notice)
+            heads(left.filter(|index| !route(index).is_lost(fault_state)), |index| route(index).is_notice)
         } else {
             (left.min(), None)
         };
@@ -263,7 +263,7 @@ impl Execution {
             Some(message) => {
                 let index = self.channel_of(stepper, message);
                 let (known, channel) = (stepper.known(), &mut self.channels[index]);
-                let next = channel.next(known, channel.delivered, &known.state(before).standing);
+                let next = channel.next(known, channel.delivered, &known.state(before).fault_state);
                 let item = next.into_iter().find(|item| channel.items[*item].0 == message);
                 let item = item.expect("what is delivered is next");
                 delivered = channel.delivered as u32;
@@ -468,7 +468,7 @@ impl Execution {
             let inbox = if takes_quorums { &[][..] } else { &self.inboxes[node as usize] };
             for channel in inbox {
                 let channel = &self.channels[*channel as usize];
-                for item in channel.next(stepper.known(), channel.delivered, &state.standing) {
+                for item in channel.next(stepper.known(), channel.delivered, &state.fault_state) {
                     let (message, sender) = channel.items[item];
                     if self.fits(last, &[sender]) {
                         enabled.push((node, Trigger::deliver(message)));

@@ -148,7 +148,7 @@ impl<'t> Traffic<'t> {
             }
         }
         let root = trees.known.state(trees.events[0].state);
-        Self { trees, counts, is_lossy: root.standing.has_connections() }
+        Self { trees, counts, is_lossy: root.fault_state.has_connections() }
     }
 
     fn of(&self, event: EventId) -> (&[u32], &[u32]) {

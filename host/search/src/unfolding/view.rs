@@ -167,7 +167,7 @@ impl<'t> Trees<'t> {
     /// Whether a node in this state can never take an instance, because its connection was broken since.
     pub(crate) fn is_lost(&self, instance: u32, state: LocalStateId) -> bool {
         let message = self.known.message(self.instances[instance as usize].message);
-        message.route().is_lost(&self.known.state(state).standing)
+        message.route().is_lost(&self.known.state(state).fault_state)
     }
 
     /// Whether a message goes over a link without order where others have one.
@@ -209,8 +209,8 @@ impl<'t> Trees<'t> {
                     taken = instance.position + 1;
                 }
             }
-            let standing = &self.known.state(state(to)).standing;
-            let is_lost = |message: MessageId| self.known.message(message).route().is_lost(standing);
+            let fault_state = &self.known.state(state(to)).fault_state;
+            let is_lost = |message: MessageId| self.known.message(message).route().is_lost(fault_state);
             let fingerprint = |message: MessageId| self.known.message(message).fingerprint;
             items.clear();
             if from == own {

@@ -127,7 +127,7 @@ impl Execution {
         let Place { own, event, last, .. } = *place;
         let known = stepper.known();
         let is_stuck = stepper.state(event.next).snapshot.is_none();
-        let (before, after) = (&known.state(event.before).standing, &known.state(event.next).standing);
+        let (before, after) = (&known.state(event.before).fault_state, &known.state(event.next).fault_state);
         let counts = place.delivered.iter().zip(place.delivered_after);
         for (channel, (delivered, delivered_after)) in self.inboxes[place.node as usize].iter().zip(counts) {
             let channel = &self.channels[*channel as usize];
