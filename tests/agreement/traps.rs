@@ -1,12 +1,17 @@
 //! Handlers that trap, by every strategy: the same findings, lengths and states as the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use host_agreement::reference::{self, Reached, System, Words};
 use host_agreement::toys::{self, Run};
-use host_model::contract::Judgement;
-use host_model::scenario::{Faults, Link, Network};
+use host_model::contract::{Judgement, LocalKind};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
+use host_model::trace::replay::{Replay, ReplayError};
+use host_model::trace::start::{self, StartError};
+use host_model::trace::{Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
@@ -297,4 +302,32 @@ fn a_trap_at_the_start_is_all_there_is() {
         assert!(matches!(judgements[..], [(Some(0), Judgement::Fault(_))]), "{}: {judgements:?}", row.name);
         assert_eq!(ran.system_states.len(), 1, "{}", row.name);
     }
+}
+
+/// After a trap in `init` nothing happens at any node: a prefix with an event there is refused, as a replay refuses it.
+#[test]
+fn a_prefix_does_not_go_on_after_a_trap() {
+    let mut toy = trap_aside();
+    toy.starts.insert(0, vec![ToyOutcome::Trap(Vec::new())]);
+    let factory = Arc::new(toy);
+    let event = TraceEvent::Local { name: "local0".to_owned(), cause: LocalKind::Internal, payload: Hex(vec![0]) };
+    let step = TraceStep { node: 1, event, choices: Vec::new(), sent: None, state: None };
+    let why = format!("node 0 is stuck in a fault: {}", trap_words(0));
+
+    let (mut replay, _) = Replay::new(&factory, &Scenario::new(2), &[]).expect("a toy has machines");
+    assert_eq!(replay.step(&step), Err(ReplayError::NotEnabled { step: 1, why: why.clone() }));
+
+    let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy has properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let prefix = Trace {
+        trace_version: TRACE_VERSION,
+        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+        scenario: Scenario::new(2),
+        placements: Vec::new(),
+        limits: BTreeMap::new(),
+        init_choices: Vec::new(),
+        finding: None,
+        steps: vec![step],
+    };
+    assert_eq!(start::follow(&mut stepper, &prefix), Err(StartError::Prefix { step: 1, why }));
 }
