@@ -67,24 +67,7 @@ impl Loaded {
 ///
 /// There is no plugin at the path, or it cannot be built or loaded.
 pub fn load(given: &Path, source: Source, limits: Limits, context: &mut Context<'_>) -> Result<Loaded, Failure> {
-    let path = context.path(given);
-    let wasm = match fs::metadata(&path) {
-        Ok(_) if !needs_build(&path) => path,
-        Ok(_) if source.finished => {
-            let found = finished(&path).ok_or_else(|| unnamed(given))?;
-            if !source.quiet {
-                context.tell(&format!("plugin: {}, as it was built", found.display()));
-            }
-            found
-        }
-        Ok(_) => build(given, source, context)?,
-        Err(error) => {
-            let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
-            return Err(
-                failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here")
-            );
-        }
-    };
+    let wasm = component(given, source, context)?;
     let config = SandboxConfig { limits, ..SandboxConfig::default() };
     let bytes = read(&wasm, given, config.limits.component_bytes)?;
     let began = Instant::now();
@@ -136,6 +119,26 @@ pub fn load(given: &Path, source: Source, limits: Limits, context: &mut Context<
         wasm,
         seconds,
     })
+}
+
+/// The file of a component: the one given, or what is built of it.
+fn component(given: &Path, source: Source, context: &mut Context<'_>) -> Result<PathBuf, Failure> {
+    let path = context.path(given);
+    match fs::metadata(&path) {
+        Ok(_) if !needs_build(&path) => Ok(path),
+        Ok(_) if source.finished => {
+            let found = finished(&path).ok_or_else(|| unnamed(given))?;
+            if !source.quiet {
+                context.tell(&format!("plugin: {}, as it was built", found.display()));
+            }
+            Ok(found)
+        }
+        Ok(_) => build(given, source, context),
+        Err(error) => {
+            let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
+            Err(failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here"))
+        }
+    }
 }
 
 /// Whether a path is that of something that has to be built.
