@@ -3,11 +3,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
+//! | `imports` | how the files of a crate import each other, and how long their functions are |
 //! | `tree` | the packages and files of this repository |
 //!
 //! The tests here apply the checks to the tree. A failure names the offender and what to do about it.
 
 mod checks;
+mod imports;
 mod tree;
 
 use std::collections::BTreeSet;
@@ -16,6 +18,7 @@ use host_sandbox::Unit;
 use host_search::strategy::{STRATEGIES, Strategy};
 
 use checks::Rule;
+use imports::Crate;
 use tree::{Package, files, is_generated, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
@@ -62,6 +65,7 @@ const UNSAFE: &[&str] = &[
 ];
 
 const LINES_MAX: usize = 800;
+const FUNCTION_LINES_MAX: usize = 70;
 
 /// Documents that whoever is new here reads first, and how many lines they may have.
 const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 300)];
@@ -141,6 +145,22 @@ fn unsafe_code_is_where_it_is_said_to_be() {
 fn files_are_short() {
     let written = sources().filter(|(path, _)| !is_generated(path));
     none(written.filter_map(|(path, source)| checks::too_long(&path, &source, LINES_MAX)));
+}
+
+/// A test may take what it takes: its length is that of its story.
+#[test]
+fn functions_are_short() {
+    let written =
+        sources().filter(|(path, _)| !path.starts_with("tests/") && !path.contains("/tests/") && !is_generated(path));
+    none(written.flat_map(|(path, source)| imports::long_functions(&path, &source, FUNCTION_LINES_MAX)));
+}
+
+#[test]
+fn imports_point_one_way() {
+    let sources: Vec<(String, String)> = sources().collect();
+    let folders = packages().into_iter().map(|package| format!("{}/src", package.folder));
+    let crates: Vec<Crate> = folders.map(|folder| Crate::new(&folder, &sources)).collect();
+    none(crates.iter().flat_map(|one| [one.circles_of_files(), one.circles_of_rooms()].concat()));
 }
 
 #[test]
