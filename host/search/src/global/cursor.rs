@@ -73,6 +73,11 @@ impl Cursor {
         self.path.len() as u32
     }
 
+    /// How many messages are in flight: what a step looks at grows with them.
+    pub fn in_flight(&self) -> usize {
+        self.state.in_flight.len()
+    }
+
     /// What can happen here; see [`GlobalState::enabled`].
     ///
     /// # Errors

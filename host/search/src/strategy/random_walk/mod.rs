@@ -212,6 +212,9 @@ impl Run<'_> {
         for walk in &mut walks {
             self.draw(ground, walk)?;
             pairs.extend(walk.drawn.map(|(node, trigger)| (walk.local(node), trigger)));
+            if let Some(end) = self.ask_after(ground, walk) {
+                return Ok(Some(end));
+            }
         }
         if self.has_enough {
             return Ok(Some(End::Violation));
@@ -222,14 +225,18 @@ impl Run<'_> {
             if self.advance(ground, walk)? {
                 return Ok(Some(End::Violation));
             }
-            if self.ticks.is_check_due(&ground.stepper)
-                && let Some(end) = self.search.monitor.check(&self.progress(&ground.stepper))
-            {
+            if let Some(end) = self.ask_after(ground, walk) {
                 return Ok(Some(end));
             }
         }
         self.walks = walks;
         Ok(None)
+    }
+
+    /// Why to end the search, if the monitor is due after all messages in flight on a walk were looked at, and says so.
+    fn ask_after(&mut self, ground: &Ground<'_>, walk: &Walk) -> Option<End> {
+        let is_due = self.ticks.is_check_due_after(&ground.stepper, 1 + walk.cursor.in_flight());
+        is_due.then(|| self.search.monitor.check(&self.progress(&ground.stepper))).flatten()
     }
 
     /// Draws the next event of a walk. Judges where it is, if it can be at its end.
