@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
+use rustc_hash::FxHashMap;
+
 use crate::contract::{ClassId, NodeId};
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::lts::state::LocalState;
@@ -16,13 +18,15 @@ use crate::scenario::{InFlight, Links, Route};
 pub struct Mover<'l> {
     from: RwLockReadGuard<'l, Tables>,
     to: RwLockWriteGuard<'l, Tables>,
+    /// Where messages were moved to: thousands of copies of one can be in flight.
+    messages: FxHashMap<MessageId, MessageId>,
     is_ordered: bool,
 }
 
 impl<'l> Mover<'l> {
     /// Between two siblings, which are not the same.
     pub fn new(from: &'l Lts<'_>, to: &'l Lts<'_>) -> Self {
-        Self { from: from.read(), to: to.write(), is_ordered: from.rules.is_ordered }
+        Self { from: from.read(), to: to.write(), messages: FxHashMap::default(), is_ordered: from.rules.is_ordered }
     }
 
     /// The id of a local state where it is moved to.
@@ -46,15 +50,14 @@ impl<'l> Mover<'l> {
 
     /// Messages in flight where they are moved to, in the order in which they stand there: it depends on ids.
     pub fn in_flight(&mut self, messages: &InFlight<MessageId>) -> InFlight<MessageId> {
+        let Self { from, to, messages: moved, .. } = self;
         let mut intern = |id: &MessageId| {
-            let message = &self.from.messages[id.0 as usize];
-            self.to.intern_message(message.route(), &message.payload)
+            let message = &from.messages[id.0 as usize];
+            *moved.entry(*id).or_insert_with(|| to.intern_message(message.route(), &message.payload))
         };
         let ids: Vec<MessageId> = messages.iter().map(&mut intern).collect();
         let links = MovedLinks { tables: &self.to, is_ordered: self.is_ordered };
-        let mut moved = InFlight::default();
-        ids.into_iter().for_each(|id| moved.insert(&links, id));
-        moved
+        InFlight::of(&links, ids)
     }
 
     fn translated(&mut self, state: &LocalState, protocol_state: u32) -> LocalState {

@@ -56,6 +56,15 @@ impl<T: PartialEq> InFlight<T> {
         self.0.insert(position, item);
     }
 
+    /// What comes of inserting these items one after the other, none of which is lost.
+    pub fn of(links: &impl Links<T>, mut items: Vec<T>) -> Self {
+        match links.is_ordered() {
+            true => items.sort_by_key(|item| links.route(item).channel()),
+            false => items.sort_by_key(|item| links.rank(item)),
+        }
+        Self(items)
+    }
+
     /// Calls `found` with each distinct item that can be taken next: the first one of each channel, and the first notice
     /// in it; all where there are no channels.
     #[inline]
