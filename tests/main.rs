@@ -8,12 +8,12 @@
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `fuzzing` | damaged and made-up input, a small sample |
-//! | `structure` | what the documents promise about the tree itself |
+//! | `documents` | tables of the documents that repeat what the sandbox and the command line know |
 
 mod cli;
+mod documents;
 mod fuzzing;
 mod languages;
 mod plugins;
 mod refinement;
-mod structure;
 mod weights;

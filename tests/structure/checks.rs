@@ -1,10 +1,12 @@
 //! The checks as functions of names and texts. Each returns what is wrong, and has a test that shows that it can fail.
 
-use super::tree::Package;
+use crate::tree::Package;
 
 /// The workspace packages that one package may depend on.
 pub struct Rule {
+    /// The package.
     pub package: &'static str,
+    /// What it may depend on, and does.
     pub on: &'static [&'static str],
 }
 

@@ -232,6 +232,7 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
 

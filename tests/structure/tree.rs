@@ -8,7 +8,9 @@ use serde_json::Value;
 /// A package of the workspace, as far as the checks need it.
 #[derive(Clone, Debug, Default)]
 pub struct Package {
+    /// As in `Cargo.toml`.
     pub name: String,
+    /// As in `Cargo.toml`.
     pub description: String,
     /// From the root of the repository, such as `plugins/paxos`.
     pub folder: String,
@@ -17,13 +19,14 @@ pub struct Package {
 }
 
 impl Package {
+    /// Whether it is one of the bundled protocols.
     pub fn is_plugin(&self) -> bool {
         self.folder.starts_with("plugins/")
     }
 }
 
 fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the repository");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the tests lie in the repository");
     root.canonicalize().expect("the repository is there")
 }
 

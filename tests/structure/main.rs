@@ -1,25 +1,15 @@
 //! What ARCHITECTURE.md, CONTRIBUTING.md and README.md promise about the tree itself.
 //!
-//! | module | what it holds |
-//! |---|---|
-//! | `checks` | the checks as functions of names and texts, each with a made-up violation that it must find |
-//! | `imports` | how the files of a crate import each other, and how long their functions are |
-//! | `tree` | the packages and files of this repository |
-//!
-//! The tests here apply the checks to the tree. A failure names the offender and what to do about it.
-
-mod checks;
-mod imports;
-mod tree;
+//! The tests apply the checks to the tree. A failure names the offender and what to do about it. Tables that repeat what only the
+//! sandbox or the command line knows are compared in `tests/documents.rs`, so that this package compiles without wasmtime.
 
 use std::collections::BTreeSet;
 
-use host_sandbox::Unit;
 use host_search::strategy::{STRATEGIES, Strategy};
-
-use checks::Rule;
-use imports::Crate;
-use tree::{Package, files, is_generated, packages, read, read_optional};
+use host_structure::checks::{self, Rule};
+use host_structure::imports::{self, Crate};
+use host_structure::none;
+use host_structure::tree::{self, Package, files, is_generated, packages, read, read_optional};
 
 /// The workspace packages that a package may depend on. A plugin is anything in `plugins/`.
 const EDGES: &[Rule] = &[
@@ -37,8 +27,9 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-agreement", on: &["host-model", "host-search"] },
     Rule {
         package: "host-tests",
-        on: &["host", "host-agreement", "host-build", "host-model", "host-sandbox", "host-search"],
+        on: &["host", "host-agreement", "host-build", "host-model", "host-sandbox", "host-search", "host-structure"],
     },
+    Rule { package: "host-structure", on: &["host-search"] },
 ];
 
 /// The packages without effects, and what they may use besides each other.
@@ -72,13 +63,6 @@ const SHORT_DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.m
 
 /// How many terms the glossary may have.
 const TERMS_MAX: usize = 60;
-
-/// Fails with all findings, one per line.
-#[track_caller]
-fn none(findings: impl IntoIterator<Item = String>) {
-    let findings: Vec<String> = findings.into_iter().collect();
-    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
-}
 
 fn sources() -> impl Iterator<Item = (String, String)> {
     files().into_iter().filter(|path| path.ends_with(".rs")).map(|path| (path.clone(), read(&path)))
@@ -221,38 +205,12 @@ fn the_readme_lists_the_plugins() {
     none(checks::wrong_rows(&read("README.md"), "Plugins", &expected));
 }
 
-#[test]
-fn the_readme_lists_the_exit_codes() {
-    let expected: Vec<String> =
-        host::exit::TABLE.iter().map(|(exit, meaning)| format!("| {} | {meaning} |", exit.code())).collect();
-    none(checks::wrong_rows(&read("README.md"), "Exit codes", &expected));
-}
-
 /// Whoever reads that something is defended must be able to see it fail.
 #[test]
 fn each_row_of_the_resistance_table_names_a_test() {
     let sources: Vec<String> = sources().map(|(_, source)| source).collect();
     let security = read("docs/security.md");
     none(checks::rows_without_tests(&security, "Resistance", &sources));
-}
-
-#[test]
-fn the_security_page_lists_the_limits() {
-    let limits = host_sandbox::Limits::default();
-    let expected: Vec<String> = host_sandbox::LIMITS.iter().map(|limit| limit_row(limit, &limits)).collect();
-    none(checks::wrong_rows(&read("docs/security.md"), "Limits", &expected));
-}
-
-fn limit_row(limit: &host_sandbox::Limit, limits: &host_sandbox::Limits) -> String {
-    let value = limit.get(limits);
-    let value = match limit.unit {
-        Unit::Bytes if value.is_multiple_of(1 << 30) => format!("{} GiB", value >> 30),
-        Unit::Bytes if value.is_multiple_of(1 << 20) => format!("{} MiB", value >> 20),
-        Unit::Bytes => format!("{} KiB", value >> 10),
-        Unit::Seconds => format!("{value} s"),
-        Unit::Count => value.to_string(),
-    };
-    format!("| `{}` | {value} | {} |", limit.name, limit.meaning)
 }
 
 #[test]
