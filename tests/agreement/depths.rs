@@ -1,5 +1,6 @@
 //! Bounds on depth below, at and above what is needed, from one start state or several: what is found, and what is claimed.
 
+use host_agreement::effort;
 use host_agreement::reference::{self, System};
 use host_agreement::toys;
 use host_model::scenario::Network;
@@ -17,7 +18,7 @@ const EXECUTIONS_MAX: u64 = 500;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
+    effort::systems(200)
 }
 
 /// The strategies whose bound on depth is tried here; those that search global states keep it state by state.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use host_agreement::effort;
 use host_agreement::reference::{self, Local, Reached, System};
 use host_agreement::toys::{self, Run};
 use host_model::contract::Judgement;
@@ -19,7 +20,7 @@ pub const STATES_MAX: usize = 3_000;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 pub fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+    effort::systems(2_000)
 }
 
 /// Runs a strategy on a toy and says what it reached, with the system states by content.
@@ -184,7 +185,10 @@ fn consequence_reaches_nothing_that_the_reference_does_not() {
             }
         }
     });
-    assert!(complete > 10 && pruned > 100, "{complete} complete, {pruned} with states missing: the test says little");
+    effort::telling(
+        complete > 10 && pruned > 100,
+        format_args!("{complete} complete, {pruned} with states missing: the test says little"),
+    );
 }
 
 /// A violation is found exactly where there is one, and the counterexample is a shortest one.
@@ -211,7 +215,10 @@ fn violations_agree_with_the_reference_and_are_shortest() {
         }
         violated += u32::from(reached.violation_depth.is_some());
     });
-    assert!(violated > 100, "only {violated} systems have a reachable violation: the test says little");
+    effort::telling(
+        violated > 100,
+        format_args!("only {violated} systems have a reachable violation: the test says little"),
+    );
 }
 
 /// A search that goes on finds every violation, in the words of the property: the views of a system state, which show a
@@ -260,8 +267,14 @@ fn searches_that_go_on_find_all_violations() {
         }
         several += u64::from(expected.len() > 1);
     });
-    assert!(several * 10 > tried, "{several} of {tried} systems have several violations: the test says little");
-    assert!(executed * 10 > tried, "{executed} of {tried} systems were executed by DPOR: the test says little");
+    effort::telling(
+        several * 10 > tried,
+        format_args!("{several} of {tried} systems have several violations: the test says little"),
+    );
+    effort::telling(
+        executed * 10 > tried,
+        format_args!("{executed} of {tried} systems were executed by DPOR: the test says little"),
+    );
 }
 
 /// Node 1 asks, node 0 answers, and node 1 traps on the answer in one of its states.

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `effort` | how many random systems a test tries |
 //! | `growing` | protocols with numbers that grow without end, and a naive search of them |
 //! | `options` | the options of a search with their values, and which of them are refused together |
 //! | `covering` | rows of options such that every two values meet, and of the main options every three |
@@ -11,6 +12,7 @@
 //! | `toys` | runs a strategy on a toy, and names by content what it has reached |
 
 pub mod covering;
+pub mod effort;
 pub mod growing;
 pub mod options;
 pub mod programs;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use host_agreement::effort;
 use host_agreement::reference::{self, System, Words};
 use host_agreement::toys;
 use host_model::toys::Toy;
@@ -14,7 +15,7 @@ const STATES_MAX: usize = 150;
 
 /// How many random systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(120)
+    effort::systems(120)
 }
 
 /// Values of a bound, around what the system needs; each with what it is called.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use host_agreement::effort;
 use host_agreement::reference::{self, Reached, System};
 use host_agreement::toys;
 use host_model::contract::NodeId;
@@ -53,7 +54,10 @@ fn symmetry_reaches_what_the_reference_reaches() {
             violated += u32::from(reached.violation_depth.is_some());
         });
         assert!(kept * 4 < each * 3, "{kept} of {each} global states are left: the test says little");
-        assert!(violated > 20, "only {violated} systems have a reachable violation: the test says little");
+        effort::telling(
+            violated > 20,
+            format_args!("only {violated} systems have a reachable violation: the test says little"),
+        );
     }
 }
 
@@ -88,7 +92,10 @@ fn symmetry_finds_every_violation_up_to_renaming() {
             several += u64::from(there.len() > 1);
             left_out += there.len() - found.len();
         });
-        assert!(several > 10 && left_out > 10, "{several} systems with several violations, {left_out} left out");
+        effort::telling(
+            several > 10 && left_out > 10,
+            format_args!("{several} systems with several violations, {left_out} left out"),
+        );
     }
 }
 

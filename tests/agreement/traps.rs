@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use host_agreement::effort;
 use host_agreement::reference::{self, Reached, System, Words};
 use host_agreement::toys::{self, Run};
 use host_model::contract::{Judgement, LocalKind};
@@ -24,7 +25,7 @@ const CUT_EXECUTIONS_MAX: u64 = 200;
 
 /// How many random systems a test tries; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60)
+    effort::systems(60)
 }
 
 /// A random toy, which in every third system has several ways to begin.
@@ -123,7 +124,10 @@ fn check(family: fn(u64) -> System) {
         }
     }
     let is_telling = both * 5 > tried && trapped > 0 && several * 5 > tried;
-    assert!(is_telling, "of {tried} systems {both} are violated as well, {several} have several traps");
+    effort::telling(
+        is_telling,
+        format_args!("of {tried} systems {both} are violated as well, {several} have several traps"),
+    );
     let (all, whole) = executed;
     assert!(whole * 3 > all * 2, "only {whole} of {all} searches of executions came to their end");
 }

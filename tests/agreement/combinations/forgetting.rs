@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Row, refusals};
 use host_agreement::reference::Prefix;
 use host_agreement::toys;
@@ -19,7 +20,7 @@ use crate::combinations::run::trace;
 
 /// How many systems are tried; `HOST_FUZZ_SYSTEMS` asks for more.
 fn systems() -> u64 {
-    std::env::var("HOST_FUZZ_SYSTEMS").ok().and_then(|count| count.parse().ok()).unwrap_or(400)
+    effort::systems(400)
 }
 
 /// Says how much memory there is, and never ends a search.

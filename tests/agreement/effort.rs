@@ -1,0 +1,44 @@
+//! How much the tests try.
+
+/// How many random systems a test tries, of as many as usual: `HOST_FUZZ_SYSTEMS` asks for a number, such as `100000`, or for a part
+/// of the usual one, such as `10%`.
+///
+/// # Panics
+///
+/// The variable is neither.
+pub fn systems(usual: u64) -> u64 {
+    match std::env::var("HOST_FUZZ_SYSTEMS") {
+        Ok(asked) => asked_of(usual, &asked).unwrap_or_else(|| panic!("HOST_FUZZ_SYSTEMS={asked} is no number")),
+        Err(_) => usual,
+    }
+}
+
+/// Fails if what a test has seen says too little: a loop that meets no violation cannot find a wrong one. Says nothing where fewer
+/// systems than usual were asked for.
+///
+/// # Panics
+///
+/// It says too little.
+#[track_caller]
+pub fn telling(enough: bool, seen: std::fmt::Arguments<'_>) {
+    const USUAL: u64 = 1_000;
+    assert!(enough || systems(USUAL) < USUAL, "{seen}");
+}
+
+fn asked_of(usual: u64, asked: &str) -> Option<u64> {
+    match asked.strip_suffix('%') {
+        Some(percent) => Some((usual * percent.parse::<u64>().ok()?).div_ceil(100)),
+        None => asked.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked_of;
+
+    #[test]
+    fn a_number_or_a_part_can_be_asked_for() {
+        let of_sixty = ["7", "10%", "1%", "100%", "0%", "many", "%"].map(|asked| asked_of(60, asked));
+        assert_eq!(of_sixty, [Some(7), Some(6), Some(1), Some(60), Some(0), None, None]);
+    }
+}
