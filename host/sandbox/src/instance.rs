@@ -24,7 +24,7 @@ use crate::snapshot::{Cells, Data, Delta, Memories};
 const SYNC_FUEL: u64 = 1_000_000;
 
 /// Where every memory ends at the latest: close offsets from one base must be close addresses, never wrapped around.
-const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
+pub(crate) const MEMORY_BYTES_MAX: usize = (1 << 32) - 65536;
 
 pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
 /// The name of a quorum and its messages.
@@ -196,9 +196,18 @@ impl Live {
 
     /// Captures the local state.
     pub(crate) fn capture(&mut self) -> Snapshot {
+        self.captured(Memories::capture)
+    }
+
+    /// Captures the local state as a difference from the pristine image.
+    pub(crate) fn capture_portable(&mut self) -> Snapshot {
+        self.captured(Memories::capture_portable)
+    }
+
+    fn captured(&mut self, capture: impl FnOnce(&mut Memories, u64, u32) -> &[u64]) -> Snapshot {
         // The guest's functions only copy globals to memory: nothing of it can fail that could not be seen at load.
         self.save_shared().expect("copying globals to memory cannot fail");
-        let snapshot = Snapshot::new(self.memories.capture(self.plugin.id, self.nodes));
+        let snapshot = Snapshot::new(capture(&mut self.memories, self.plugin.id, self.nodes));
         if self.plugin.sandbox.config.verify_capture {
             self.memories.verify();
         }

@@ -28,6 +28,7 @@
 //! | `memory` | linear memories whose bytes the host can reach |
 //! | `image` | images of whole memories, to compare with |
 //! | `snapshot` | capture and restore |
+//! | `portable` | local states as bytes that another process can take up |
 //! | `lines` | pieces of memory that differ from an image |
 //! | `inspect` | the parts of a component, for people |
 //! | `bare` | the unmodified component without snapshots: the yardstick of the bench |
@@ -50,6 +51,7 @@ mod machine;
 mod memory;
 mod plugin;
 mod plugin_parts;
+mod portable;
 mod rewrite;
 mod sandbox;
 mod snapshot;

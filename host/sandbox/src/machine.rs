@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
-    Snapshot,
+    Snapshot, TransferError,
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
@@ -13,6 +13,7 @@ use crate::error::host_error;
 use crate::instance::{Live, StartError};
 use crate::limits::{Limits, within};
 use crate::plugin_parts::PluginParts;
+use crate::portable;
 use crate::snapshot::Delta;
 
 /// Runs the handlers of one plugin, one local state at a time.
@@ -74,6 +75,17 @@ impl GuestMachine {
         let live = self.live();
         live.context().begin_reading(function);
         live
+    }
+
+    /// The hash of the canonical encoding of the state that the machine is in.
+    fn encoding(&mut self) -> Result<blake3::Hash, TransferError> {
+        match self.serialize() {
+            Ok(encoding) => Ok(blake3::hash(&encoding)),
+            Err(fault) => {
+                self.confirm_fault()?;
+                Err(TransferError::Refused(format!("there is no encoding of the state: {fault}")))
+            }
+        }
     }
 
     fn run(&mut self, input: Input<'_>) -> Result<Vec<EnvelopeOut>, Fault> {
@@ -316,6 +328,30 @@ impl Machine for GuestMachine {
 
     fn capture(&mut self) -> Snapshot {
         self.live().capture()
+    }
+
+    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+        self.restore(Some(snapshot))?;
+        let state = self.live().capture_portable();
+        let encoding = self.encoding()?;
+        Ok(portable::write(&self.plugin, &state, &encoding))
+    }
+
+    fn import(&mut self, exported: &[u8], _node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+        let (state, encoding) = portable::read(&self.plugin, exported, nodes).map_err(TransferError::Refused)?;
+        match self.restore(Some(&state)) {
+            // The memories of this component end earlier.
+            Err(MachineError::Host(why)) if self.plugin.trouble().is_none() => Err(TransferError::Refused(why)),
+            other => Ok(other?),
+        }?;
+        if self.encoding()? != encoding {
+            return Err(TransferError::Refused(
+                "the encoding of the state is not the one that it was exported with".into(),
+            ));
+        }
+        self.restore(Some(&state))?;
+        // The other image of this process may be closer.
+        Ok(self.capture())
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {

@@ -64,7 +64,8 @@ impl Plugin {
             .linker
             .instantiate_pre(&component)
             .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
-        let mut parts = Arc::new(PluginParts::new(Arc::clone(shared), pre, interfaces, &rewritten));
+        let digest = blake3::hash(bytes);
+        let mut parts = Arc::new(PluginParts::new(digest, Arc::clone(shared), pre, interfaces, &rewritten));
         let mut first = Live::start(&parts, Arc::default())?;
         let images = first.take_images();
         let pristine_sizes = first.sizes().collect();
@@ -90,7 +91,7 @@ impl Plugin {
                 cached: cache == cache::Use::Found,
                 is_cache_refused: cache == cache::Use::Refused,
             },
-            digest: format!("blake3:{}", blake3::hash(bytes).to_hex()).into(),
+            digest: format!("blake3:{}", digest.to_hex()).into(),
         })
     }
 

@@ -17,6 +17,8 @@ use crate::sandbox::SandboxParts;
 pub(crate) struct PluginParts {
     /// Tells snapshots of different plugins apart, within this process.
     pub id: u64,
+    /// The blake3 hash of the component as given.
+    pub digest: blake3::Hash,
     pub sandbox: Arc<SandboxParts>,
     pub pre: InstancePre<Context>,
     pub interfaces: Interfaces,
@@ -37,6 +39,7 @@ pub(crate) struct PluginParts {
 impl PluginParts {
     /// Before the first instance: nothing is known of what memories hold.
     pub(crate) fn new(
+        digest: blake3::Hash,
         sandbox: Arc<SandboxParts>,
         pre: InstancePre<Context>,
         interfaces: Interfaces,
@@ -45,6 +48,7 @@ impl PluginParts {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            digest,
             sandbox,
             pre,
             interfaces,

@@ -26,7 +26,7 @@ pub(crate) struct Delta<'w> {
 }
 
 /// Words before the sizes.
-const HEADER: usize = 2;
+pub(crate) const HEADER: usize = 2;
 
 impl<'w> Delta<'w> {
     /// The parts of a snapshot of a plugin with so many data memories; none if it is another plugin's.
@@ -201,6 +201,16 @@ impl Memories {
         if nodes != 0 && self.base == Base::Pristine {
             self.prefer_reference();
         }
+        self.difference(plugin, nodes)
+    }
+
+    /// The same with the pristine image as base, which is the same in every process.
+    pub(crate) fn capture_portable(&mut self, plugin: u64, nodes: u32) -> &[u64] {
+        self.rebase(Base::Pristine);
+        self.difference(plugin, nodes)
+    }
+
+    fn difference(&mut self, plugin: u64, nodes: u32) -> &[u64] {
         self.scan();
         self.words.clear();
         self.words.extend([plugin, u64::from(nodes) | u64::from(self.base == Base::Reference) << 32]);

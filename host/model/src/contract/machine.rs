@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::stop::Stopped;
+use crate::contract::error::{MachineError, TransferError};
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
 pub type NodeId = u32;
@@ -271,17 +271,6 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-/// Why a machine does not go on although the guest did nothing wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MachineError {
-    /// The host itself cannot go on: out of memory for another instance, say.
-    #[error("{0}")]
-    Host(String),
-    /// It was told to [stop](crate::contract::stop::Stop). What was asked for is not done, and nothing of it was kept.
-    #[error("{0}")]
-    Stopped(#[from] Stopped),
-}
-
 /// Runs the handlers of one protocol, one local state at a time.
 ///
 /// # Determinism duty
@@ -390,6 +379,28 @@ pub trait Machine: Send {
 
     /// Captures the local state.
     fn capture(&mut self) -> Snapshot;
+
+    /// A captured state as bytes that a machine of the same protocol [imports](Self::import) in any process. The next call must
+    /// be [`restore`](Self::restore).
+    ///
+    /// # Errors
+    ///
+    /// States cannot leave this machine, or the host cannot go on.
+    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+        let _ = snapshot;
+        Err(TransferError::unsupported())
+    }
+
+    /// An exported state of `node` in a cluster of `nodes`. The bytes may come from anybody. The next call must be
+    /// [`restore`](Self::restore).
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no state of this protocol in such a cluster, or the host cannot go on.
+    fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+        let _ = (exported, node, nodes);
+        Err(TransferError::unsupported())
+    }
 
     /// The properties of the protocol. Needs no node: works in the state before `init`.
     ///

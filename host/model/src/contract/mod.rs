@@ -3,20 +3,23 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `machine` | `Machine`, `MachineFactory` with the determinism duty; events, faults, effects, snapshots |
+//! | `error` | why a machine does not go on, or a local state does not move to another one |
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
 //! | `stop` | stopping between two calls of a guest |
 //! | `stoppable` | machines that can be stopped |
 
+mod error;
 pub mod fingerprint;
 mod machine;
 mod property;
 mod stop;
 mod stoppable;
 
+pub use error::{MachineError, TransferError};
 pub use machine::{
-    Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine, MachineError,
-    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+    Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine, MachineFactory,
+    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use stop::{Stop, Stopped};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::contract::error::{MachineError, TransferError};
 use crate::contract::machine::{
-    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Quorum, Role, Snapshot,
+    Effects, Fault, Input, LocalEvent, Machine, MachineFactory, NodeId, Property, Quorum, Role, Snapshot,
 };
 use crate::contract::stop::Stop;
 
@@ -88,6 +89,16 @@ impl Machine for StoppableMachine {
 
     fn capture(&mut self) -> Snapshot {
         self.machine.capture()
+    }
+
+    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+        ask(&*self.stop)?;
+        self.machine.export(snapshot)
+    }
+
+    fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+        ask(&*self.stop)?;
+        self.machine.import(exported, node, nodes)
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {

@@ -53,6 +53,10 @@ pub(crate) use component::rewrite;
 pub(crate) use layout::MemoryRole;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
 
+/// Raised with every change of the rewriting after which a component could lay out its state in another way: exported states
+/// name it. A test keeps a digest of what becomes of the fixtures.
+pub(crate) const REWRITING: u32 = 1;
+
 /// Bytes of memory that one mark stands for.
 pub(crate) const GRANULE: usize = 256;
 

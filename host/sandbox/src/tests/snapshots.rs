@@ -8,10 +8,10 @@ use crate::{Plugin, Sabotage, Sandbox, SandboxConfig};
 use super::{go, init, machine, plugin, run};
 
 /// A small deterministic generator (xorshift), so that failures repeat.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -26,14 +26,14 @@ fn guests(count: u64) -> u64 {
 
 /// A handler call that can be repeated.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Message(u32, Vec<u8>),
     Local(LocalEvent),
     Read,
 }
 
 impl Step {
-    fn any(random: &mut Random) -> Self {
+    pub(super) fn any(random: &mut Random) -> Self {
         match random.below(8) {
             0..3 => Self::Local(go()),
             3 => Self::Read,
@@ -42,7 +42,7 @@ impl Step {
     }
 }
 
-fn apply(machine: &mut dyn Machine, step: &Step) -> String {
+pub(super) fn apply(machine: &mut dyn Machine, step: &Step) -> String {
     match step {
         Step::Message(src, payload) => format!("{:?}", run(machine, Input::Message { src: *src, payload })),
         Step::Local(event) => format!("{:?}", run(machine, Input::Local(event))),
@@ -99,14 +99,14 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
+pub(super) fn audited(sabotage: Sabotage, bytes: &[u8]) -> Plugin {
     let config = SandboxConfig { verify_capture: true, sabotage, ..SandboxConfig::default() };
     Plugin::load(&Sandbox::new(config, None).expect("an engine"), bytes).expect("a plugin")
 }
 
-#[test]
-fn random_walks_agree_with_replays() {
-    let guests: [(&str, Vec<u8>); 11] = [
+/// Guests that keep state in memories and globals, alone and composed.
+pub(super) fn well_behaved() -> [(&'static str, Vec<u8>); 11] {
+    [
         ("ping-pong", fixtures::ping_pong()),
         ("global counter", fixtures::global_counter()),
         ("growing", fixtures::growing()),
@@ -118,8 +118,12 @@ fn random_walks_agree_with_replays() {
         ("chooser", fixtures::chooser()),
         ("close stores", fixtures::close_stores()),
         ("keeps arguments", fixtures::keeps_arguments()),
-    ];
-    for (name, bytes) in guests {
+    ]
+}
+
+#[test]
+fn random_walks_agree_with_replays() {
+    for (name, bytes) in well_behaved() {
         let plugin = audited(Sabotage::None, &bytes);
         for seed in 1..4 {
             walk(&plugin, seed * 0x9e37_79b9, 60).unwrap_or_else(|error| panic!("{name}: {error}"));

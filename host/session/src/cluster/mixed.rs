@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Quorum, Role, Snapshot,
+    PropertyScope, Quorum, Role, Snapshot, TransferError,
 };
 
 /// One component of the cluster.
@@ -131,6 +131,12 @@ impl Cluster {
     }
 }
 
+/// The snapshot of an instance.
+fn tagged(instance: usize, captured: &Snapshot) -> Snapshot {
+    let words: Vec<u64> = std::iter::once(instance as u64).chain(captured.words().iter().copied()).collect();
+    Snapshot::new(&words)
+}
+
 impl Machine for MixedMachine {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
         if self.judge_failed {
@@ -222,9 +228,20 @@ impl Machine for MixedMachine {
 
     fn capture(&mut self) -> Snapshot {
         let instance = self.active.expect("a node is captured after its `init` or after a restore");
-        let captured = self.machine().capture();
-        let words: Vec<u64> = std::iter::once(instance as u64).chain(captured.words().iter().copied()).collect();
-        Snapshot::new(&words)
+        tagged(instance, &self.machine().capture())
+    }
+
+    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+        let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
+        self.active = Some(*instance as usize);
+        self.machine().export(&Snapshot::new(words))
+    }
+
+    fn import(&mut self, exported: &[u8], node: NodeId, _nodes: u32) -> Result<Snapshot, TransferError> {
+        self.active = Some(node as usize);
+        let (identity, nodes) = (self.instance().identity, self.cluster.nodes);
+        let imported = self.machine().import(exported, identity, nodes)?;
+        Ok(tagged(node as usize, &imported))
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -320,6 +337,18 @@ mod tests {
             Snapshot::new(&[self.base, self.identity, self.told])
         }
 
+        fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+            Ok(snapshot.words().iter().map(|word| *word as u8).collect())
+        }
+
+        fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+            let words: Vec<u64> = exported.iter().map(|byte| u64::from(*byte)).collect();
+            match words[0] == self.base && words[1] == u64::from(node) && nodes == 2 {
+                true => Ok(Snapshot::new(&words)),
+                false => Err(TransferError::Refused(format!("{} is not the base of node {node}", words[0]))),
+            }
+        }
+
         fn properties(&mut self) -> Result<Vec<Property>, Fault> {
             Ok(vec![property("first"), property("second")])
         }
@@ -389,6 +418,21 @@ mod tests {
             machine.restore(Some(&captured[node])).expect("its own snapshot");
             assert!(shown(&mut *machine).starts_with(&base.to_string()), "instance {node}");
             assert_eq!(machine.capture().words(), captured[node].words());
+        }
+    }
+
+    #[test]
+    fn an_exported_state_enters_its_component_under_its_identity() {
+        let mut machine = cluster();
+        for node in 0..3 {
+            init(&mut *machine, node);
+            let captured = machine.capture();
+            let exported = machine.export(&captured).expect("it can leave");
+            machine.restore(None).expect("machines of our own");
+            let imported = machine.import(&exported, node, 3).expect("the state of this instance");
+            assert_eq!(imported.words(), captured.words(), "instance {node}");
+            let other = if node == 1 { 0 } else { 1 };
+            assert!(machine.import(&exported, other, 3).is_err(), "instance {other} runs another component");
         }
     }
 

@@ -1,0 +1,32 @@
+//! Why a machine does not do what it is asked for, although the guest did nothing wrong.
+
+use crate::contract::stop::Stopped;
+
+/// Why a machine does not go on although the guest did nothing wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// The host itself cannot go on: out of memory for another instance, say.
+    #[error("{0}")]
+    Host(String),
+    /// It was told to [stop](crate::contract::stop::Stop). What was asked for is not done, and nothing of it was kept.
+    #[error("{0}")]
+    Stopped(#[from] Stopped),
+}
+
+/// Why a local state does not move from one machine to another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransferError {
+    /// The state cannot be exported, or the bytes are no state of this machine: a lower-case phrase that says why.
+    #[error("{0}")]
+    Refused(String),
+    /// The host itself cannot go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl TransferError {
+    /// That of machines that keep their states to themselves.
+    pub(crate) fn unsupported() -> Self {
+        Self::Refused("this machine's states cannot leave it".to_owned())
+    }
+}
