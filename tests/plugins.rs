@@ -380,7 +380,7 @@ fn first_local_event(name: &'static str, scenario: &Scenario, node: usize) -> Lo
     let lts = Lts::new(plugin(name), scenario.clone()).expect("the plugin lists its properties");
     let mut stepper = Stepper::new(&lts).expect("an instance");
     let start = start::initial(&mut stepper).expect("the plugin starts").remove(0);
-    let event = stepper.state(start.locals[node]).local_events[0];
+    let event = stepper.state(start.locals[node]).protocol.local_events[0];
     (*lts.local_event(event)).clone()
 }
 

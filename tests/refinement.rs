@@ -136,7 +136,7 @@ fn quorums(stepper: &mut Stepper<'_>, global: &Global, node: NodeId) -> Vec<Trig
 fn events(stepper: &mut Stepper<'_>, global: &Global, node: NodeId) -> Vec<(Trigger, LocalStateId, Box<[MessageId]>)> {
     let local = global.locals[node as usize];
     let mut triggers: Vec<Trigger> =
-        stepper.state(local).local_events.iter().map(|event| Trigger::local(*event)).collect();
+        stepper.state(local).protocol.local_events.iter().map(|event| Trigger::local(*event)).collect();
     for message in distinct(&global.in_flight) {
         let is_here = stepper.message(message).to == node;
         if is_here && stepper.role(local, message).expect("a machine") == Role::Alone {

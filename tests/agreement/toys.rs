@@ -86,7 +86,7 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
         Some(fault) => {
             (0..=u8::MAX).find(|state| fault.message == toys::trap_words(*state)).expect("it names its state")
         }
-        None => state.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
+        None => state.protocol.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
     };
     let fault_state = &state.fault_state;
     let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));

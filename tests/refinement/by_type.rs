@@ -54,7 +54,7 @@ impl Program {
     pub(super) fn new(stepper: &Stepper<'_>, explored: &Explored, split: Split) -> Self {
         let steps = || {
             explored.moves.iter().flat_map(|(local, moves)| {
-                let node = stepper.state(*local).node;
+                let node = stepper.state(*local).protocol.node;
                 moves.iter().map(move |(trigger, outcomes)| (transition(stepper, node, *trigger), outcomes))
             })
         };

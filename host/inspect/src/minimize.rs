@@ -238,8 +238,8 @@ impl Trials<'_, '_> {
             let after = world.locals()[action.node as usize];
             run.0.push(Event { tag: event.tag, action: self.as_taken(&action, step, before) });
             run.1.push(step);
-            let (before, next) = (self.stepper.state(before).class, self.stepper.state(after));
-            let is_news = next.class != before || !next.judgements.is_empty();
+            let (before, next) = (self.stepper.state(before).protocol.class, self.stepper.state(after));
+            let is_news = next.protocol.class != before || !next.protocol.judgements.is_empty();
             let is_news = is_news || self.target == Target::Deadlock;
             if is_news && let Some(judgement) = self.hit(&world)? {
                 return Ok(Some(Run { events: run.0, path: run.1, judgement }));

@@ -157,7 +157,7 @@ impl World {
             });
         }
         for (node, local) in (0..).zip(&self.locals) {
-            let events = stepper.state(*local).local_events.iter();
+            let events = stepper.state(*local).protocol.local_events.iter();
             enabled.extend(events.map(|event| action(node, Cause::Local(*event))));
             let faults = stepper.state(*local).faults.iter().filter_map(|trigger| trigger.fault());
             enabled.extend(faults.map(|fault| action(node, Cause::Fault(fault))));
@@ -257,7 +257,7 @@ impl World {
                 possible.contains(&fault).then(|| action.cause.clone())?
             }
             Cause::Local(wanted) => {
-                let possible = &stepper.state(self.locals[action.node as usize]).local_events;
+                let possible = &stepper.state(self.locals[action.node as usize]).protocol.local_events;
                 if possible.contains(wanted) {
                     Cause::Local(*wanted)
                 } else {
@@ -310,9 +310,9 @@ impl World {
         let is_over = stepper.known().is_over(&self.locals);
         let states = self.locals.iter().map(|local| stepper.state(*local));
         let said = states.filter(|state| !is_over || state.fault().is_some());
-        let own = said.flat_map(|state| state.judgements.iter());
+        let own = said.flat_map(|state| state.protocol.judgements.iter());
         let mut judgements: Vec<Judgement> = own.cloned().collect();
-        let classes: Vec<ClassId> = self.locals.iter().map(|local| stepper.state(*local).class).collect();
+        let classes: Vec<ClassId> = self.locals.iter().map(|local| stepper.state(*local).protocol.class).collect();
         judgements.extend(stepper.judge(&classes)?.iter().cloned());
         Ok(judgements)
     }

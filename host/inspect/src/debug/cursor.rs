@@ -348,7 +348,7 @@ impl<'l> Cursor<'l> {
             return Value::String(format!("stuck in a fault: {fault}"));
         }
         // What fails to describe itself is shown as bytes; what fails to do that, too, has no state to show.
-        let snapshot = state.snapshot.as_ref();
+        let snapshot = state.protocol.snapshot.as_ref();
         if self.describer.restore(snapshot).is_ok()
             && let Ok(Some(json)) = self.describer.describe_state()
         {

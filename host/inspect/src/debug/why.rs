@@ -17,8 +17,12 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
     }
     let state = cursor.stepper().state(world.locals()[node as usize]).clone();
     let mut reasons = Vec::new();
-    let possible: Vec<String> =
-        state.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone()).collect();
+    let possible: Vec<String> = state
+        .protocol
+        .local_events
+        .iter()
+        .map(|event| cursor.stepper().lts().local_event(*event).name.clone())
+        .collect();
     for name in possible.iter().filter(|name| wanted.is_match(name)) {
         reasons.push(format!("the local event `{name}` is enabled at node {node}"));
     }
@@ -101,7 +105,8 @@ fn local_event(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<Str
     let is_possible = |cursor: &Cursor<'_>, depth: usize| {
         let place = cursor.place(depth)?;
         let state = cursor.stepper().state(cursor.world(place).locals()[node as usize]);
-        let names = state.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone());
+        let names =
+            state.protocol.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone());
         names.into_iter().find(|name| wanted.is_match(name))
     };
     let depth = cursor.depth();

@@ -28,7 +28,7 @@ pub struct Edge {
 /// What a global search reads of a local state at every step.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
-    /// Made of the node and the canonical encoding.
+    /// See [`LocalState::fingerprint`].
     pub fingerprint: Fingerprint,
     /// What the properties of system scope read of it.
     pub class: ClassId,
@@ -225,10 +225,10 @@ impl Known {
         let briefs_before = self.briefs.len();
         self.briefs.extend(self.states[self.briefs.len()..].iter().map(|state| Brief {
             fingerprint: state.fingerprint,
-            class: state.class,
-            is_stuck: state.snapshot.is_none(),
-            is_judged: !state.judgements.is_empty(),
-            has_own_events: !state.local_events.is_empty() || !state.faults.is_empty(),
+            class: state.protocol.class,
+            is_stuck: state.is_stuck(),
+            is_judged: !state.protocol.judgements.is_empty(),
+            has_own_events: !state.protocol.local_events.is_empty() || !state.faults.is_empty(),
         }));
         self.has_traps |= self.briefs[briefs_before..].iter().any(|brief| brief.is_stuck);
         self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));

@@ -39,7 +39,7 @@ pub fn crashed_in(
         return None;
     }
     let states = locals.iter().map(|local| known.state(*local));
-    crashed(states.map(|state| !state.local_events.is_empty()), addressees, crashes_max)
+    crashed(states.map(|state| !state.protocol.local_events.is_empty()), addressees, crashes_max)
 }
 
 /// What is wrong at an end where some nodes have crashed and the nodes gave these answers, in the order of the nodes; none if all are

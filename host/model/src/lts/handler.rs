@@ -8,6 +8,7 @@ use crate::contract::{
     Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, PropertyKind,
     PropertyScope, Quorum, Role, Snapshot,
 };
+use crate::lts::ids::ProtocolStateId;
 use crate::lts::state::Message;
 use crate::lts::system::Lts;
 
@@ -22,8 +23,6 @@ pub(crate) struct Job {
     pub(crate) node: NodeId,
     pub(crate) from: Snapshot,
     pub(crate) cause: Cause,
-    /// The fingerprints of what the event takes away: the local state and the message.
-    pub(crate) before: Fingerprint,
 }
 
 /// What makes its handler run.
@@ -65,13 +64,12 @@ impl Execution {
 
 /// How an execution ended: in a state seen before, in a new one, or in a fault.
 pub(crate) enum Ended {
-    /// The id of the local state, or of its protocol state where there are fault states.
-    Known(u32),
+    Known(ProtocolStateId),
     New(Box<Observed>),
     Fault(Fault),
 }
 
-/// A new local state as the machine shows it.
+/// A new protocol state as the machine shows it.
 pub(crate) struct Observed {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) encoding_bytes: usize,
@@ -216,10 +214,7 @@ fn observe(
     if lts.audit.wants(fingerprint) {
         lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
     }
-    let known = match lts.rules.has_fault_states() {
-        true => lts.read().protocol_state_ids.get(&fingerprint).copied(),
-        false => lts.read().state_ids.get(&fingerprint).map(|id| id.0),
-    };
+    let known = lts.read().protocol_state_ids.get(&fingerprint).copied();
     if let Some(id) = known {
         return Ok(Ended::Known(id));
     }

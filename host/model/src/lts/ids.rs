@@ -3,9 +3,13 @@
 use crate::contract::NodeId;
 use crate::scenario::FaultEvent;
 
-/// A local state of one node, interned by its canonical encoding.
+/// A local state of one node, interned by its protocol state and its fault state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalStateId(pub u32);
+
+/// A protocol state of one node, interned by its canonical encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ProtocolStateId(pub(crate) u32);
 
 /// A message, interned by sender, destination and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

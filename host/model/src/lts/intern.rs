@@ -1,80 +1,43 @@
 //! Interns what came out of handlers.
 
-use crate::contract::fingerprint::{self, Fingerprint};
+use crate::contract::fingerprint;
 use crate::contract::{ClassId, Judgement, NodeId};
-use crate::lts::handler::{Ended, Execution};
-use crate::lts::ids::{LocalEventId, LocalStateId};
+use crate::lts::handler::{Ended, Execution, Observed};
+use crate::lts::ids::{LocalEventId, ProtocolStateId};
 use crate::lts::protocol_step::ProtocolOutcome;
-use crate::lts::state::{LocalState, Outcome};
+use crate::lts::state::ProtocolState;
 use crate::lts::tables::Tables;
-use crate::scenario::FaultState;
-use crate::scenario::fault_state::Rules;
 
 impl Tables {
-    /// The outcomes of executions, where nothing can go wrong: `before` is the fingerprint of what they take away.
-    pub(crate) fn intern_outcomes(
-        &mut self,
-        rules: &Rules,
-        node: NodeId,
-        before: Fingerprint,
-        executions: Vec<Execution>,
-    ) -> Vec<Outcome> {
-        let mut outcomes = Vec::with_capacity(executions.len());
-        for Execution { next, effects } in executions {
-            let next = match self.local_state(node, next) {
-                Ok(id) => LocalStateId(id),
-                Err(state) => self.intern_state(*state),
-            };
-            let sent = self.send(rules, node, &mut FaultState::default(), &effects.sent);
-            outcomes.push(self.outcome(before, next, sent, (effects.choices.into(), effects.likelihood)));
-        }
-        outcomes
-    }
-
-    /// The protocol states in which executions ended.
-    pub(crate) fn intern_protocol_outcomes(
-        &mut self,
-        node: NodeId,
-        executions: Vec<Execution>,
-    ) -> Vec<ProtocolOutcome> {
-        let mut outcomes = Vec::with_capacity(executions.len());
-        for Execution { next, effects } in executions {
-            let protocol_state = match self.local_state(node, next) {
-                Ok(id) => id,
-                Err(state) => self.intern_protocol_state(*state),
-            };
-            let sent = effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
-            self.grow(size_of::<ProtocolOutcome>() + sent.sum::<usize>() + size_of_val(&*effects.choices));
-            outcomes.push(ProtocolOutcome {
-                protocol_state,
-                sent: effects.sent,
-                choices: effects.choices,
-                likelihood: effects.likelihood,
-            });
-        }
-        outcomes
-    }
-
-    /// The id of a state that is known, or a new one.
-    fn local_state(&mut self, node: NodeId, ended: Ended) -> Result<u32, Box<LocalState>> {
-        let observed = match ended {
-            Ended::Known(id) => return Ok(id),
-            Ended::New(observed) => observed,
-            Ended::Fault(fault) => {
-                return Err(Box::new(LocalState {
-                    node,
-                    fingerprint: fingerprint::of_fault(node, &fault),
-                    encoding_bytes: 0,
-                    local_events: Box::default(),
-                    faults: Box::default(),
-                    class: ClassId::STUCK,
-                    judgements: Box::new([Judgement::Fault(fault)]),
-                    snapshot: None,
-                    protocol_state: 0,
-                    fault_state: FaultState::default(),
-                }));
-            }
+    /// The executions of a handler, each with the protocol state in which it ended.
+    pub(crate) fn intern_executions(&mut self, node: NodeId, executions: Vec<Execution>) -> Vec<ProtocolOutcome> {
+        let intern = |Execution { next, effects }| ProtocolOutcome {
+            next: self.intern_end(node, next),
+            sent: effects.sent,
+            choices: effects.choices,
+            likelihood: effects.likelihood,
         };
+        executions.into_iter().map(intern).collect()
+    }
+
+    fn intern_end(&mut self, node: NodeId, ended: Ended) -> ProtocolStateId {
+        let state = match ended {
+            Ended::Known(id) => return id,
+            Ended::New(observed) => self.protocol_state(node, *observed),
+            Ended::Fault(fault) => ProtocolState {
+                node,
+                fingerprint: fingerprint::of_fault(node, &fault),
+                encoding_bytes: 0,
+                local_events: Box::default(),
+                class: ClassId::STUCK,
+                judgements: Box::new([Judgement::Fault(fault)]),
+                snapshot: None,
+            },
+        };
+        self.intern_protocol_state(state)
+    }
+
+    fn protocol_state(&mut self, node: NodeId, observed: Observed) -> ProtocolState {
         let mut local_events: Vec<LocalEventId> = Vec::new();
         for event in &observed.local_events {
             let id = self.intern_local_event(event);
@@ -83,18 +46,14 @@ impl Tables {
             }
         }
         let views = observed.views.iter().map(|view| Some(self.intern_view(view.as_deref()?))).collect();
-        let class = self.intern_class(views);
-        Err(Box::new(LocalState {
+        ProtocolState {
             node,
             fingerprint: observed.fingerprint,
             encoding_bytes: observed.encoding_bytes,
             local_events: local_events.into(),
-            faults: Box::default(),
-            class,
+            class: self.intern_class(views),
             judgements: observed.judgements.into(),
             snapshot: Some(observed.snapshot),
-            protocol_state: 0,
-            fault_state: FaultState::default(),
-        }))
+        }
     }
 }

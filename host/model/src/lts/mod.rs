@@ -10,14 +10,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `ids` | ids of what is interned; triggers of handlers as integers |
-//! | `state` | local states, messages, outcomes of handlers |
+//! | `state` | protocol states, local states, messages, outcomes of handlers |
 //! | `protocol_step` | handler executions by what the protocol knows, whatever has gone wrong at the node |
 //! | `tables` | tables of all that is interned |
 //! | `system` | the tables behind one lock, with scenario and properties; sizes, coverage |
 //! | `handler` | executes one handler for every resolution of its choices |
 //! | `pool` | executes handlers in batches on many machines |
+//! | `jobs` | from a step of a local state to the handler that has to be executed for it |
 //! | `intern` | interns what came out of handlers |
-//! | `derive` | the steps of local states where things can go wrong, derived without a machine |
+//! | `derive` | the steps of local states, derived from handler executions without a machine |
 //! | `mover` | moves global states from one local transition system to its sibling |
 //! | `cache` | a lock-free copy of the tables per stepper |
 //! | `links` | the links between nodes in given local states |
@@ -32,6 +33,7 @@ mod derive;
 pub(crate) mod handler;
 mod ids;
 mod intern;
+mod jobs;
 mod links;
 mod mover;
 mod pool;
@@ -48,6 +50,6 @@ pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
 pub use links::{AsMessage, NodeLinks};
 pub use mover::Mover;
-pub use state::{LocalState, Message, Outcome, Step};
+pub use state::{LocalState, Message, Outcome, ProtocolState, Step};
 pub use stepper::Stepper;
 pub use system::{Coverage, Lts, LtsCounts};

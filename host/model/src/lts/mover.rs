@@ -9,9 +9,10 @@ use rustc_hash::FxHashMap;
 
 use crate::contract::{ClassId, NodeId};
 use crate::lts::ids::{LocalStateId, MessageId};
-use crate::lts::state::LocalState;
+use crate::lts::state::ProtocolState;
 use crate::lts::system::Lts;
 use crate::lts::tables::Tables;
+use crate::scenario::fault_state::Rules;
 use crate::scenario::{InFlight, Links, Route};
 
 /// Moves local states and messages. Holds the locks of both local transition systems.
@@ -20,13 +21,13 @@ pub struct Mover<'l> {
     to: RwLockWriteGuard<'l, Tables>,
     /// Where messages were moved to: thousands of copies of one can be in flight.
     messages: FxHashMap<MessageId, MessageId>,
-    is_ordered: bool,
+    rules: &'l Rules,
 }
 
 impl<'l> Mover<'l> {
     /// Between two siblings, which are not the same.
     pub fn new(from: &'l Lts<'_>, to: &'l Lts<'_>) -> Self {
-        Self { from: from.read(), to: to.write(), messages: FxHashMap::default(), is_ordered: from.rules.is_ordered }
+        Self { from: from.read(), to: to.write(), messages: FxHashMap::default(), rules: &from.rules }
     }
 
     /// The id of a local state where it is moved to.
@@ -35,17 +36,9 @@ impl<'l> Mover<'l> {
         if let Some(known) = self.to.state_ids.get(&state.fingerprint) {
             return *known;
         }
-        let protocol_state = match self.from.protocol_states.get(state.protocol_state as usize) {
-            Some(protocol_state) => {
-                let protocol_state = Arc::clone(protocol_state);
-                let protocol_state = self.translated(&protocol_state, 0);
-                self.to.intern_protocol_state(protocol_state)
-            }
-            // Where nothing can go wrong, there are no protocol states apart from local states.
-            None => 0,
-        };
-        let state = self.translated(&state, protocol_state);
-        self.to.intern_state(state)
+        let protocol_state = self.translated(&state.protocol);
+        let protocol_id = self.to.intern_protocol_state(protocol_state);
+        self.to.intern_local_state(self.rules, protocol_id, state.fault_state.clone())
     }
 
     /// Messages in flight where they are moved to, in the order in which they stand there: it depends on ids.
@@ -56,11 +49,11 @@ impl<'l> Mover<'l> {
             *moved.entry(*id).or_insert_with(|| to.intern_message(message.route(), &message.payload))
         };
         let ids: Vec<MessageId> = messages.iter().map(&mut intern).collect();
-        let links = MovedLinks { tables: &self.to, is_ordered: self.is_ordered };
+        let links = MovedLinks { tables: &self.to, is_ordered: self.rules.is_ordered };
         InFlight::of(&links, ids)
     }
 
-    fn translated(&mut self, state: &LocalState, protocol_state: u32) -> LocalState {
+    fn translated(&mut self, state: &ProtocolState) -> ProtocolState {
         let (from, to) = (&self.from, &mut self.to);
         let events = state.local_events.iter();
         let local_events = events.map(|id| to.intern_local_event(&from.local_events[id.0 as usize])).collect();
@@ -72,17 +65,14 @@ impl<'l> Mover<'l> {
                 to.intern_class(views)
             }
         };
-        LocalState {
+        ProtocolState {
             node: state.node,
             fingerprint: state.fingerprint,
             encoding_bytes: state.encoding_bytes,
             local_events,
-            faults: state.faults.clone(),
             class,
             judgements: state.judgements.clone(),
             snapshot: state.snapshot.clone(),
-            protocol_state,
-            fault_state: state.fault_state.clone(),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever has gone wrong at the node.
 
 use crate::contract::{Choice, Envelope, Likelihood, NodeId};
-use crate::lts::ids::{MessageId, QuorumId, Trigger};
+use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
 
 /// A handler execution as the protocol knows it: by protocol state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ProtocolStep {
-    /// Index of the protocol state.
-    pub(crate) protocol_state: u32,
+    pub(crate) protocol_state: ProtocolStateId,
     /// What makes the handler run.
     pub(crate) cause: ProtocolEvent,
 }
@@ -20,7 +19,7 @@ pub(crate) enum ProtocolEvent {
     /// A quorum. Nothing but resets goes wrong where there are any, so its messages are the first ones with their contents.
     Quorum(QuorumId),
     /// A local event.
-    Local(Trigger),
+    Local(LocalEventId),
     /// `init`, with what is durable in the protocol state.
     Reset,
     /// A transport error.
@@ -30,15 +29,17 @@ pub(crate) enum ProtocolEvent {
 /// How such an execution ended.
 #[derive(Clone, Debug)]
 pub(crate) struct ProtocolOutcome {
-    /// Index of the protocol state afterwards.
-    pub(crate) protocol_state: u32,
+    /// The protocol state afterwards.
+    pub(crate) next: ProtocolStateId,
     pub(crate) sent: Vec<Envelope>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
 }
 
 impl ProtocolOutcome {
-    pub(crate) fn answers(&self) -> (Box<[Choice]>, Likelihood) {
-        (self.choices.as_slice().into(), self.likelihood)
+    /// Bytes that are kept of it.
+    pub(crate) fn bytes(&self) -> usize {
+        let sent = self.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
+        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.choices)
     }
 }

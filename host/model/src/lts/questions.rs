@@ -46,7 +46,7 @@ impl Stepper<'_> {
         if let Some(known) = self.done.get(&state) {
             return Ok(known.clone());
         }
-        let snapshot = self.state(state).snapshot.clone();
+        let snapshot = self.state(state).protocol.snapshot.clone();
         let Some(snapshot) = snapshot else { return Ok(Ok(false)) };
         let machine = self.machines.first();
         machine.restore(Some(&snapshot))?;
@@ -63,7 +63,7 @@ impl Stepper<'_> {
     ///
     /// The host cannot provide an instance; the inner error is the protocol's fault.
     pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
-        let snapshot = self.state(state).snapshot.clone();
+        let snapshot = self.state(state).protocol.snapshot.clone();
         let machine = self.machines.first();
         machine.restore(snapshot.as_ref())?;
         let groups = machine.interchangeable();

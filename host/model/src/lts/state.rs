@@ -1,13 +1,15 @@
-//! What is interned: local states, messages, and the outcomes of handlers.
+//! What is interned: protocol states, local states, messages, and the outcomes of handlers.
+
+use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Choice, ClassId, Fault, Judgement, Likelihood, NodeId, Snapshot};
-use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
+use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::scenario::{FaultState, Route};
 
-/// A local state and all that the host knows about it.
+/// A protocol state: what the protocol of a node knows, with all that the host has asked about it.
 #[derive(Debug)]
-pub struct LocalState {
+pub struct ProtocolState {
     /// The node whose state this is.
     pub node: NodeId,
     /// Made of the node and the canonical encoding.
@@ -16,30 +18,52 @@ pub struct LocalState {
     pub encoding_bytes: usize,
     /// The local events possible here, without repetitions, in the guest's order.
     pub local_events: Box<[LocalEventId]>,
-    /// What can go wrong here. A reset that would change nothing is among them; it has no outcomes.
-    pub faults: Box<[Trigger]>,
     /// What the properties of system scope read of this state.
     pub class: ClassId,
     /// What the properties of node scope say about this state, and whether it is a fault.
     pub judgements: Box<[Judgement]>,
     /// How to get back here; none in a state that is a fault.
     pub snapshot: Option<Snapshot>,
-    /// Index of the protocol state; of no use where nothing can go wrong.
-    pub(crate) protocol_state: u32,
+}
+
+impl ProtocolState {
+    /// Bytes that are kept of it.
+    pub(crate) fn bytes(&self) -> usize {
+        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.judgements);
+        size_of::<Self>() + lists + self.snapshot.as_ref().map_or(0, Snapshot::bytes)
+    }
+}
+
+/// A local state: what the protocol of a node knows, and what has gone wrong at the node.
+#[derive(Debug)]
+pub struct LocalState {
+    /// What the protocol knows.
+    pub protocol: Arc<ProtocolState>,
     /// What has gone wrong at the node.
     pub fault_state: FaultState,
+    /// Made of both; that of the protocol state if nothing has gone wrong.
+    pub fingerprint: Fingerprint,
+    /// What can go wrong here. A reset that would change nothing is among them; it has no outcomes.
+    pub faults: Box<[Trigger]>,
+    /// The id of the protocol state.
+    pub(crate) protocol_id: ProtocolStateId,
 }
 
 impl LocalState {
-    /// Bytes that are kept of it, without the snapshot.
+    /// Bytes that are kept of it, without the protocol state.
     pub(crate) fn bytes(&self) -> usize {
-        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.faults) + size_of_val(&*self.judgements);
-        size_of::<Self>() + lists
+        size_of::<Self>() + size_of_val(&*self.faults)
+    }
+
+    /// Whether the node is stuck in a fault: nothing happens there any more.
+    #[inline]
+    pub fn is_stuck(&self) -> bool {
+        self.protocol.snapshot.is_none()
     }
 
     /// The fault, if the node is stuck in one.
     pub fn fault(&self) -> Option<&Fault> {
-        self.judgements.iter().find_map(|judgement| match judgement {
+        self.protocol.judgements.iter().find_map(|judgement| match judgement {
             Judgement::Fault(fault) => Some(fault),
             _ => None,
         })

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Fault, Input, MachineError, NodeId, Role};
 use crate::lts::cache::{Known, OutcomesRef};
-use crate::lts::handler::{Cause, Executed, Job, explore};
+use crate::lts::handler::{Executed, Job, explore};
 use crate::lts::ids::{LocalStateId, MessageId, QuorumId, Trigger};
 use crate::lts::pool::MachinePool;
-use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
+use crate::lts::protocol_step::ProtocolStep;
 use crate::lts::state::{LocalState, Message, Outcome};
 use crate::lts::system::Lts;
 
@@ -130,96 +129,78 @@ impl<'l> Stepper<'l> {
     ///
     /// As for [`step`](Self::step).
     pub fn prepare(&mut self, pairs: &[(LocalStateId, Trigger)]) -> Result<(), MachineError> {
-        let mut missing: Vec<(LocalStateId, Trigger)> = Vec::new();
-        {
-            let tables = self.lts.read();
-            let mut asked: FxHashSet<(LocalStateId, Trigger)> = FxHashSet::default();
-            for pair in pairs {
-                if self.known.row(pair.0, pair.1).is_some() {
-                    continue;
-                }
-                match tables.steps.get(pair) {
-                    Some(outcomes) => self.known.add_row(*pair, Arc::clone(outcomes)),
-                    None if asked.insert(*pair) => missing.push(*pair),
-                    None => {}
-                }
-            }
-            self.known.catch_up(&tables);
-        }
-        if self.lts.rules.has_fault_states() {
-            return self.derive(&missing);
-        }
+        let missing = self.look_up(pairs);
         let mut rest = &missing[..];
         while !rest.is_empty() {
-            let jobs = rest.iter().take(JOBS_MAX).map(|(state, trigger)| self.job(*state, *trigger));
-            let jobs: Vec<Job> = jobs.collect();
+            let (steps, jobs) = self.handlers_for(rest);
             let executed = self.machines.execute(&jobs)?;
-            let (done, later) = rest.split_at(executed.len());
-            for ((pair, job), Executed { role, executions }) in done.iter().zip(&jobs).zip(executed) {
-                let mut tables = self.lts.write();
-                let outcomes: Arc<[Outcome]> =
-                    tables.intern_outcomes(&self.lts.rules, job.node, job.before, executions).into();
-                if let (Some(role), Some(message)) = (tables.intern_role(role), pair.1.message()) {
-                    tables.roles.push(((pair.0, message), role));
-                }
-                tables.add_step(*pair, Arc::clone(&outcomes));
-                drop(tables);
-                self.known.add_row(*pair, outcomes);
-            }
-            rest = later;
+            let done = self.keep(rest, &steps, executed);
+            rest = &rest[done..];
         }
         self.known.catch_up(&self.lts.read());
         Ok(())
     }
 
-    /// The same where things can go wrong: a handler is executed once for each protocol state, and the steps are derived.
-    fn derive(&mut self, missing: &[(LocalStateId, Trigger)]) -> Result<(), MachineError> {
-        let mut wanted: Vec<(ProtocolStep, Job)> = Vec::new();
+    /// Copies those of these that others have asked for; returns the rest, without repetitions.
+    fn look_up(&mut self, pairs: &[(LocalStateId, Trigger)]) -> Vec<(LocalStateId, Trigger)> {
+        let tables = self.lts.read();
+        let mut missing: Vec<(LocalStateId, Trigger)> = Vec::new();
+        let mut asked: FxHashSet<(LocalStateId, Trigger)> = FxHashSet::default();
+        for pair in pairs {
+            if self.known.row(pair.0, pair.1).is_some() {
+                continue;
+            }
+            match tables.steps.get(pair) {
+                Some(outcomes) => self.known.add_row(*pair, Arc::clone(outcomes)),
+                None if asked.insert(*pair) => missing.push(*pair),
+                None => {}
+            }
+        }
+        self.known.catch_up(&tables);
+        missing
+    }
+
+    /// The handlers that have to be executed for the first of these pairs: each once per protocol state.
+    fn handlers_for(&self, pairs: &[(LocalStateId, Trigger)]) -> (Vec<ProtocolStep>, Vec<Job>) {
+        let tables = self.lts.read();
+        let handlers_max = pairs.len().min(JOBS_MAX);
+        let mut asked: FxHashSet<ProtocolStep> = FxHashSet::with_capacity_and_hasher(handlers_max, FxBuildHasher);
+        let (mut steps, mut jobs) = (Vec::with_capacity(handlers_max), Vec::with_capacity(handlers_max));
+        let wanted = pairs.iter().filter_map(|pair| tables.protocol_step(&self.lts.rules, pair.0, pair.1));
+        for step in
+            wanted.filter(|step| !tables.protocol_steps.contains_key(step) && asked.insert(*step)).take(JOBS_MAX)
         {
-            let tables = self.lts.read();
-            let mut asked: FxHashSet<ProtocolStep> = FxHashSet::default();
-            for (state, trigger) in missing {
-                let Some(key) = tables.protocol_step(&self.lts.rules, *state, *trigger) else { continue };
-                if !tables.protocol_steps.contains_key(&key) && asked.insert(key) {
-                    let mut job = self.job(*state, *trigger);
-                    if let ProtocolEvent::Error(peer) = key.cause {
-                        job.cause = Cause::Error(peer);
-                    }
-                    wanted.push((key, job));
-                }
-            }
+            jobs.push(tables.job(&step));
+            steps.push(step);
         }
-        let (keys, jobs): (Vec<ProtocolStep>, Vec<Job>) = wanted.into_iter().unzip();
-        let (mut keys, mut jobs) = (&keys[..], &jobs[..]);
-        while !jobs.is_empty() {
-            let executed = self.machines.execute(jobs)?;
-            let done = executed.len();
-            let mut tables = self.lts.write();
-            for ((key, job), Executed { role, executions }) in keys.iter().zip(jobs).zip(executed) {
-                let outcomes = tables.intern_protocol_outcomes(job.node, executions);
-                if let Some(role) = tables.intern_role(role) {
-                    tables.protocol_roles.insert(*key, role);
-                }
-                tables.protocol_steps.insert(*key, outcomes.into());
+        (steps, jobs)
+    }
+
+    /// Interns what came out of the handlers of the first of these steps, and derives from that the outcomes of the first
+    /// pairs; returns how many pairs.
+    fn keep(&mut self, pairs: &[(LocalStateId, Trigger)], steps: &[ProtocolStep], executed: Vec<Executed>) -> usize {
+        let mut tables = self.lts.write();
+        for (step, Executed { role, executions }) in steps.iter().zip(executed) {
+            let node = tables.protocol_states[step.protocol_state.0 as usize].node;
+            let outcomes = tables.intern_executions(node, executions);
+            if let Some(role) = tables.intern_role(role) {
+                tables.protocol_roles.insert(*step, role);
             }
-            (keys, jobs) = (&keys[done..], &jobs[done..]);
+            tables.add_protocol_step(*step, outcomes);
         }
-        {
-            let mut tables = self.lts.write();
-            for pair in missing {
-                if let Some(message) = pair.1.message()
-                    && let Some(key) = tables.protocol_step(&self.lts.rules, pair.0, pair.1)
-                    && let Some(role) = tables.protocol_roles.get(&key).copied()
-                {
-                    tables.roles.push(((pair.0, message), role));
-                }
-                let outcomes: Arc<[Outcome]> = tables.derive(&self.lts.rules, pair.0, pair.1).into();
-                tables.add_step(*pair, Arc::clone(&outcomes));
-                self.known.add_row(*pair, outcomes);
-            }
+        let mut done = 0;
+        for pair in pairs {
+            let Some(outcomes) = tables.derive(&self.lts.rules, pair.0, pair.1) else { break };
+            let outcomes: Arc<[Outcome]> = outcomes.into();
+            tables.add_step(*pair, Arc::clone(&outcomes));
+            self.known.add_row(*pair, outcomes);
+            done += 1;
         }
-        self.known.catch_up(&self.lts.read());
-        Ok(())
+        // Where each protocol state has one local state, no step asks for the same execution again.
+        if !self.lts.rules.has_fault_states() {
+            tables.forget_protocol_steps();
+        }
+        done
     }
 
     /// Executes the steps of a [journal](Lts::journal) in its order. Returns false if one of them cannot be: the journal
@@ -241,7 +222,7 @@ impl<'l> Stepper<'l> {
                 let quorum = taken.iter().all(|message| (message.0 as usize) < messages && is_member(message))
                     && taken.is_empty() == trigger.quorum().is_none();
                 let is_possible = message && event && quorum;
-                (state.0 as usize) < states && is_possible && self.known.state(*state).snapshot.is_some()
+                (state.0 as usize) < states && is_possible && !self.known.brief(*state).is_stuck
             };
             let count = rest.iter().take(REPEAT_BATCH).take_while(|pair| is_known(pair)).count();
             if count == 0 {
@@ -252,37 +233,6 @@ impl<'l> Stepper<'l> {
             rest = others;
         }
         Ok(true)
-    }
-
-    fn job(&self, id: LocalStateId, trigger: Trigger) -> Job {
-        let state = self.state(id);
-        let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
-        let taken = self.known.taken_together(trigger);
-        let cause = match (trigger.message(), trigger.local_event()) {
-            (Some(message), _) => {
-                let message = Arc::clone(self.message(message));
-                let has_role = self.known.takes_quorums(state.node) && !message.is_notice;
-                Cause::Message(message, has_role)
-            }
-            (_, Some(event)) => Cause::Local(self.lts.local_event(event)),
-            _ if !taken.is_empty() => self.quorum_cause(id, taken),
-            _ => Cause::Reset,
-        };
-        let consumed = trigger.message().into_iter().chain(taken.iter().copied());
-        let consumed = consumed.map(|message| self.message(message).fingerprint);
-        let before = consumed.fold(state.fingerprint, Fingerprint::wrapping_add);
-        Job { node: state.node, from, cause, before }
-    }
-
-    fn quorum_cause(&self, state: LocalStateId, taken: &[MessageId]) -> Cause {
-        let Role::Member(kind) = self.known.role(state, taken[0]) else {
-            panic!("a quorum consists of messages that are members of it");
-        };
-        let messages = taken.iter().map(|message| self.message(*message));
-        let mut messages: Vec<(NodeId, Vec<u8>)> =
-            messages.map(|message| (message.from, message.payload.clone())).collect();
-        messages.sort_unstable();
-        Cause::Quorum(Arc::clone(self.known.kind(kind)), messages)
     }
 
     /// The id of a quorum of these messages, which are of different senders and for one node.
@@ -307,12 +257,8 @@ impl<'l> Stepper<'l> {
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
         let executions = explore(self.lts, self.machines.first(), node, None, input)?;
         let mut tables = self.lts.write();
-        let outcomes = if self.lts.rules.has_fault_states() {
-            let outcomes = tables.intern_protocol_outcomes(node, executions);
-            tables.derive_init(&self.lts.rules, node, &outcomes)
-        } else {
-            tables.intern_outcomes(&self.lts.rules, node, 0, executions)
-        };
+        let executed = tables.intern_executions(node, executions);
+        let outcomes = tables.derive_init(&self.lts.rules, node, &executed);
         drop(tables);
         self.known.catch_up(&self.lts.read());
         Ok(outcomes)

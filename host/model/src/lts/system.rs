@@ -132,7 +132,7 @@ impl<'f> Lts<'f> {
             local_states: tables.states.len() as u64,
             messages: tables.messages.len() as u64,
             handler_calls: self.handler_calls.load(Ordering::Relaxed),
-            bytes: tables.bytes,
+            bytes: tables.bytes(),
         }
     }
 

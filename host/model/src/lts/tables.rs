@@ -5,20 +5,22 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::{Choice, ClassId, Likelihood, LocalEvent, Quorum, Role, Snapshot, ViewId};
-use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
+use crate::contract::{ClassId, LocalEvent, Quorum, Role, ViewId};
+use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
 use crate::lts::protocol_step::{ProtocolOutcome, ProtocolStep};
-use crate::lts::state::{LocalState, Message, Outcome};
-use crate::scenario::Route;
+use crate::lts::state::{LocalState, Message, Outcome, ProtocolState};
+use crate::scenario::fault_state::Rules;
+use crate::scenario::{FaultState, Route};
 
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) states: Vec<Arc<LocalState>>,
     pub(crate) state_ids: FxHashMap<Fingerprint, LocalStateId>,
-    /// Where something can go wrong, the protocol states, and the handler executions on them; else empty.
-    pub(crate) protocol_states: Vec<Arc<LocalState>>,
-    pub(crate) protocol_state_ids: FxHashMap<Fingerprint, u32>,
+    pub(crate) protocol_states: Vec<Arc<ProtocolState>>,
+    pub(crate) protocol_state_ids: FxHashMap<Fingerprint, ProtocolStateId>,
+    /// Handler executions that another local state with the same protocol state can ask for.
     pub(crate) protocol_steps: FxHashMap<ProtocolStep, Arc<[ProtocolOutcome]>>,
+    protocol_steps_bytes: u64,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
     /// For each node whether it takes quorums.
@@ -29,7 +31,7 @@ pub(crate) struct Tables {
     kind_ids: FxHashMap<Arc<Quorum>, KindId>,
     /// How messages are taken where that is not by themselves.
     pub(crate) roles: Vec<((LocalStateId, MessageId), Role<KindId>)>,
-    /// The same by protocol state, where something can go wrong; else empty.
+    /// The same by protocol state.
     pub(crate) protocol_roles: FxHashMap<ProtocolStep, Role<KindId>>,
     /// The first message with each content.
     content_messages: FxHashMap<Fingerprint, MessageId>,
@@ -42,8 +44,7 @@ pub(crate) struct Tables {
     pub(crate) steps: FxHashMap<(LocalStateId, Trigger), Arc<[Outcome]>>,
     /// The keys of `steps` in the order in which they were executed, on which all ids depend.
     pub(crate) journal: Vec<(LocalStateId, Trigger)>,
-    /// See [`LtsCounts::bytes`].
-    pub(crate) bytes: u64,
+    bytes: u64,
 }
 
 /// Bytes that the tables keep for an entry besides what it holds: its places in a list, in a hash table, and in the copy of a
@@ -61,6 +62,11 @@ impl Tables {
         tables
     }
 
+    /// See [`LtsCounts::bytes`](crate::lts::LtsCounts::bytes).
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes + self.protocol_steps_bytes
+    }
+
     /// Counts an entry that keeps so many bytes.
     pub(crate) fn grow(&mut self, bytes: usize) {
         self.bytes += (ENTRY_BYTES + bytes) as u64;
@@ -72,42 +78,56 @@ impl Tables {
         self.journal.push(pair);
     }
 
-    /// The id of a state; `state` is kept if it is the first with its fingerprint.
-    pub(crate) fn intern_state(&mut self, state: LocalState) -> LocalStateId {
-        let next = LocalStateId(next_id(self.states.len()));
-        let id = *self.state_ids.entry(state.fingerprint).or_insert(next);
-        if id == next {
-            // Where there are protocol states apart, the snapshot is that of the protocol state.
-            let is_own = self.protocol_states.is_empty();
-            let own = state.snapshot.as_ref().filter(|_| is_own);
-            self.grow(state.bytes() + own.map_or(0, Snapshot::bytes));
-            self.states.push(Arc::new(state));
-        }
-        id
-    }
-
-    /// The index of a protocol state; `state` is kept if it is the first with its fingerprint.
-    pub(crate) fn intern_protocol_state(&mut self, state: LocalState) -> u32 {
-        let next = next_id(self.protocol_states.len());
+    /// The id of a protocol state; `state` is kept if it is the first with its fingerprint.
+    pub(crate) fn intern_protocol_state(&mut self, state: ProtocolState) -> ProtocolStateId {
+        let next = ProtocolStateId(next_id(self.protocol_states.len()));
         let id = *self.protocol_state_ids.entry(state.fingerprint).or_insert(next);
         if id == next {
-            self.grow(state.bytes() + state.snapshot.as_ref().map_or(0, Snapshot::bytes));
+            self.grow(state.bytes());
             self.protocol_states.push(Arc::new(state));
         }
         id
     }
 
-    /// An outcome with what it adds to the fingerprint of a global state, `before` taken away.
-    pub(crate) fn outcome(
-        &self,
-        before: Fingerprint,
-        next: LocalStateId,
-        sent: Box<[MessageId]>,
-        (choices, likelihood): (Box<[Choice]>, Likelihood),
-    ) -> Outcome {
-        let sum = |sum: Fingerprint, id: &MessageId| sum.wrapping_add(self.messages[id.0 as usize].fingerprint);
-        let after = self.states[next.0 as usize].fingerprint.wrapping_add(sent.iter().fold(0, sum));
-        Outcome { next, sent, choices, likelihood, delta: after.wrapping_sub(before), is_lost: false }
+    /// The id of the local state with this protocol state and fault state.
+    pub(crate) fn intern_local_state(
+        &mut self,
+        rules: &Rules,
+        protocol_id: ProtocolStateId,
+        fault_state: FaultState,
+    ) -> LocalStateId {
+        let protocol = &self.protocol_states[protocol_id.0 as usize];
+        let fingerprint = match fault_state.is_fresh() {
+            true => protocol.fingerprint,
+            false => fingerprint::of_fault_state(protocol.fingerprint, &fault_state.words()),
+        };
+        let next = LocalStateId(next_id(self.states.len()));
+        let id = *self.state_ids.entry(fingerprint).or_insert(next);
+        if id == next {
+            let protocol = Arc::clone(protocol);
+            // Nothing happens any more at a node that is stuck in a fault of the guest.
+            let faults = match protocol.snapshot {
+                Some(_) => rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from).collect(),
+                None => Box::default(),
+            };
+            let state = LocalState { protocol, fault_state, fingerprint, faults, protocol_id };
+            self.grow(state.bytes());
+            self.states.push(Arc::new(state));
+        }
+        id
+    }
+
+    /// Keeps the executions of a handler.
+    pub(crate) fn add_protocol_step(&mut self, step: ProtocolStep, outcomes: Vec<ProtocolOutcome>) {
+        let bytes = outcomes.iter().map(|outcome| ENTRY_BYTES + outcome.bytes());
+        self.protocol_steps_bytes += bytes.sum::<usize>() as u64;
+        self.protocol_steps.insert(step, outcomes.into());
+    }
+
+    /// Forgets all executions of handlers.
+    pub(crate) fn forget_protocol_steps(&mut self) {
+        self.protocol_steps.clear();
+        self.protocol_steps_bytes = 0;
     }
 
     pub(crate) fn intern_message(&mut self, route: Route, payload: &[u8]) -> MessageId {

@@ -225,7 +225,7 @@ impl<T: AsMessage> Situation for GlobalSituation<'_, '_, T> {
     }
 
     fn local_event(&mut self, node: NodeId, event: &LocalEvent) -> Option<LocalEventId> {
-        let mut possible = self.stepper.state(self.locals[node as usize]).local_events.iter().copied();
+        let mut possible = self.stepper.state(self.locals[node as usize]).protocol.local_events.iter().copied();
         possible.find(|id| *self.stepper.lts().local_event(*id) == *event)
     }
 

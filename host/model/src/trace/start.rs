@@ -163,7 +163,8 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
     {
         return refuse("it sends other messages than were recorded".to_owned());
     }
-    if let Some(fault) = stepper.state(outcome.next).judgements.iter().find(|judgement| judgement.is_bad()) {
+    let mut said = stepper.state(outcome.next).protocol.judgements.iter();
+    if let Some(fault) = said.find(|judgement| judgement.is_bad()) {
         return refuse(format!("it ends in a finding of its own: {}", describe(fault)));
     }
     start.locals[node as usize] = outcome.next;

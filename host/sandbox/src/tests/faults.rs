@@ -219,7 +219,7 @@ fn a_machine_without_memory_is_not_the_guest_s_fault() {
     let lts = Lts::new(&plugin, Scenario::new(2)).expect("properties");
     let mut stepper = Stepper::new(&lts).expect("an instance");
     let state = stepper.init(0).expect("init is fine")[0].next;
-    let event = stepper.state(state).local_events[0];
+    let event = stepper.state(state).protocol.local_events[0];
     is_host_error(stepper.step(state, Trigger::local(event)).expect_err("no memory"));
 
     // A limit of the guest stays its own.

@@ -271,7 +271,7 @@ impl Cursor {
         let node = child.step.node;
         let mut classes = Vec::with_capacity(self.state.locals.len());
         self.state.classes_of(stepper.known(), child, &mut classes);
-        let own = stepper.state(child.next).judgements.iter();
+        let own = stepper.state(child.next).protocol.judgements.iter();
         let mut judgements: Vec<_> = own.map(|judgement| (Some(node), judgement.clone())).collect();
         judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
         Ok(judgements)

@@ -154,7 +154,7 @@ impl GlobalState {
                 continue;
             }
             let state = known.state(*local);
-            let events = &state.local_events;
+            let events = &state.protocol.local_events;
             if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
                 is_cut |= !events.is_empty();
             } else {

@@ -509,9 +509,9 @@ pub fn judge_system_state(
     let is_over = stepper.known().is_over(locals);
     for (node, local) in (0u32..).zip(locals) {
         let state = stepper.state(*local);
-        classes.push(state.class);
+        classes.push(state.protocol.class);
         if !is_over || state.fault().is_some() {
-            judgements.extend(state.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
+            judgements.extend(state.protocol.judgements.iter().map(|judgement| (Some(node), judgement.clone())));
         }
     }
     judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));

@@ -265,7 +265,7 @@ impl<'l> LocalSpace<'l> {
         let mut patience = Patience::new(&mut ask);
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);
-            if local_state.snapshot.is_none() {
+            if local_state.is_stuck() {
                 continue;
             }
             let inbox = &self.inboxes[reached.node as usize];
@@ -281,7 +281,7 @@ impl<'l> LocalSpace<'l> {
                 }
             }
             if !reached.local_events_done && reached.local_events < self.local_events_max {
-                let events = local_state.local_events.iter();
+                let events = local_state.protocol.local_events.iter();
                 pairs.extend(events.map(|event| (reached.state, Trigger::local(*event))));
             }
             if !reached.faults_done {
@@ -318,7 +318,7 @@ impl<'l> LocalSpace<'l> {
         let at = index.0 as usize;
         let Reached { state, node, .. } = self.states[at];
         let local_state = stepper.state(state).clone();
-        if local_state.snapshot.is_none() {
+        if local_state.is_stuck() {
             // Nothing happens any more at a node that is stuck in a fault.
             return Ok(true);
         }
@@ -349,7 +349,7 @@ impl<'l> LocalSpace<'l> {
                 }
             }
         }
-        if local_state.local_events.is_empty() || self.states[at].local_events_done {
+        if local_state.protocol.local_events.is_empty() || self.states[at].local_events_done {
             return Ok(true);
         }
         if self.states[at].local_events >= self.local_events_max {
@@ -357,7 +357,7 @@ impl<'l> LocalSpace<'l> {
             return Ok(true);
         }
         self.states[at].local_events_done = true;
-        for event in &local_state.local_events {
+        for event in &local_state.protocol.local_events {
             if !self.execute(stepper, (index, Trigger::local(*event), Label::Local(event.0)), go_on)? {
                 return Ok(false);
             }
@@ -378,7 +378,7 @@ impl<'l> LocalSpace<'l> {
         for outcome in stepper.outcomes(row) {
             self.transitions += 1;
             // What is sent before a trap is never delivered: the execution is over.
-            if stepper.state(outcome.next).snapshot.is_some() {
+            if !stepper.state(outcome.next).is_stuck() {
                 self.send(stepper, trigger, &outcome.sent);
             }
             let (to, is_new) = self.enter(outcome.next, node, depth + 1, local_events);

@@ -155,7 +155,7 @@ impl Facts {
                 }
             }
             stack.extend(following);
-            if stepper.state(at).snapshot.is_none() {
+            if stepper.state(at).is_stuck() {
                 // Nothing happens any more at a node that is stuck in a fault.
                 continue;
             }
@@ -174,7 +174,7 @@ impl Facts {
             };
             let is_silent = outcome.sent.is_empty();
             if outcome.next != at || !is_silent {
-                let is_fault = stepper.state(outcome.next).snapshot.is_none();
+                let is_fault = stepper.state(outcome.next).is_stuck();
                 self.revive((at, message));
                 if !is_silent || is_fault {
                     self.unsink((at, message));
@@ -272,7 +272,7 @@ impl Facts {
                 let row = stepper.step(at, Trigger::deliver(message))?;
                 let [outcome] = stepper.outcomes(row) else { continue };
                 let next = outcome.next;
-                if stepper.state(next).snapshot.is_none() || next == at {
+                if stepper.state(next).is_stuck() || next == at {
                     continue;
                 }
                 let longer: Vec<MessageId> = delivered.iter().copied().chain([message]).collect();
@@ -352,7 +352,13 @@ fn commutes(
     }
     let local = |state: LocalStateId, stepper: &Stepper<'_>| -> BTreeSet<Trigger> {
         let state = stepper.state(state);
-        state.local_events.iter().map(|event| Trigger::local(*event)).chain(state.faults.iter().copied()).collect()
+        state
+            .protocol
+            .local_events
+            .iter()
+            .map(|event| Trigger::local(*event))
+            .chain(state.faults.iter().copied())
+            .collect()
     };
     let local_events = local(at, stepper);
     if local_events != local(after, stepper) {
@@ -379,12 +385,12 @@ fn commutes(
 
 /// The local state after an event that has one outcome, sends nothing and is no fault.
 fn silent(stepper: &mut Stepper<'_>, at: LocalStateId, event: Trigger) -> Result<Option<LocalStateId>, MachineError> {
-    if stepper.state(at).snapshot.is_none() {
+    if stepper.state(at).is_stuck() {
         return Ok(None);
     }
     let row = stepper.step(at, event)?;
     let [outcome] = stepper.outcomes(row) else { return Ok(None) };
-    let is_silent = outcome.sent.is_empty() && stepper.state(outcome.next).snapshot.is_some();
+    let is_silent = outcome.sent.is_empty() && !stepper.state(outcome.next).is_stuck();
     Ok(is_silent.then_some(outcome.next))
 }
 

@@ -428,7 +428,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         let is_start = self.found[found as usize].parent.is_none();
         for message in state.in_flight.iter().filter(|_| !(is_over && is_start)) {
             let to = self.stepper.message(*message).to as usize;
-            if self.stepper.state(state.locals[to]).snapshot.is_some() && self.is_sink(state.locals[to], *message)? {
+            if !self.stepper.state(state.locals[to]).is_stuck() && self.is_sink(state.locals[to], *message)? {
                 sinks[to].push(*message);
             }
         }
@@ -472,7 +472,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         for (state, delivered) in states {
             let (class, judgements) = {
                 let state = self.stepper.state(*state);
-                (state.class, state.judgements.to_vec())
+                (state.protocol.class, state.protocol.judgements.to_vec())
             };
             let judgements = judgements.into_iter().map(|judgement| (Some(node), judgement)).collect();
             if self.note(found, &[(node, delivered)], judgements)? {

@@ -132,8 +132,8 @@ impl Outlooks {
         let closure = facts.closure(stepper, local, &key.1)?;
         for (state, _) in closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states) {
             let state = stepper.state(*state);
-            outlook.classes.insert(state.class);
-            outlook.said.extend(state.judgements.iter().map(saying));
+            outlook.classes.insert(state.protocol.class);
+            outlook.said.extend(state.protocol.judgements.iter().map(saying));
         }
         let fresh = self.outlooks.len() as u32;
         let id = *self.ids.entry(outlook.clone()).or_insert(fresh);

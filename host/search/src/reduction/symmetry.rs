@@ -84,7 +84,7 @@ impl Symmetry {
         let nodes = stepper.lts().scenario().nodes;
         let mut declared: Option<Vec<Vec<NodeId>>> = None;
         for local in &starts[0].initial {
-            if stepper.state(*local).snapshot.is_none() {
+            if stepper.state(*local).is_stuck() {
                 return Ok(None);
             }
             let groups = stepper.interchangeable(*local)?.map_err(|fault| failed("interchangeable", &fault))?;
@@ -392,7 +392,7 @@ impl Symmetry {
             let role = |state, trigger: Trigger| trigger.message().map(|message| stepper.known().role(state, message));
             is_same &= role(state, trigger) == role(states[renaming], triggers[renaming]);
             if !is_same {
-                let (one, other) = (stepper.state(state).node, stepper.state(states[renaming]).node);
+                let (one, other) = (stepper.state(state).protocol.node, stepper.state(states[renaming]).protocol.node);
                 return Err(SymmetryError::Asymmetric(format!(
                     "an event at node {one} has other choices, or sends other messages, than the renamed one at node {other}"
                 )));
@@ -416,7 +416,7 @@ impl Symmetry {
             return Ok(());
         }
         if self.states.contains_key(&state) || images[0] != state {
-            let node = stepper.state(state).node;
+            let node = stepper.state(state).protocol.node;
             return Err(SymmetryError::Asymmetric(format!(
                 "two ways lead to one state of node {node}, but the renamed ways to two states"
             )));
@@ -427,7 +427,7 @@ impl Symmetry {
             self.kinds.insert(*image, kind);
             let table: Rc<[LocalStateId]> = (0..self.size()).map(|q| images[self.after[q][p]]).collect();
             if *self.states.entry(*image).or_insert_with(|| Rc::clone(&table)) != table {
-                let node = stepper.state(*image).node;
+                let node = stepper.state(*image).protocol.node;
                 return Err(SymmetryError::Asymmetric(format!(
                     "a state of node {node} is the renamed one of two states that differ"
                 )));
@@ -444,23 +444,23 @@ impl Symmetry {
         images: &[LocalStateId],
     ) -> Result<(), SymmetryError> {
         let one = Arc::clone(stepper.state(state));
-        let said: Vec<Saying> = one.judgements.iter().map(saying).collect();
+        let said: Vec<Saying> = one.protocol.judgements.iter().map(saying).collect();
         for (renaming, image) in images.iter().enumerate() {
             let other = Arc::clone(stepper.state(*image));
-            let mut expected = Vec::with_capacity(one.local_events.len());
-            for event in &one.local_events {
+            let mut expected = Vec::with_capacity(one.protocol.local_events.len());
+            for event in &one.protocol.local_events {
                 expected.push(self.local_events(stepper, *event)?[renaming]);
             }
-            let mut possible = other.local_events.to_vec();
+            let mut possible = other.protocol.local_events.to_vec();
             expected.sort_unstable();
             possible.sort_unstable();
             if expected != possible || one.faults != other.faults {
                 return Err(SymmetryError::Asymmetric(format!(
                     "node {} has other events of its own than node {} in the renamed state",
-                    one.node, other.node
+                    one.protocol.node, other.protocol.node
                 )));
             }
-            let says: Vec<Saying> = other.judgements.iter().map(saying).collect();
+            let says: Vec<Saying> = other.protocol.judgements.iter().map(saying).collect();
             if says != said {
                 let differs = said.iter().find(|what| !says.contains(what));
                 let differs = differs.or_else(|| says.iter().find(|what| !said.contains(what)));

@@ -449,7 +449,7 @@ impl Execution {
         for (node, local) in (0..).zip(&self.locals) {
             let state = Arc::clone(stepper.state(*local));
             // Nothing happens any more at a node that is stuck in a fault.
-            if state.snapshot.is_none() {
+            if state.is_stuck() {
                 continue;
             }
             let last = self.chains[node as usize].last().copied().unwrap_or(START);
@@ -478,11 +478,11 @@ impl Execution {
                 }
             }
             if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
-                cut.local_events |= !state.local_events.is_empty();
+                cut.local_events |= !state.protocol.local_events.is_empty();
             } else if self.fits(last, &[]) {
-                enabled.extend(state.local_events.iter().map(|event| (node, Trigger::local(*event))));
+                enabled.extend(state.protocol.local_events.iter().map(|event| (node, Trigger::local(*event))));
             } else {
-                cut.depth |= !state.local_events.is_empty();
+                cut.depth |= !state.protocol.local_events.is_empty();
             }
             for fault in &state.faults {
                 if stepper.is_idle(*local, *fault)? {

@@ -99,7 +99,8 @@ impl<'s, 'l> Account<'s, 'l> {
     fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
         self.start = start;
         self.execution = Execution::new(self.stepper, start, self.limits);
-        let classes: Vec<ClassId> = start.locals.iter().map(|local| self.stepper.state(*local).class).collect();
+        let classes: Vec<ClassId> =
+            start.locals.iter().map(|local| self.stepper.state(*local).protocol.class).collect();
         self.classes = Runs::new(classes.into_iter());
         if self.search.collect_system_states {
             self.locals = Some(Runs::new(start.locals.iter().copied()));
@@ -245,7 +246,7 @@ impl<'s, 'l> Account<'s, 'l> {
         let next = execution.events()[index].next;
         let (class, judgements) = {
             let state = stepper.state(next);
-            (state.class, state.judgements.clone())
+            (state.protocol.class, state.protocol.judgements.clone())
         };
         if judgements.iter().any(|judgement| report.is_news(Some(node), judgement)) {
             let path = cut_path(execution, execution.clock(index));

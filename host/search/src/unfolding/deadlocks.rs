@@ -94,10 +94,10 @@ fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, Mach
         let id = unfolding.events()[index].state;
         let stepper = unfolding.stepper();
         let state = stepper.state(id);
-        all.push(match state.snapshot.is_some() {
-            false => Afterwards::Stuck,
-            true if !state.local_events.is_empty() => Afterwards::Something,
-            true => Afterwards::Nothing { waits: stepper.judge_end(&[id], &[])?.is_some() },
+        all.push(match state.is_stuck() {
+            true => Afterwards::Stuck,
+            false if !state.protocol.local_events.is_empty() => Afterwards::Something,
+            false => Afterwards::Nothing { waits: stepper.judge_end(&[id], &[])?.is_some() },
         });
     }
     Ok(all)

@@ -206,7 +206,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         for (root, state) in roots.iter().zip(&start.locals) {
             let (class, fingerprint) = {
                 let state = self.stepper.state(*state);
-                (state.class, state.fingerprint)
+                (state.protocol.class, state.fingerprint)
             };
             self.base = self.base.wrapping_add(fingerprint);
             self.events.push(Event {
@@ -513,7 +513,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             }
             false => executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger)),
         };
-        let class = self.stepper.state(executed.next).class;
+        let class = self.stepper.state(executed.next).protocol.class;
         let size = self.chains.config_size(past) + 1;
         let first_sent = self.instances.len() as u32;
         self.events.push(Event {
@@ -627,7 +627,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         candidates.push(instance);
         self.candidate_room += candidates.capacity() - room;
         let state = self.event(to).state;
-        if blocked || self.stepper.state(state).snapshot.is_none() {
+        if blocked || self.stepper.state(state).is_stuck() {
             return Ok(());
         }
         match self.stepper.role(state, message)? {
@@ -645,7 +645,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     fn schedule(&mut self, id: EventId) -> Result<(), MachineError> {
         let Event { state, local_events, size, .. } = *self.event(id);
         let local_state = self.stepper.state(state).clone();
-        if local_state.snapshot.is_none() {
+        if local_state.is_stuck() {
             // Nothing happens any more at a node that is stuck in a fault.
             self.candidates[id.0 as usize].clear();
             return Ok(());
@@ -665,10 +665,10 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: Consumed::Nothing });
         }
         if self.limits.local_events.is_some_and(|max| local_events >= max) {
-            self.local_events_cut |= !local_state.local_events.is_empty();
+            self.local_events_cut |= !local_state.protocol.local_events.is_empty();
             return Ok(());
         }
-        for event in &local_state.local_events {
+        for event in &local_state.protocol.local_events {
             let extension = Extension { prev: id, trigger: Trigger::local(*event), consumed: Consumed::Nothing };
             self.enqueue(size as usize + 1, extension);
         }

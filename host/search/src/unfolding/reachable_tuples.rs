@@ -96,7 +96,7 @@ impl Targets {
             let is_root = size == 0;
             let begins = unfolding.begins(id, class);
             let config: Box<[EventId]> = unfolding.past(id).into();
-            let local: Vec<Judgement> = unfolding.stepper().state(state).judgements.to_vec();
+            let local: Vec<Judgement> = unfolding.stepper().state(state).protocol.judgements.to_vec();
             let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
             if begins && class != ClassId::STUCK {

@@ -41,9 +41,9 @@ pub(crate) fn wake(
         }
         let state = known.state(local);
         if wave.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
-            is_cut |= !state.local_events.is_empty();
+            is_cut |= !state.protocol.local_events.is_empty();
         } else {
-            state.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
+            state.protocol.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
         }
         state.faults.iter().for_each(|fault| wake(node, *fault));
     }

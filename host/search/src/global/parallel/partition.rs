@@ -378,7 +378,7 @@ impl Lane {
         }
         self.classes.clear();
         self.classes.extend(briefs.map(|brief| brief.class));
-        let own = wave.known.state(child.next).judgements.iter();
+        let own = wave.known.state(child.next).protocol.judgements.iter();
         let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
         if end.is_some() || all.is_none_or(|mut all| all.any(wave.is_wanted)) {
             let (node, next, classes) = (child.step.node, child.next, self.classes.clone());

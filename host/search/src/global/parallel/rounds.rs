@@ -366,7 +366,7 @@ impl<'s, 'l> Waves<'s, 'l> {
         let mut bad = Vec::new();
         for lane in &self.lanes {
             for note in &lane.notes {
-                let own = self.stepper.state(note.next).judgements.iter();
+                let own = self.stepper.state(note.next).protocol.judgements.iter();
                 let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
                 if !note.classes.is_empty() {
                     let verdict = self.stepper.judge(&note.classes)?;

@@ -42,7 +42,7 @@ pub(crate) fn list_asleep(wave: Wave<'_>, record: Record<'_>, traps: &mut Vec<(N
     for node in 0..record.reached().step.node {
         let state = known.state(record.local(node as usize));
         if wave.budgets.local_events_max.is_none_or(|max| record.local_events()[node as usize] < max) {
-            state.local_events.iter().for_each(|event| note(node, Trigger::local(*event)));
+            state.protocol.local_events.iter().for_each(|event| note(node, Trigger::local(*event)));
         }
         state.faults.iter().for_each(|fault| note(node, *fault));
     }

@@ -63,9 +63,9 @@ impl<'l> LocalSpace<'l> {
         for index in 0..self.states.len() {
             let reached = &self.states[index];
             let state = self.lts.state(reached.state);
-            let events = state.local_events.iter().map(|event| event.0 as usize);
+            let events = state.protocol.local_events.iter().map(|event| event.0 as usize);
             repeatable.extend(events.filter(|event| reached.taken.contains(*event)));
-            if !self.may_go_on(1 + state.local_events.len() as u64, go_on) {
+            if !self.may_go_on(1 + state.protocol.local_events.len() as u64, go_on) {
                 return false;
             }
         }

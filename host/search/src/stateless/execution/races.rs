@@ -108,7 +108,7 @@ impl Execution {
         let Place { node, own, event, last, .. } = *place;
         let is_independent = |sender: u32| self.is_independent(sender, place);
         let before = self.deliveries(stepper, (node, event.before), place.delivered, &is_independent)?;
-        let mut after = match stepper.state(event.next).snapshot.is_none() {
+        let mut after = match stepper.state(event.next).is_stuck() {
             true => Vec::new(),
             false => self.deliveries(stepper, (node, event.next), place.delivered_after, &is_independent)?,
         };
@@ -126,7 +126,7 @@ impl Execution {
     fn races_of_messages(&self, stepper: &Stepper<'_>, place: &Place<'_>, found: &mut impl FnMut(Race)) {
         let Place { own, event, last, .. } = *place;
         let known = stepper.known();
-        let is_stuck = stepper.state(event.next).snapshot.is_none();
+        let is_stuck = stepper.state(event.next).is_stuck();
         let (before, after) = (&known.state(event.before).fault_state, &known.state(event.next).fault_state);
         let counts = place.delivered.iter().zip(place.delivered_after);
         for (channel, (delivered, delivered_after)) in self.inboxes[place.node as usize].iter().zip(counts) {
@@ -159,9 +159,9 @@ impl Execution {
         if may_happen(before) && self.fits(last, &[]) {
             let is_possible_after = may_happen(after) && self.fits(own, &[]);
             let next = stepper.state(event.next);
-            for local in &stepper.state(event.before).local_events {
+            for local in &stepper.state(event.before).protocol.local_events {
                 let trigger = Trigger::local(*local);
-                if place.has_come(trigger) || !is_possible_after || !next.local_events.contains(local) {
+                if place.has_come(trigger) || !is_possible_after || !next.protocol.local_events.contains(local) {
                     found(place.race(trigger, &[]));
                 }
             }

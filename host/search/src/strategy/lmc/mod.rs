@@ -315,7 +315,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             let reached = &self.space.states()[index];
             let (state, node) = (reached.state, reached.node as usize);
             let local_state = stepper.state(state).clone();
-            for judgement in &local_state.judgements {
+            for judgement in &local_state.protocol.judgements {
                 match judgement.severity() {
                     Severity::Witness(property) => self.want(property),
                     Severity::Violation => {
@@ -325,11 +325,11 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
                 }
             }
             // A trap ends the execution, and there is nothing else to say about a state with one.
-            if local_state.snapshot.is_none() {
+            if local_state.is_stuck() {
                 continue;
             }
-            if self.has_class.insert((node, local_state.class)) {
-                self.combine_class(stepper, node, local_state.class)?;
+            if self.has_class.insert((node, local_state.protocol.class)) {
+                self.combine_class(stepper, node, local_state.protocol.class)?;
             }
             if self.variant == Variant::General && self.end.is_none() {
                 self.build(stepper, node, state)?;
@@ -384,7 +384,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             self.system_states += 1;
             classes.clear();
             for local in &tuple {
-                classes.push(stepper.state(*local).class);
+                classes.push(stepper.state(*local).protocol.class);
             }
             let is_bad = stepper.judge(&classes)?.iter().any(Judgement::is_bad);
             self.preliminary += u64::from(is_bad);

@@ -144,7 +144,7 @@ impl Round<'_, '_, '_> {
         }
         let mut targets = Vec::new();
         for (index, reached) in (0u32..).zip(self.space.states()) {
-            if classes[reached.node as usize].contains(&stepper.state(reached.state).class) {
+            if classes[reached.node as usize].contains(&stepper.state(reached.state).protocol.class) {
                 targets.push(Index(index));
             }
         }
@@ -178,7 +178,7 @@ impl Round<'_, '_, '_> {
         let mut valid = BTreeSet::new();
         run.explore(stepper, &Everything, &mut valid)?;
         let is_built = |(state, states): (&LocalStateId, &Vec<LocalStateId>)| {
-            states.contains(state) || stepper.state(*state).snapshot.is_none()
+            states.contains(state) || stepper.state(*state).is_stuck()
         };
         accepted.extend(valid.into_iter().filter(|tuple| is_all || tuple.iter().zip(&self.states).all(is_built)));
         Ok(())

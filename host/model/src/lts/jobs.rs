@@ -1,0 +1,72 @@
+//! From a step of a local state to the handler that has to be executed for it.
+
+use std::sync::Arc;
+
+use crate::contract::{NodeId, Role};
+use crate::lts::handler::{Cause, Job};
+use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
+use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
+use crate::lts::tables::Tables;
+use crate::scenario::FaultEvent;
+use crate::scenario::fault_state::Rules;
+
+impl Tables {
+    /// The handler that has to be executed for a step; none for a transport error that is lost.
+    pub(crate) fn protocol_step(&self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Option<ProtocolStep> {
+        let state = &self.states[state.0 as usize];
+        let error = |peer: NodeId| {
+            (rules.hears_errors && state.fault_state.is_open(peer)).then_some(ProtocolEvent::Error(peer))
+        };
+        let cause = if let Some(message) = trigger.message() {
+            let message = &self.messages[message.0 as usize];
+            match message.is_notice {
+                true => error(message.from)?,
+                false => ProtocolEvent::Message(message.content),
+            }
+        } else if let Some(quorum) = trigger.quorum() {
+            ProtocolEvent::Quorum(quorum)
+        } else if let Some(event) = trigger.local_event() {
+            ProtocolEvent::Local(event)
+        } else {
+            match trigger.fault()? {
+                FaultEvent::Reset => ProtocolEvent::Reset,
+                FaultEvent::Break(peer) => error(peer)?,
+            }
+        };
+        Some(ProtocolStep { protocol_state: state.protocol_id, cause })
+    }
+
+    /// The handler of a step, to be executed.
+    ///
+    /// # Panics
+    ///
+    /// The node is stuck in a fault; or a message of a quorum was never asked for.
+    pub(crate) fn job(&self, step: &ProtocolStep) -> Job {
+        let state = &self.protocol_states[step.protocol_state.0 as usize];
+        let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
+        let cause = match step.cause {
+            ProtocolEvent::Message(message) => {
+                let message = Arc::clone(&self.messages[message.0 as usize]);
+                Cause::Message(message, self.takes_quorums[state.node as usize])
+            }
+            ProtocolEvent::Quorum(quorum) => self.quorum_cause(step.protocol_state, quorum),
+            ProtocolEvent::Local(event) => Cause::Local(Arc::clone(&self.local_events[event.0 as usize])),
+            ProtocolEvent::Reset => Cause::Reset,
+            ProtocolEvent::Error(peer) => Cause::Error(peer),
+        };
+        Job { node: state.node, from, cause }
+    }
+
+    fn quorum_cause(&self, protocol_state: ProtocolStateId, quorum: QuorumId) -> Cause {
+        let messages = self.quorums[quorum.0 as usize].iter().map(|message| &self.messages[message.0 as usize]);
+        let mut taken: Vec<(NodeId, Vec<u8>)> =
+            messages.clone().map(|message| (message.from, message.payload.clone())).collect();
+        taken.sort_unstable();
+        let delivery = |message: MessageId| ProtocolStep { protocol_state, cause: ProtocolEvent::Message(message) };
+        let role = messages.clone().next().and_then(|first| self.protocol_roles.get(&delivery(first.content)));
+        let Some(Role::Member(kind)) = role else {
+            panic!("a quorum consists of messages that are members of it");
+        };
+        Cause::Quorum(Arc::clone(&self.kinds[kind.0 as usize]), taken)
+    }
+}
