@@ -1,9 +1,11 @@
 //! What a toolchain is given and what it makes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::Options;
 use crate::source::Source;
+use crate::tool::{Output, finish};
+use crate::{BuildError, Options};
 
 /// Told each step as it begins.
 pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
@@ -12,6 +14,23 @@ pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
 pub(crate) struct Job<'a> {
     pub source: &'a Source,
     pub options: &'a Options,
+}
+
+impl Job<'_> {
+    /// Runs a tool to its end. What it says is the error if it fails.
+    pub fn run(&self, command: Command) -> Result<Output, BuildError> {
+        let output = finish(command)?;
+        match output.success {
+            true => Ok(output),
+            false => Err(BuildError::Compile { name: self.source.name.clone(), output: output.both() }),
+        }
+    }
+
+    /// Runs a compiler, tells its warnings, and reads the file that it has written.
+    pub fn compile(&self, command: Command, made: &Path, say: Say<'_>) -> Result<Vec<u8>, BuildError> {
+        self.run(command)?.stderr.lines().for_each(say);
+        std::fs::read(made).map_err(BuildError::io("read", made))
+    }
 }
 
 /// A component that is there now.

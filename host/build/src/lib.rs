@@ -59,7 +59,7 @@ pub struct Options {
     /// Which Rust toolchain to use. Default: the first that works.
     pub toolchain: Option<ToolchainKind>,
     /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
-    /// Rust compiler. Default: `host` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// Rust compiler. Default: [`default_cache`].
     pub cache: Option<PathBuf>,
     /// What is asked, many times per second, whether to stop; then the program that runs is killed with all that it has started.
     /// Default: nothing.
@@ -96,13 +96,15 @@ impl Default for Options {
 impl Options {
     /// The cache, as given or the usual one.
     pub(crate) fn cache(&self) -> Result<PathBuf, BuildError> {
-        if let Some(cache) = &self.cache {
-            return Ok(cache.clone());
-        }
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        Ok(cache.ok_or(BuildError::NoCache)?.join("host"))
+        self.cache.clone().or_else(default_cache).ok_or(BuildError::NoCache)
     }
+}
+
+/// `host` in the user's folder for caches: `$XDG_CACHE_HOME`, or `.cache` at home.
+pub fn default_cache() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(caches.join("host"))
 }
 
 /// Where the Rust compiler and its standard library come from.

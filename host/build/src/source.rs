@@ -78,6 +78,19 @@ impl Source {
         if self.has(file) { fs::read_to_string(self.folder.join(file)).ok() } else { None }
     }
 
+    /// The file where the program begins, from the folder on: the file that was named, the one in `host.toml`, or the first of
+    /// the usual ones.
+    pub fn main(&self, usual: &[&str]) -> Result<PathBuf, BuildError> {
+        if let Some(main) = self.file.as_ref().or(self.manifest.build.main.as_ref()) {
+            return Ok(main.clone());
+        }
+        let found = usual.iter().find(|file| self.has(file)).map(PathBuf::from);
+        found.ok_or_else(|| BuildError::NoMain {
+            folder: self.folder.clone(),
+            what: format!("there is none of {}", usual.join(", ")),
+        })
+    }
+
     /// Where the component goes.
     pub fn output(&self) -> PathBuf {
         self.folder.join("target/plugins").join(format!("{}.wasm", self.name))

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -129,38 +129,35 @@ fn is_in_the_way(name: &str, inside_cargo: bool) -> bool {
 
 /// Runs a program to its end.
 pub(crate) fn finish(command: Command) -> Result<Output, BuildError> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let start = |source| BuildError::Start { program: program.clone(), source };
-    let (mut child, watch) = spawn(command)?;
-    let mut stdout = child.stdout.take().expect("piped above");
-    let mut stderr = child.stderr.take().expect("piped above");
-    // Both streams are read at once, since a program stops when either is full.
-    let errors = thread::spawn(move || {
-        let mut errors = Vec::new();
-        stderr.read_to_end(&mut errors).map(|_| errors)
-    });
-    let mut output = Vec::new();
-    let read = stdout.read_to_end(&mut output);
-    let errors = errors.join().expect("reading does not panic");
-    watch.end()?;
-    let status = child.wait().map_err(start)?;
-    read.map_err(start)?;
-    Ok(Output {
-        success: status.success(),
-        stdout: String::from_utf8_lossy(&output).into_owned(),
-        stderr: String::from_utf8_lossy(&errors.map_err(start)?).into_owned(),
-    })
+    follow(command, &mut |_| ())
 }
 
-/// Starts a program with both streams piped, in a process group of its own, which is killed when the build is to stop.
-pub(crate) fn spawn(mut command: Command) -> Result<(Child, Watch), BuildError> {
+/// Runs a program to its end, in a process group of its own, which is killed when the build is to stop. `each` is given each line of
+/// its standard error as it comes.
+pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result<Output, BuildError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let start = |source| BuildError::Start { program: program.clone(), source };
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
-    let child = child.map_err(|source| BuildError::Start {
-        program: command.get_program().to_string_lossy().into_owned(),
-        source,
-    })?;
+    let mut child = child.map_err(start)?;
     let watch = Watch::new(&child);
-    Ok((child, watch))
+    let mut stdout = child.stdout.take().expect("piped above");
+    let mut errors = BufReader::new(child.stderr.take().expect("piped above"));
+    // Both streams are read at once, since a program stops when either is full.
+    let output = thread::spawn(move || {
+        let mut output = Vec::new();
+        stdout.read_to_end(&mut output).map(|_| output)
+    });
+    let (mut line, mut stderr) = (Vec::new(), String::new());
+    while errors.read_until(b'\n', &mut line).map_err(start)? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        each(text.strip_suffix('\n').unwrap_or(&text));
+        stderr.push_str(&text);
+        line.clear();
+    }
+    let output = output.join().expect("reading does not panic");
+    watch.end()?;
+    let success = child.wait().map_err(start)?.success();
+    Ok(Output { success, stdout: String::from_utf8_lossy(&output.map_err(start)?).into_owned(), stderr })
 }
 
 thread_local! {
@@ -180,7 +177,7 @@ pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Ends a program, and all that it started, when the build is to stop.
-pub(crate) struct Watch {
+struct Watch {
     is_over: Arc<AtomicBool>,
     /// Whether it was killed.
     thread: Option<JoinHandle<bool>>,
@@ -211,7 +208,7 @@ impl Watch {
     /// # Errors
     ///
     /// It was killed.
-    pub fn end(mut self) -> Result<(), BuildError> {
+    fn end(mut self) -> Result<(), BuildError> {
         self.is_over.store(true, Ordering::Relaxed);
         let Some(thread) = self.thread.take() else { return Ok(()) };
         thread.thread().unpark();

@@ -1,13 +1,9 @@
 //! AssemblyScript: its compiler from npm, and exports by their plain names.
 
-use std::fs;
-use std::path::PathBuf;
-
 use super::Toolchain;
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
-use crate::tool::finish;
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -31,7 +27,7 @@ fn recognises(source: &Source) -> bool {
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
-    let main = main(source)?;
+    let main = source.main(&["assembly/index.ts"])?;
     let asc = npm::find(job, &COMPILER, say)?;
     update::unless_current(job, ROW.name, &asc, HINT, say, |work, say| {
         say(&format!("compiling {} with {}", source.name, asc.found));
@@ -40,12 +36,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.arg(main);
         // `minimal` collects garbage when it is asked to, and not while a handler runs.
         command.args(["-O3", "--runtime", "minimal", "--use", abort(source), "--outFile"]).arg(&core);
-        let output = finish(command)?;
-        if !output.success {
-            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
-        }
-        output.stderr.lines().for_each(say);
-        fs::read(&core).map_err(BuildError::io("read", &core))
+        job.compile(command, &core, say)
     })
 }
 
@@ -55,16 +46,5 @@ fn abort(source: &Source) -> &'static str {
     match source.text("assembly/abi.ts") {
         Some(text) if text.contains("function abort(") => "abort=assembly/abi/abort",
         _ => "abort=",
-    }
-}
-
-fn main(source: &Source) -> Result<PathBuf, BuildError> {
-    if let Some(main) = &source.manifest.build.main {
-        return Ok(main.clone());
-    }
-    let usual = "assembly/index.ts";
-    match source.has(usual) {
-        true => Ok(PathBuf::from(usual)),
-        false => Err(BuildError::NoMain { folder: source.folder.clone(), what: format!("there is no {usual}") }),
     }
 }

@@ -10,7 +10,7 @@ use crate::component::world_with;
 use crate::install::{SWITCHED_OFF, apt};
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
-use crate::tool::{Tool, finish, on_path};
+use crate::tool::{Tool, on_path};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -41,12 +41,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let mut command = clang.command(&source.folder);
         command.args(flags(&source.folder, work)).args(link_flags());
         command.args(["-std=c17", "-o"]).arg(&core).args(&files).args(bindings);
-        let output = finish(command)?;
-        if !output.success {
-            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
-        }
-        output.stderr.lines().for_each(say);
-        fs::read(&core).map_err(BuildError::io("read", &core))
+        job.compile(command, &core, say)
     })
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
-use crate::tool::{Tool, finish, tool};
+use crate::tool::{Tool, tool};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -32,10 +32,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         say(&format!("running {command}"));
         let mut shell = tool("sh", &source.folder);
         shell.args(["-c", command]);
-        let ran = finish(shell)?;
-        if !ran.success {
-            return Err(BuildError::Compile { name: source.name.clone(), output: ran.both() });
-        }
+        job.run(shell)?;
         let path = source.folder.join(output);
         let bytes = fs::read(&path).map_err(BuildError::io("read", &path))?;
         Ok(wat::parse_bytes(&bytes).map(std::borrow::Cow::into_owned).unwrap_or(bytes))

@@ -1,11 +1,8 @@
 //! C++: clang++ with libc++, or Zig's C++ compiler, and the bindings of C.
 
-use std::fs;
-
 use super::Toolchain;
 use super::c::{self, Library};
 use crate::job::{Job, Made, Say};
-use crate::tool::finish;
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -47,31 +44,24 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         let [bindings, types] = c::bindings(source, &told, work)?;
         say(&format!("compiling {} with {}", source.name, clang.found));
         let flags = c::flags(&source.folder, work);
-        let run = |arguments: &dyn Fn(&mut std::process::Command)| {
+        let compiler = || {
             let mut command = clang.command(&source.folder);
             command.args(&flags);
-            arguments(&mut command);
-            let output = finish(command)?;
-            match output.success {
-                true => Ok(output),
-                false => Err(BuildError::Compile { name: source.name.clone(), output: output.both() }),
-            }
+            command
         };
         // The bindings are C, and so may be a part of the plugin.
         let mut objects = Vec::new();
         for (index, file) in c_files.iter().copied().chain([bindings.as_path()]).enumerate() {
             let object = work.join(format!("c-{index}.o"));
-            run(&|command| {
-                command.args(["-x", "c", "-std=c17", "-c"]).arg(file).arg("-o").arg(&object);
-            })?;
+            let mut command = compiler();
+            command.args(["-x", "c", "-std=c17", "-c"]).arg(file).arg("-o").arg(&object);
+            job.run(command)?;
             objects.push(object);
         }
         let core = work.join("core.wasm");
-        let output = run(&|command| {
-            command.args(c::link_flags()).args(["-std=c++23", "-fno-exceptions", "-fno-rtti", "-o"]).arg(&core);
-            command.args(&files).args(&objects).arg(&types);
-        })?;
-        output.stderr.lines().for_each(say);
-        fs::read(&core).map_err(BuildError::io("read", &core))
+        let mut command = compiler();
+        command.args(c::link_flags()).args(["-std=c++23", "-fno-exceptions", "-fno-rtti", "-o"]).arg(&core);
+        command.args(&files).args(&objects).arg(&types);
+        job.compile(command, &core, say)
     })
 }

@@ -1,6 +1,5 @@
 //! Go: the standard compiler for `wasip1`, and exports by their plain names.
 
-use std::fs;
 use std::path::Path;
 
 use super::Toolchain;
@@ -46,12 +45,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         }
         command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]);
         command.arg(&core).arg(".");
-        let output = finish(command)?;
-        if !output.success {
-            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
-        }
-        output.stderr.lines().for_each(say);
-        fs::read(&core).map_err(BuildError::io("read", &core))
+        job.compile(command, &core, say)
     })
 }
 

@@ -1,14 +1,11 @@
 //! TypeScript and JavaScript: esbuild makes one file, componentize-qjs stores QuickJS with it loaded.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
-use crate::source::Source;
-use crate::tool::finish;
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -31,22 +28,16 @@ const MAINS: [&str; 8] =
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
-    let main = main(source)?;
+    let main = source.main(&MAINS)?;
     let bundler = npm::find(job, &BUNDLER, say)?;
     let compiler = npm::find(job, &COMPILER, say)?;
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
-        let refused = |output: String| BuildError::Compile { name: source.name.clone(), output };
         say(&format!("compiling {} with {} and {}", source.name, bundler.found, compiler.found));
         let bundle = work.join("bundle.js");
         let mut command = bundler.command(&source.folder);
         command.arg(&main).args(["--bundle", "--format=esm", "--external:host:*", "--log-level=warning"]);
-        let output = finish({
-            command.arg(format!("--outfile={}", bundle.display()));
-            command
-        })?;
-        if !output.success {
-            return Err(refused(output.both()));
-        }
+        command.arg(format!("--outfile={}", bundle.display()));
+        job.run(command)?;
         let text = fs::read_to_string(&bundle).map_err(BuildError::io("read", &bundle))?;
         let exports = text.rsplit("export {").next().unwrap_or_default().to_owned();
         let names: Vec<&str> = exports.split([',', '}', '\n']).map(str::trim).collect();
@@ -59,24 +50,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.arg("--wit").arg(wit.parent().expect("it lies in a folder")).args(["--world", "plugin", "--js"]);
         // What the engine asks of the system becomes a trap; handlers are functions and not promises.
         command.arg(&bundle).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
-        let output = finish(command)?;
-        if !output.success {
-            return Err(refused(output.both()));
-        }
+        job.run(command)?;
         fs::read(&component).map_err(BuildError::io("read", &component))
     })
-}
-
-/// The file where the program begins, from the folder on.
-fn main(source: &Source) -> Result<PathBuf, BuildError> {
-    if let Some(main) = source.file.as_ref().or(source.manifest.build.main.as_ref()) {
-        return Ok(main.clone());
-    }
-    match MAINS.into_iter().find(|file| source.has(file)) {
-        Some(file) => Ok(PathBuf::from(file)),
-        None => Err(BuildError::NoMain {
-            folder: source.folder.clone(),
-            what: format!("there is none of {}", MAINS.join(", ")),
-        }),
-    }
 }

@@ -1,7 +1,6 @@
 //! Python: componentize-py, which stores an interpreter with the program loaded.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::Toolchain;
 use crate::component::wit_text;
@@ -27,7 +26,7 @@ const HINT: &str = "the module must have the classes Node and Specification";
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
-    let main = main(source)?;
+    let main = source.main(&["app.py", "plugin.py", "main.py"])?;
     let compiler = pip::find(job, &COMPILER, true, say)?;
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
         let text = fs::read_to_string(source.folder.join(&main)).map_err(BuildError::io("read", &main))?;
@@ -68,18 +67,4 @@ fn imports(source: &Source, interface: &str) -> bool {
 /// What Python says, without where in the compiler it was noticed.
 fn without_trace(output: &str) -> String {
     output.split("\nStack backtrace:").next().unwrap_or(output).trim_end().to_owned()
-}
-
-/// The file where the program begins, from the folder on.
-fn main(source: &Source) -> Result<PathBuf, BuildError> {
-    if let Some(main) = source.file.as_ref().or(source.manifest.build.main.as_ref()) {
-        return Ok(main.clone());
-    }
-    match ["app.py", "plugin.py", "main.py"].into_iter().find(|file| source.has(file)) {
-        Some(file) => Ok(PathBuf::from(file)),
-        None => Err(BuildError::NoMain {
-            folder: source.folder.clone(),
-            what: "there is no app.py, plugin.py or main.py".to_owned(),
-        }),
-    }
 }

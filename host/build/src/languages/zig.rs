@@ -1,13 +1,11 @@
 //! Zig: its own compiler, and exports by their plain names.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::Toolchain;
 use crate::install::{pip, upward};
 use crate::job::{Job, Made, Say};
-use crate::source::Source;
-use crate::tool::{Tool, finish, on_path};
+use crate::tool::{Tool, on_path};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -30,7 +28,7 @@ const STACK_BYTES: &str = "65536";
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
-    let main = main(source)?;
+    let main = source.main(&["src/main.zig", "main.zig", "src/root.zig", "root.zig"])?;
     let zig = match found(job) {
         Some(zig) => zig,
         None => pip::cached(job, &COMPILER, false, say)?,
@@ -44,12 +42,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.args(["-fno-entry", "-rdynamic", "--stack", STACK_BYTES, "--cache-dir"]).arg(work.join("cache"));
         command.arg("--global-cache-dir").arg(job.options.cache()?.join("zig"));
         command.arg(format!("-femit-bin={}", core.display()));
-        let output = finish(command)?;
-        if !output.success {
-            return Err(BuildError::Compile { name: source.name.clone(), output: output.both() });
-        }
-        output.stderr.lines().for_each(say);
-        fs::read(&core).map_err(BuildError::io("read", &core))
+        job.compile(command, &core, say)
     })
 }
 
@@ -60,19 +53,4 @@ fn found(job: &Job<'_>) -> Option<Tool> {
     }
     let program = on_path(&["zig", "python-zig"])?;
     Some(Tool::program(&program, &program.display().to_string()))
-}
-
-/// The file where the program begins, from the folder on.
-fn main(source: &Source) -> Result<PathBuf, BuildError> {
-    if let Some(main) = source.file.as_ref().or(source.manifest.build.main.as_ref()) {
-        return Ok(main.clone());
-    }
-    const MAINS: [&str; 4] = ["src/main.zig", "main.zig", "src/root.zig", "root.zig"];
-    match MAINS.into_iter().find(|file| source.has(file)) {
-        Some(file) => Ok(PathBuf::from(file)),
-        None => Err(BuildError::NoMain {
-            folder: source.folder.clone(),
-            what: format!("there is none of {}", MAINS.join(", ")),
-        }),
-    }
 }

@@ -1,9 +1,7 @@
 //! Runs cargo for a guest.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 
 use serde::Deserialize;
 
@@ -11,7 +9,7 @@ use super::flags::{TARGET, encode_flags, is_offline, remap_registry};
 use super::package::{Package, Target};
 use super::toolchain::Toolchain;
 use crate::BuildError;
-use crate::tool::spawn;
+use crate::tool::follow;
 
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
@@ -67,42 +65,23 @@ fn flags(package: &Package, toolchain: &Toolchain) -> Vec<String> {
 
 /// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
 fn run(cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(bool, String, String), BuildError> {
-    let start = |source| BuildError::Start { program: "cargo".to_owned(), source };
-    let (mut child, watch) = spawn(cargo)?;
-    let mut stdout = child.stdout.take().expect("piped above");
-    let stderr = child.stderr.take().expect("piped above");
-    // Both streams are read at once, since cargo stops when either is full.
-    let messages = thread::spawn(move || {
-        let mut messages = String::new();
-        stdout.read_to_string(&mut messages).map(|_| messages)
-    });
     let mut diagnostics = String::new();
     let mut compiling = false;
-    for line in BufReader::new(stderr).split(b'\n') {
-        let line = line.map_err(start)?;
-        let line = String::from_utf8_lossy(&line);
-        match line.trim_start().split_once(' ') {
-            Some(("Compiling", _)) if line.starts_with(' ') => {
-                if !std::mem::replace(&mut compiling, true) {
-                    say(&format!("compiling {name} for {TARGET}"));
-                }
-            }
-            Some(("Downloading" | "Blocking", _)) if line.starts_with(' ') => say(line.trim()),
-            Some(("Finished" | "Downloaded" | "Updating" | "Locking" | "Adding", _)) if line.starts_with(' ') => {}
-            _ => {
-                diagnostics.push_str(&line);
-                diagnostics.push('\n');
+    let output = follow(cargo, &mut |line| match line.trim_start().split_once(' ') {
+        Some(("Compiling", _)) if line.starts_with(' ') => {
+            if !std::mem::replace(&mut compiling, true) {
+                say(&format!("compiling {name} for {TARGET}"));
             }
         }
-    }
-    let messages = messages.join().expect("reading does not panic").map_err(start)?;
-    watch.end()?;
-    let success = child.wait().map_err(start)?.success();
-    if success {
+        Some(("Downloading" | "Blocking", _)) if line.starts_with(' ') => say(line.trim()),
+        Some(("Finished" | "Downloaded" | "Updating" | "Locking" | "Adding", _)) if line.starts_with(' ') => {}
+        _ => diagnostics.extend([line, "\n"]),
+    })?;
+    if output.success {
         diagnostics.lines().filter(|line| !line.is_empty()).for_each(say);
         diagnostics.clear();
     }
-    Ok((success, messages, diagnostics.trim_end().to_owned()))
+    Ok((output.success, output.stdout, diagnostics.trim_end().to_owned()))
 }
 
 /// The module among cargo's messages.
