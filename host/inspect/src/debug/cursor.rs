@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
 use host_model::lts::{LocalStateId, MessageId, Stepper};
 use host_model::trace::start::{self, Start, StartError};
-use host_model::trace::{self, Trace, TraceStep, Unresolved};
+use host_model::trace::{self, Trace, TraceEvent, TraceStep, Unresolved};
 use serde_json::Value;
 
 use crate::diff::{self, Change};
@@ -245,14 +245,11 @@ impl<'l> Cursor<'l> {
         })
     }
 
-    /// The name of a quorum that is enabled in the present state.
-    pub fn quorum_name(&self, action: &Action) -> String {
+    /// An action that is enabled in the present state, as a trace writes it.
+    pub fn trace_event(&mut self, action: &Action) -> TraceEvent {
         let local = self.world(self.here()).locals()[action.node as usize];
-        let role = action.cause.taken().first().map(|flying| self.stepper.known().role(local, flying.message));
-        match role {
-            Some(Role::Member(kind)) => self.stepper.known().kind(kind).name.clone(),
-            _ => String::new(),
-        }
+        let trigger = action.cause.trigger(&mut self.stepper);
+        trace::event(&self.stepper, local, trigger, action.is_lost)
     }
 
     /// Takes an action that is enabled in the present state, with the outcome of this number. If it is the next step of

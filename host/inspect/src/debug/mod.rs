@@ -6,12 +6,17 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `cursor` | a position in a tree of executions |
-//! | `console` | commands: a line in, a text out |
+//! | `commands` | the table of commands, the words behind them, and what they lead to |
+//! | `console` | the session: a line in, a text out |
+//! | `show` | commands that show something and move nothing |
 //! | `why` | the reason why an event is not enabled |
 
+mod commands;
 mod console;
 mod cursor;
+mod show;
 mod why;
 
-pub use console::{COMMANDS, Command, Console, Reply};
+pub use commands::{COMMANDS, Command, Reply};
+pub use console::Console;
 pub use cursor::{Cursor, CursorError, Place};

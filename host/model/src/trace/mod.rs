@@ -18,5 +18,5 @@ pub mod start;
 
 pub use confirm::confirm;
 pub use document::{Finding, Hex, Placement, PluginRef, Received, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
-pub use record::record;
+pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};

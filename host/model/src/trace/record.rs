@@ -22,21 +22,7 @@ pub fn record(
         let row = stepper.step(before, step.trigger)?;
         let outcome = stepper.outcomes(row)[step.outcome as usize].clone();
         locals[step.node as usize] = outcome.next;
-        let event = match (step.trigger.message(), step.trigger.local_event()) {
-            (Some(message), _) => {
-                let message = stepper.message(message);
-                match message.is_notice {
-                    true => TraceEvent::TransportError { peer: message.from, lost: outcome.is_lost },
-                    false => TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) },
-                }
-            }
-            (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
-            _ if step.trigger.quorum().is_some() => quorum_event(stepper, before, step.trigger),
-            _ => match step.trigger.fault() {
-                Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: outcome.is_lost },
-                _ => TraceEvent::Reset,
-            },
-        };
+        let event = event(stepper, before, step.trigger, outcome.is_lost);
         let sent = contents(stepper, &outcome.sent);
         steps.push(TraceStep {
             node: step.node,
@@ -47,6 +33,25 @@ pub fn record(
         });
     }
     Ok(steps)
+}
+
+/// What happens at a node in a local state, by content. `is_lost` says of a broken connection that the node does not notice it.
+pub fn event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger, is_lost: bool) -> TraceEvent {
+    match (trigger.message(), trigger.local_event()) {
+        (Some(message), _) => {
+            let message = stepper.message(message);
+            match message.is_notice {
+                true => TraceEvent::TransportError { peer: message.from, lost: is_lost },
+                false => TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) },
+            }
+        }
+        (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
+        _ if trigger.quorum().is_some() => quorum_event(stepper, state, trigger),
+        _ => match trigger.fault() {
+            Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: is_lost },
+            _ => TraceEvent::Reset,
+        },
+    }
 }
 
 /// The delivery of a quorum in a local state, by content.
