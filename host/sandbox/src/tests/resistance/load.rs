@@ -1,0 +1,94 @@
+//! What a component can try before it is a plugin: in its file, in the compiler, and at its start.
+
+use super::*;
+
+#[test]
+fn a_component_of_200_mb_is_refused_at_once() {
+    let bytes = fixtures::padded(200_000_000);
+    let default = sandbox(|_| {});
+    let error = refusal(&default, &bytes);
+    assert!(error.contains("bytes, more than the limit of 67108864; `--limit component=N` allows more"), "{error}");
+    // Size alone is no fault.
+    let large = sandbox(|limits| limits.component_bytes = 256 << 20);
+    Plugin::load(&large, &bytes).expect("a plugin with a section that means nothing");
+}
+
+#[test]
+fn types_in_types_do_not_exhaust_the_stack() {
+    let sandbox = sandbox(|_| {});
+    // Three bytes a level. What may be nested is bounded by its bytes, and the stack is large enough for it.
+    Plugin::load(&sandbox, &fixtures::nested_types(20_000)).expect("nothing uses these types");
+    for levels in [30_000, 1_000_000] {
+        let error = refusal(&sandbox, &fixtures::nested_types(levels));
+        assert!(error.contains("its types take more than 65536 bytes"), "{error}");
+    }
+    assert!(refusal(&sandbox, &fixtures::nested_lists(5_000)).contains("type nesting is too deep"));
+}
+
+#[test]
+fn components_that_multiply_are_refused() {
+    let sandbox = sandbox(|_| {});
+    assert!(refusal(&sandbox, &fixtures::doubling_components(40)).contains("components in components inside"));
+    assert!(refusal(&sandbox, &fixtures::instantiating_component()).contains("instantiates others"));
+    assert!(refusal(&sandbox, &fixtures::many_components(900)).contains("more than 64 components inside"));
+}
+
+#[test]
+fn code_from_outside_is_refused() {
+    let sandbox = sandbox(|_| {});
+    let error = refusal(&sandbox, &fixtures::imported_module());
+    assert!(error.contains("a plugin imports interfaces only"), "{error}");
+    assert!(refusal(&sandbox, &fixtures::aliased_module()).contains("a plugin brings all its code along"));
+}
+
+#[test]
+fn modules_as_values_are_refused() {
+    let sandbox = sandbox(|_| {});
+    for bytes in [fixtures::exported_module(), fixtures::bagged_module()] {
+        let error = refusal(&sandbox, &bytes);
+        assert!(error.contains("it passes core modules on; build the plugin as one component"), "{error}");
+    }
+}
+
+#[test]
+fn a_compilation_that_takes_too_long_is_given_up() {
+    let impatient = sandbox(|limits| limits.compile_seconds = 0);
+    let error = Plugin::load(&impatient, &fixtures::slow_to_compile(20_000)).expect_err("no time at all");
+    assert_eq!(error, LoadError::CompileTime { seconds: 0 });
+    assert!(error.to_string().contains("`--limit compile-time=N` allows more"), "{error}");
+    lives_on(&sandbox(|_| {}));
+}
+
+#[test]
+fn a_compilation_that_takes_too_much_memory_is_given_up() {
+    let narrow = sandbox(|limits| limits.compile_bytes = 1 << 20);
+    let error = Plugin::load(&narrow, &fixtures::large_to_compile(1_000, 1_000)).expect_err("some 100 MiB");
+    assert_eq!(error, LoadError::CompileMemory { bytes: 1 << 20 });
+    assert!(error.to_string().contains("`--limit compile-memory=N` allows more"), "{error}");
+    lives_on(&sandbox(|_| {}));
+}
+
+// Starting.
+
+#[test]
+fn memories_and_tables_share_one_limit() {
+    let sandbox = sandbox(|_| {});
+    // 4 times 60 MiB and the first memory fit in 256 MiB; 5 times do not.
+    Plugin::load(&sandbox, &fixtures::many_memories(4)).expect("240 MiB");
+    assert!(refusal(&sandbox, &fixtures::many_memories(5)).contains("more memory than the limit of 268435456 bytes"));
+    // Twice 400,000 elements fit in a million; three times do not.
+    Plugin::load(&sandbox, &fixtures::many_tables(2)).expect("800,000 elements");
+    assert!(refusal(&sandbox, &fixtures::many_tables(3)).contains("tables of more than the limit of 1000000 elements"));
+}
+
+#[test]
+fn work_without_end_at_the_start_ends() {
+    let sandbox = sandbox(|limits| limits.fuel_per_call = 10_000_000);
+    for bytes in [fixtures::loops_at_start(), fixtures::fills_tables_at_start()] {
+        let error = refusal(&sandbox, &bytes);
+        assert!(error.contains("does not end within 10000000 units of fuel"), "{error}");
+    }
+    assert!(refusal(&sandbox, &fixtures::memory_bomb_at_start()).contains("wants more memory than the limit"));
+    assert!(refusal(&sandbox, &fixtures::traps_at_start()).contains("trapped"));
+    assert!(refusal(&sandbox, &fixtures::chooses_at_start()).contains("calls `choose` while it starts"));
+}
