@@ -2,8 +2,7 @@
 
 use host_model::audit::Mode;
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
+use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
 use crate::report::{Run, RunReport, Saved};
 use crate::scenario_file::{self, Scenario};

@@ -48,10 +48,3 @@ impl Context<'_> {
         host_build::Stop::new(move || interrupted.load(Ordering::Relaxed))
     }
 }
-
-/// `host` in the user's folder for caches: `$XDG_CACHE_HOME`, or `.cache` at home.
-pub fn default_cache() -> Option<PathBuf> {
-    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-    Some(caches.join("host"))
-}

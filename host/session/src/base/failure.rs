@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use host_model::contract::MachineError;
+use host_model::contract::{MachineError, Stopped};
 
 use crate::base::exit::Exit;
 
@@ -17,12 +17,14 @@ pub struct Failure {
     pub help: Option<String>,
     /// The option that it is about, without hyphens, and its key: `depth`, `set bug`, `link 0>1`.
     pub about: Option<String>,
+    /// Why a guest was stopped, if that is all there is to it: a search then has the result that it came to.
+    pub stopped: Option<Stopped>,
 }
 
 impl Failure {
     /// A failure with this exit code.
     pub fn new(exit: Exit, message: impl Display) -> Self {
-        Self { exit, message: message.to_string(), help: None, about: None }
+        Self { exit, message: message.to_string(), help: None, about: None, stopped: None }
     }
 
     /// The plugin cannot be loaded or built.
@@ -64,7 +66,7 @@ impl From<MachineError> for Failure {
     fn from(error: MachineError) -> Self {
         match error {
             MachineError::Host(error) => Self::system(error),
-            MachineError::Stopped(why) => Self::stopped(why),
+            MachineError::Stopped(why) => Self { stopped: Some(why), ..Self::stopped(why) },
         }
     }
 }

@@ -19,3 +19,7 @@ pub mod files;
 pub mod names;
 pub mod text;
 pub mod units;
+
+pub use context::Context;
+pub use exit::Exit;
+pub use failure::Failure;

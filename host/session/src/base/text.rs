@@ -53,10 +53,11 @@ pub fn paragraph(heading: &str, text: &str) -> String {
 
 /// A rule of two columns under a heading, the first as wide as its widest entry; but what is wider than any screen is no reason to
 /// move the others.
-pub fn table(heading: &str, rows: &[(String, String)]) -> String {
+pub fn table<L: AsRef<str>, R: AsRef<str>>(heading: &str, rows: &[(L, R)]) -> String {
     const WIDTH_MAX: usize = 200;
-    let width = rows.iter().map(|(left, _)| left.chars().count()).max().unwrap_or(0).min(WIDTH_MAX);
-    let line = |(left, right): &(String, String)| format!("  {left:width$}  {right}").trim_end().to_owned() + "\n";
+    let width = rows.iter().map(|(left, _)| left.as_ref().chars().count()).max().unwrap_or(0).min(WIDTH_MAX);
+    let line =
+        |(left, right): &(L, R)| format!("  {:width$}  {}", left.as_ref(), right.as_ref()).trim_end().to_owned() + "\n";
     format!("{heading}\n{}", rows.iter().map(line).collect::<String>())
 }
 

@@ -6,8 +6,7 @@ use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::trace::{Placement, TRACE_VERSION, Trace};
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
+use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Arranged, Others, Wanted};
 use crate::cluster::plugin_source::{self, Loaded};
 use crate::cluster::{scenario, trace_file};

@@ -9,9 +9,8 @@ use host_model::scenario::Scenario;
 use host_model::trace::{Placement, Trace};
 use host_sandbox::Limits;
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::names::{safe_name, short_digest};
+use crate::base::names::short_digest;
+use crate::base::{Context, Failure};
 use crate::cluster::mixed::{Instance, Mixed, Part};
 use crate::cluster::plugin_source::{self, Loaded};
 use crate::spec::Source;
@@ -98,7 +97,13 @@ impl Wanted {
             let path = match (&placement.plugin, given) {
                 (Some(_), Some(path)) => Some(path),
                 (Some(plugin), None) => {
-                    let path = bundled(node, &plugin.name, context)?;
+                    let name = &plugin.name;
+                    let path = plugin_source::bundled(name, context).map_err(|missing| {
+                        let missing = missing.display();
+                        let what =
+                            format_args!("node {node} of this trace runs {name}, and there is no plugin {missing}");
+                        Failure::configuration(what).help(format_args!("name it with --node {node}=PLUGIN"))
+                    })?;
                     wanted.unnamed.insert(path.clone());
                     Some(path)
                 }
@@ -114,16 +119,6 @@ impl Wanted {
     pub fn twins(&self) -> &[NodeId] {
         &self.twins
     }
-}
-
-/// `plugins/NAME`, if it is there.
-fn bundled(node: NodeId, name: &str, context: &Context<'_>) -> Result<PathBuf, Failure> {
-    let path = Path::new("plugins").join(safe_name(name));
-    if safe_name(name) == name && context.path(&path).is_dir() {
-        return Ok(path);
-    }
-    let what = format_args!("node {node} of this trace runs {name}, and there is no plugin {}", path.display());
-    Err(Failure::configuration(what).help(format_args!("name it with --node {node}=PLUGIN")))
 }
 
 /// Loads the components besides the plugin.

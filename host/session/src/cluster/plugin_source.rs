@@ -14,9 +14,8 @@ use host_model::trace::PluginRef;
 use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::base::bounds::Bounds;
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::files;
+use crate::base::names::safe_name;
+use crate::base::{Context, Failure, files};
 use crate::spec::Source;
 
 /// A plugin that is ready to run.
@@ -139,6 +138,12 @@ fn component(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
             Err(failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here"))
         }
     }
+}
+
+/// `plugins/NAME`, if it is there; the error is where it would be.
+pub fn bundled(name: &str, context: &Context<'_>) -> Result<PathBuf, PathBuf> {
+    let path = Path::new("plugins").join(safe_name(name));
+    if safe_name(name) == name && context.path(&path).is_dir() { Ok(path) } else { Err(path) }
 }
 
 /// Whether a path is that of something that has to be built.

@@ -6,7 +6,7 @@ use host_model::scenario::{Faults, Link, Misfit, Network, Scenario};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::cluster::placement::Others;
 use crate::cluster::plugin_source::Loaded;
 use crate::spec::links;

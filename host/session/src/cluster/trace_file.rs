@@ -6,10 +6,9 @@ use host_inspect::exchange;
 use host_model::trace::{PluginRef, TRACE_VERSION, Trace};
 use serde::Deserialize;
 
-use crate::base::failure::Failure;
-use crate::base::files;
 use crate::base::names::{safe_name, short_digest};
 use crate::base::text::json_text;
+use crate::base::{Failure, files};
 use crate::spec::limits;
 use crate::spec::values::NODES_MAX;
 

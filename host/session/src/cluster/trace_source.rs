@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use host_model::contract::NodeId;
 use host_model::trace::Trace;
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::names::safe_name;
+use crate::base::{Context, Failure};
 use crate::cluster::open::Cluster;
 use crate::cluster::placement::{self, Wanted};
 use crate::cluster::plugin_source;
@@ -61,11 +59,8 @@ fn plugin_path(given: Option<&Path>, trace: &Trace, context: &Context<'_>) -> Re
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
-    let name = &trace.plugin.name;
-    let bundled = Path::new("plugins").join(safe_name(name));
-    if safe_name(name) == *name && context.path(&bundled).is_dir() {
-        return Ok(bundled);
-    }
-    let what = format_args!("there is no plugin {} for this trace", bundled.display());
-    Err(Failure::configuration(what).help("name it with --plugin, a component or a folder"))
+    plugin_source::bundled(&trace.plugin.name, context).map_err(|missing| {
+        let failure = Failure::configuration(format_args!("there is no plugin {} for this trace", missing.display()));
+        failure.help("name it with --plugin, a component or a folder")
+    })
 }

@@ -33,13 +33,13 @@ impl Never {
     }
 
     /// The rows of a table; none if everything was reached.
-    pub fn rows(&self) -> Vec<(String, String)> {
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
         let events = (!self.local_events.is_empty())
             .then(|| ("local events", format!("{}: possible, and never taken", self.local_events.join(", "))));
         let messages =
             (self.messages > 0).then(|| ("messages", format!("{}: sent, and never delivered", grouped(self.messages))));
         let outcomes = self.outcomes.filter(|outcomes| *outcomes > 0);
         let outcomes = outcomes.map(|outcomes| ("outcomes", format!("{}: chosen by no walk", grouped(outcomes))));
-        [events, messages, outcomes].into_iter().flatten().map(|(name, value)| (name.to_owned(), value)).collect()
+        [events, messages, outcomes].into_iter().flatten().collect()
     }
 }

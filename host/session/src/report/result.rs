@@ -10,8 +10,8 @@ use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{Basis, End, SymmetryUse};
 use serde::Serialize;
 
+use crate::base::Exit;
 use crate::base::bounds::peak_bytes;
-use crate::base::exit::Exit;
 use crate::base::text::{json_text, rounded};
 use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
@@ -104,13 +104,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Violation => "violation",
-            Self::Incomplete => "incomplete",
-            Self::Error => "error",
-        }
+    pub fn name(self) -> String {
+        words::name(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::spec::RunSpec;
 use crate::spec::expectation::Expectation;
 

@@ -2,7 +2,7 @@
 
 use toml::de::DeTable;
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::scenario_file::reader::Reader;
 use crate::spec::expectation::{self, Expectation};
 
@@ -27,33 +27,15 @@ pub fn read<'t>(reader: &Reader<'t>, table: &DeTable<'t>) -> Result<Expectation,
             }
             "properties" => {
                 for (key, value) in reader.table(key, value)? {
-                    let status = reader.text(key, value)?;
-                    if !expectation::STATUSES.contains(&status.as_str()) {
-                        let known = expectation::STATUSES.join(", ");
-                        return Err(reader.wrong(key, &format!("a property is one of {known}, not {status:?}")));
-                    }
+                    let status = reader.word(key, value, "a property", &expectation::STATUSES)?;
                     expect.properties.insert(key.get_ref().to_string(), status);
                 }
             }
-            "result" => {
-                let result = reader.text(key, value)?;
-                if !expectation::RESULTS.contains(&result.as_str()) {
-                    let known = expectation::RESULTS.join(", ");
-                    return Err(reader.wrong(key, &format!("`result` is one of {known}, not {result:?}")));
-                }
-                expect.result = Some(result);
-            }
+            "result" => expect.result = Some(reader.word(key, value, "`result`", &expectation::RESULTS)?),
             "end" => expect.end = Some(reader.text(key, value)?),
             "property" => expect.property = Some(reader.text(key, value)?),
             "fault" => expect.fault = Some(reader.text(key, value)?),
-            "deadlock" => {
-                let deadlock = reader.text(key, value)?;
-                if !expectation::DEADLOCKS.contains(&deadlock.as_str()) {
-                    let known = expectation::DEADLOCKS.join(", ");
-                    return Err(reader.wrong(key, &format!("`deadlock` is one of {known}, not {deadlock:?}")));
-                }
-                expect.deadlock = Some(deadlock);
-            }
+            "deadlock" => expect.deadlock = Some(reader.word(key, value, "`deadlock`", &expectation::DEADLOCKS)?),
             "length" => expect.length = Some(reader.number(key, value)?),
             "length-max" => expect.length_max = Some(reader.number(key, value)?),
             "depth" => expect.depth = Some(reader.number(key, value)?),

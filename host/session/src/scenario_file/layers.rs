@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::files;
+use crate::base::{Context, Failure, files};
 use crate::scenario_file::content::Scenario;
 use crate::scenario_file::owner::owner;
 use crate::scenario_file::reader::wrong;

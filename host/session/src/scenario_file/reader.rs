@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::base::text::on_one_line;
 use crate::scenario_file::content::Scenario;
 
@@ -29,6 +29,16 @@ pub type Key<'t> = Spanned<std::borrow::Cow<'t, str>>;
 /// A value with its place.
 pub type Value<'t> = Spanned<DeValue<'t>>;
 
+/// An element of a list of tables.
+pub struct Row<'v, 't>(&'v DeTable<'t>);
+
+impl<'v, 't> Row<'v, 't> {
+    /// A field with its key, if it is given.
+    pub fn field(&self, name: &str) -> Option<(&'v Key<'t>, &'v Value<'t>)> {
+        self.0.iter().find(|(key, _)| key.get_ref() == name)
+    }
+}
+
 impl<'t> Reader<'t> {
     /// The line of a byte, counted from 1.
     pub fn line(&self, at: usize) -> usize {
@@ -45,6 +55,18 @@ impl<'t> Reader<'t> {
         value.get_ref().as_table().ok_or_else(|| {
             self.wrong(key, &format!("`{0}` must be a table: [{0}] on a line of its own", key.get_ref()))
         })
+    }
+
+    /// An element of a list of tables, and its fields by name.
+    pub fn row<'v>(&self, key: &Key<'_>, value: &'v Value<'t>, known: &[&str]) -> Result<Row<'v, 't>, Failure> {
+        let name = key.get_ref();
+        let table = value.get_ref().as_table();
+        let table = table
+            .ok_or_else(|| self.wrong(key, &format!("`{name}` must be a table: [[{name}]] on a line of its own")))?;
+        match table.keys().find(|key| !known.contains(&&**key.get_ref())) {
+            Some(unknown) => Err(self.unknown_of(name, unknown, known)),
+            None => Ok(Row(table)),
+        }
     }
 
     /// A list.
@@ -64,6 +86,15 @@ impl<'t> Reader<'t> {
         text.ok_or_else(|| self.wrong(key, &format!("`{}` must be a text in quotes", key.get_ref())))
     }
 
+    /// One of the known words.
+    pub fn word(&self, key: &Key<'_>, value: &Value<'_>, what: &str, known: &[&str]) -> Result<String, Failure> {
+        let word = self.text(key, value)?;
+        match known.contains(&word.as_str()) {
+            true => Ok(word),
+            false => Err(self.wrong(key, &format!("{what} is one of {}, not {word:?}", known.join(", ")))),
+        }
+    }
+
     /// A text, a whole number, true or false, as it stands on a command line.
     pub fn scalar(&self, key: &Key<'_>, value: &Value<'_>) -> Result<String, Failure> {
         match value.get_ref() {
@@ -73,6 +104,12 @@ impl<'t> Reader<'t> {
                 self.wrong(key, &format!("`{}` must be a text, a whole number, true or false", key.get_ref()))
             }),
         }
+    }
+
+    /// True or false.
+    pub fn flag(&self, key: &Key<'_>, value: &Value<'_>) -> Result<bool, Failure> {
+        let flag = value.get_ref().as_bool();
+        flag.ok_or_else(|| self.wrong(key, &format!("`{}` must be true or false", key.get_ref())))
     }
 
     /// A whole number.

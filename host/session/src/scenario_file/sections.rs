@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use host_model::scenario::Network;
 use toml::de::DeTable;
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::scenario_file::content::Scenario;
 use crate::scenario_file::expected;
 use crate::scenario_file::keys::{KEYS, Kind};
@@ -81,27 +80,16 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
 impl<'t> Reader<'t> {
     /// One table [[node]]: what one node runs.
     fn node(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
-        let table = value.get_ref().as_table();
-        let table = table.ok_or_else(|| self.wrong(key, "`node` must be a table: [[node]] on a line of its own"))?;
-        if let Some((unknown, _)) = table.iter().find(|(key, _)| !NODE_KEYS.contains(&&**key.get_ref())) {
-            return Err(self.unknown_of("node", unknown, &NODE_KEYS));
-        }
-        let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
-        let Some((id_key, id)) = field("id") else {
+        let row = self.row(key, value, &NODE_KEYS)?;
+        let Some((id_key, id)) = row.field("id") else {
             let line = self.line(value.span().start);
             return Err(wrong(self.path, Some(line), "a table [[node]] needs the `id` of a node"));
         };
         let id = self.number(id_key, id)?.to_string();
         let placed = &mut file.spec.cluster.placement;
         let before = (placed.node.len(), placed.adversary.len(), placed.parameters.len());
-        let is_adversary = match field("adversary") {
-            Some((key, value)) => {
-                let given = value.get_ref().as_bool();
-                given.ok_or_else(|| self.wrong(key, "`adversary` must be true or false"))?
-            }
-            None => false,
-        };
-        match field("plugin") {
+        let is_adversary = row.field("adversary").map_or(Ok(false), |(key, value)| self.flag(key, value))?;
+        match row.field("plugin") {
             Some((key, value)) => {
                 let (option, list) =
                     if is_adversary { ("adversary", &mut placed.adversary) } else { ("node", &mut placed.node) };
@@ -113,7 +101,7 @@ impl<'t> Reader<'t> {
             None if is_adversary => return Err(self.wrong(id_key, "an adversary needs a `plugin` of its own")),
             None => {}
         }
-        if let Some((key, value)) = field("parameters") {
+        if let Some((key, value)) = row.field("parameters") {
             for (key, value) in self.table(key, value)? {
                 let text = format!("{id}:{}={}", key.get_ref(), self.scalar(key, value)?);
                 let own = placement::node_assignment(&text).map_err(|why| self.invalid(key, "set-on", &text, &why))?;
@@ -131,14 +119,9 @@ impl<'t> Reader<'t> {
 
     /// One table [[link]]: the network between two nodes, or from one to another.
     fn link(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
-        let table = value.get_ref().as_table();
-        let table = table.ok_or_else(|| self.wrong(key, "`link` must be a table: [[link]] on a line of its own"))?;
-        if let Some((unknown, _)) = table.iter().find(|(key, _)| !LINK_KEYS.contains(&&**key.get_ref())) {
-            return Err(self.unknown_of("link", unknown, &LINK_KEYS));
-        }
-        let field = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
+        let row = self.row(key, value, &LINK_KEYS)?;
         let line = self.line(value.span().start);
-        let (at, one, other) = match (field("between"), field("from"), field("to")) {
+        let (at, one, other) = match (row.field("between"), row.field("from"), row.field("to")) {
             (Some((at, ends)), None, None) => match self.list(at, ends)? {
                 [one, other] => (at, self.number(at, one)?, self.number(at, other)?),
                 ends => return Err(self.wrong(at, &format!("`between` must name two nodes, not {}", ends.len()))),
@@ -149,15 +132,12 @@ impl<'t> Reader<'t> {
                 return Err(wrong(self.path, Some(line), what));
             }
         };
-        let Some((network_key, network)) = field("network") else {
+        let Some((network_key, network)) = row.field("network") else {
             return Err(wrong(self.path, Some(line), "a table [[link]] needs a `network`"));
         };
         let network = self.text(network_key, network)?;
-        if !Network::ALL.iter().any(|known| known.name() == network) {
-            let known = Network::ALL.map(Network::name).join(", ");
-            return Err(self.wrong(network_key, &format!("there is no network {network:?}; there are: {known}")));
-        }
-        let is_both = field("between").is_some() && one != other;
+        let network = links::network(&network).map_err(|why| self.wrong(network_key, &why))?;
+        let is_both = row.field("between").is_some() && one != other;
         for (from, to) in [(one, other), (other, one)].into_iter().take(1 + usize::from(is_both)) {
             // One way each: the command line may say something else of one of them.
             let text = format!("{from}>{to}={network}");
@@ -202,13 +182,10 @@ impl<'t> Reader<'t> {
                 set(spec, &text).map_err(|why| self.invalid(key, option, &text, &why))?;
             }
             Kind::Path(set) => set(spec, self.path(key, value)?),
-            Kind::Flag(set) => {
-                let is_given = value.get_ref().as_bool();
-                match is_given.ok_or_else(|| self.wrong(key, &format!("`{name}` must be true or false")))? {
-                    true => set(spec),
-                    false => return Ok(()),
-                }
-            }
+            Kind::Flag(set) => match self.flag(key, value)? {
+                true => set(spec),
+                false => return Ok(()),
+            },
         }
         self.note(file, (*option).to_owned(), key);
         Ok(())

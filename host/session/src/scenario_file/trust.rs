@@ -4,8 +4,7 @@ use std::path::Path;
 
 use host_model::contract::NodeId;
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
+use crate::base::{Context, Failure};
 use crate::cluster::plugin_source;
 use crate::scenario_file::content::Scenario;
 use crate::scenario_file::owner::owner;

@@ -15,15 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use host_model::contract::{Stop, Stopped};
+use host_model::contract::{MachineError, Stop, Stopped};
 use host_search::kernel::Keeper;
 use host_search::kernel::checkpoint_codec::{Reader, Writer};
 use serde::{Deserialize, Serialize};
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::files;
 use crate::base::text::on_one_line;
+use crate::base::{Context, Failure, files};
 use crate::search::identity::Identity;
 use crate::spec::{Keep, RunSpec};
 
@@ -142,8 +140,8 @@ fn open(folder: &Path, context: &Context<'_>) -> Result<Opened, Failure> {
     Ok(Opened { header, body, left })
 }
 
-/// Compares the hash at the end of a checkpoint with its content; returns why it was stopped, if it was.
-fn check_hash(folder: &Path, path: &Path, stop: &dyn Stop) -> Result<Option<Stopped>, Failure> {
+/// Compares the hash at the end of a checkpoint with its content.
+fn check_hash(folder: &Path, path: &Path, stop: &dyn Stop) -> Result<(), Failure> {
     let (file, len) = files::open(path).map_err(|error| missing(folder, &error))?;
     let hashed = len.checked_sub(HASH_BYTES).ok_or_else(|| damaged(folder))?;
     let mut content = BufReader::with_capacity(1 << 20, file);
@@ -151,7 +149,7 @@ fn check_hash(folder: &Path, path: &Path, stop: &dyn Stop) -> Result<Option<Stop
     let mut left = hashed;
     while left > 0 {
         if let Some(why) = stop.reason() {
-            return Ok(Some(why));
+            return Err(MachineError::Stopped(why).into());
         }
         let piece = (&mut content).take(left.min(PIECE));
         hasher.update_reader(piece).map_err(|error| missing(folder, &error))?;
@@ -160,7 +158,7 @@ fn check_hash(folder: &Path, path: &Path, stop: &dyn Stop) -> Result<Option<Stop
     let mut hash = [0; HASH_BYTES as usize];
     content.read_exact(&mut hash).map_err(|_| damaged(folder))?;
     match *hasher.finalize().as_bytes() == hash {
-        true => Ok(None),
+        true => Ok(()),
         false => Err(damaged(folder)),
     }
 }
@@ -184,28 +182,26 @@ struct State {
 }
 
 impl Folder {
-    /// The checkpoints that are asked for, if they are. A search that resumes goes on from the one that is there. The inner
-    /// error says why it was stopped before it knew whether that is whole.
+    /// The checkpoints that are asked for, if they are. A search that resumes goes on from the one that is there.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, or what is in it belongs to another search.
+    /// The folder cannot be made, or what is in it belongs to another search; or it was stopped before it knew whether that is
+    /// whole.
     pub fn new(
         keep: Option<&Keep>,
         identity: Identity,
         stop: Arc<dyn Stop>,
         context: &Context<'_>,
-    ) -> Result<Result<Option<Self>, Stopped>, Failure> {
-        let Some(Keep { folder, every, resumes, asked }) = keep else { return Ok(Ok(None)) };
+    ) -> Result<Option<Self>, Failure> {
+        let Some(Keep { folder, every, resumes, asked }) = keep else { return Ok(None) };
         let resumed = resumes.then(|| open(folder, context)).transpose()?;
         if let Some(resumed) = &resumed {
             if let Some(difference) = resumed.header.identity.difference(&identity) {
                 let failure = refused(folder, &format!("was made with {difference}"));
                 return Err(failure.help("set it as it was, or begin the search anew"));
             }
-            if let Some(stopped) = check_hash(folder, &context.path(folder).join(FILE), &*stop)? {
-                return Ok(Err(stopped));
-            }
+            check_hash(folder, &context.path(folder).join(FILE), &*stop)?;
         }
         let path = context.path(folder);
         fs::create_dir_all(&path).map_err(|error| {
@@ -213,13 +209,13 @@ impl Folder {
         })?;
         let header =
             Header { spec: asked.of_the_search(), directory: absolute(context).display().to_string(), identity };
-        Ok(Ok(Some(Self {
+        Ok(Some(Self {
             folder: path,
             header: serde_json::to_vec(&header).expect("a header is plain data"),
             every: *every,
             stop,
             state: Mutex::new(State { saved: Instant::now(), resumed, failed: None, stopped: None }),
-        })))
+        }))
     }
 
     /// Why the reading of what was saved was stopped, if it was.
@@ -424,9 +420,10 @@ mod tests {
         let kept = folder(place.path(), &stop);
         kept.save(true, &|out| (0..4).for_each(|piece| (out.0)(&vec![piece; PIECE as usize])));
         let path = place.path().join(FILE);
-        assert_eq!(check_hash(place.path(), &path, &*stop), Ok(None));
+        assert_eq!(check_hash(place.path(), &path, &*stop), Ok(()));
         *stop.0.lock().expect("one thread") = Some(Stopped::Time);
-        assert_eq!(check_hash(place.path(), &path, &*stop), Ok(Some(Stopped::Time)));
+        let stopped = check_hash(place.path(), &path, &*stop).expect_err("it is told to stop").stopped;
+        assert_eq!(stopped, Some(Stopped::Time));
         let (body, left) = files::open(&path).expect("it was written");
         let header = Header { spec: RunSpec::default(), directory: String::new(), identity: Identity::default() };
         kept.lock().resumed = Some(Opened { header, body: BufReader::new(body), left });

@@ -9,8 +9,7 @@ use host_model::trace::start::StartError;
 use host_model::trace::{self, Finding, Trace};
 use host_search::kernel::Found;
 
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
+use crate::base::{Exit, Failure};
 use crate::cluster::Cluster;
 use crate::search::minimizing;
 

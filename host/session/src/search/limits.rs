@@ -3,7 +3,7 @@
 use host_search::kernel::Limits;
 use host_search::strategy::{Bound, STRATEGIES};
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 use crate::spec::RunSpec;
 
 /// Violations that `--continue` collects.

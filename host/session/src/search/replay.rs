@@ -6,8 +6,7 @@ use host_inspect::words;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Trace};
 
-use crate::base::exit::Exit;
-use crate::base::failure::Failure;
+use crate::base::{Exit, Failure};
 use crate::search::finding;
 
 /// Why a trace does not replay.

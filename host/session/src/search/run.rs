@@ -12,9 +12,7 @@ use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
 
-use crate::base::context::Context;
-use crate::base::failure::Failure;
-use crate::base::units;
+use crate::base::{Context, Failure, units};
 use crate::cluster::Cluster;
 use crate::search::checkpoint;
 use crate::search::finding::{self, Violation};
@@ -57,30 +55,39 @@ pub fn run(
     let limits = limits::limits(spec)?;
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
-    let starts = starts(lts, cluster, spec)?;
-    let keeper = match &starts {
-        Ok(starts) => {
-            let identity = Identity::new(spec.strategy().name, limits, cluster, lts, starts);
-            checkpoint::Folder::new(spec.process.keep.as_ref(), identity, Arc::clone(bounds) as _, context)?
-        }
-        Err(stopped) => Err(*stopped),
-    };
-    let (report, times) = match (starts, keeper) {
-        (Ok(starts), Ok(keeper)) => {
-            let walks = spec.strategy().honours.contains(&Bound::Walks);
-            let walks = walks.then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
-            let watch = Watch::new(bounds, &mut *context.log, line).with_goals(Goals { walks, states: limits.states });
-            let watch = watch.with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
-            let searched = search(spec, limits, (lts, &starts), &watch, keeper.as_ref())?;
-            if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
-                context.tell(&format!("warning: the last checkpoint could not be written: {why}"));
-            }
-            searched
-        }
-        (Err(stopped), _) | (_, Err(stopped)) => (nothing_found(lts, stopped), Times::default()),
+    let (report, times) = match searched(spec, limits, (cluster, lts), line, context) {
+        Ok(searched) => searched,
+        Err(Failure { stopped: Some(stopped), .. }) => (nothing_found(lts, stopped), Times::default()),
+        Err(failure) => return Err(failure),
     };
     let violations = violations(spec, cluster, lts, &report)?;
     Ok(Outcome { report, times, violations })
+}
+
+/// Finds the start states, and searches from there.
+fn searched(
+    spec: &RunSpec,
+    limits: Limits,
+    (cluster, lts): (&Cluster, &Lts<'_>),
+    line: Option<Line<'_>>,
+    context: &mut Context<'_>,
+) -> Result<(Report, Times), Failure> {
+    let (strategy, bounds) = (spec.strategy(), &cluster.plugin.bounds);
+    let starts = starts(lts, cluster, spec)?;
+    let identity = Identity::new(strategy.name, limits, cluster, lts, &starts);
+    let keeper = checkpoint::Folder::new(spec.process.keep.as_ref(), identity, Arc::clone(bounds) as _, context)?;
+    let walks = strategy.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
+    let watch = Watch::new(bounds, &mut *context.log, line).with_goals(Goals { walks, states: limits.states });
+    let watch = watch.with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
+    let report = match search(spec, limits, (lts, &starts), &watch, keeper.as_ref()) {
+        Err(Failure { stopped: Some(stopped), .. }) => nothing_found(lts, stopped),
+        report => report?,
+    };
+    let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
+    if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
+        context.tell(&format!("warning: the last checkpoint could not be written: {why}"));
+    }
+    Ok((report, times))
 }
 
 /// What a search found, confirmed.
@@ -105,20 +112,13 @@ fn nothing_found(lts: &Lts<'_>, stopped: Stopped) -> Report {
     report
 }
 
-/// The states to begin from: after `init`, or after the prefix. The inner error says why nobody knows them.
-fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Result<Vec<Start>, Stopped>, Failure> {
-    let stepper = Stepper::new(lts);
-    if let Err(MachineError::Stopped(stopped)) = stepper {
-        return Ok(Err(stopped));
-    }
-    let mut stepper = stepper?;
+/// The states to begin from: after `init`, or after the prefix.
+fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>, Failure> {
+    let mut stepper = Stepper::new(lts)?;
     let starts = match &cluster.prefix {
         None => start::initial(&mut stepper),
         Some(trace) => start::follow(&mut stepper, trace).map(|start| vec![start]),
     };
-    if let Err(StartError::Machine(MachineError::Stopped(stopped))) = starts {
-        return Ok(Err(stopped));
-    }
     let nodes = lts.scenario().nodes;
     if spec.search.deadlock && (0..nodes).any(|node| stepper.known().takes_quorums(node)) {
         let why = "`--deadlock`: a message that waits for others of its quorum is in flight and may never come, so nobody knows \
@@ -126,12 +126,13 @@ fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Result<Vec
         let failure = Failure::configuration(why).about("deadlock");
         return Err(failure.help("leave it out, or have the plugin take messages one by one"));
     }
-    starts.map(Ok).map_err(|error| match error {
+    let (plugin, name) = (&cluster.plugin, &cluster.plugin.reference.name);
+    let failed = |error: &dyn std::fmt::Display| Failure::configuration(format_args!("{name}: {error}"));
+    starts.map_err(|error| match error {
         StartError::Refused(why) => {
-            let failure = Failure::configuration(format_args!("{}: {why}", cluster.plugin.reference.name));
-            failure.help(format_args!("`host inspect {}` lists the parameters", cluster.plugin.given.display()))
+            failed(&why).help(format_args!("`host inspect {}` lists the parameters", plugin.given.display()))
         }
-        StartError::TooManyStarts => Failure::configuration(format_args!("{}: {error}", cluster.plugin.reference.name)),
+        StartError::TooManyStarts => failed(&error),
         StartError::Prefix { step, why } => {
             let path = spec.cluster.prefix.clone().unwrap_or_default();
             let failure = Failure::configuration(format_args!(
@@ -140,41 +141,30 @@ fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Result<Vec
             ));
             failure.help("record it again with this plugin and scenario")
         }
-        StartError::QuorumsInOrder { from, to } => {
-            let failure = Failure::configuration(format_args!("{}: {error}", cluster.plugin.reference.name));
-            failure.help(format_args!(
-                "give --network unordered, or links without order to node {to}: --link {from}-{to}=unordered and so on"
-            ))
-        }
+        StartError::QuorumsInOrder { from, to } => failed(&error).help(format_args!(
+            "give --network unordered, or links without order to node {to}: --link {from}-{to}=unordered and so on"
+        )),
         StartError::Machine(error) => error.into(),
     })
 }
 
-/// Runs the strategy; returns its report and how long it took.
+/// Runs the strategy.
 fn search(
     spec: &RunSpec,
     limits: Limits,
     (lts, starts): (&Lts<'_>, &[Start]),
     watch: &Watch<'_>,
     keeper: Option<&checkpoint::Folder>,
-) -> Result<(Report, Times), Failure> {
+) -> Result<Report, Failure> {
     let workers = spec.process.workers.map_or_else(|| units::workers("auto").map_err(Failure::system), Ok)?;
     let pool = ThreadPoolBuilder::new().num_threads(workers.get()).build();
     let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
     let search = Search { lts, starts, limits, monitor: watch, collect_system_states: false };
-    let report = match pool.install(|| (spec.strategy().run)(&search)) {
-        Ok(report) => report,
-        Err(SearchError::Machine(error) | SearchError::Start(StartError::Machine(error))) => match error {
-            MachineError::Stopped(stopped) => nothing_found(lts, stopped),
-            error => return Err(error.into()),
-        },
-        Err(error @ (SearchError::Start(_) | SearchError::Checkpoint)) => {
-            match keeper.and_then(checkpoint::Folder::stopped) {
-                Some(stopped) => nothing_found(lts, stopped),
-                None => return Err(Failure::configuration(error)),
-            }
+    pool.install(|| (spec.strategy().run)(&search)).map_err(|error| match error {
+        SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => error.into(),
+        error @ (SearchError::Start(_) | SearchError::Checkpoint) => {
+            let stopped = keeper.and_then(checkpoint::Folder::stopped);
+            stopped.map_or_else(|| Failure::configuration(error), |why| MachineError::Stopped(why).into())
         }
-    };
-    let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
-    Ok((report, times))
+    })
 }

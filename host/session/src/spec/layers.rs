@@ -1,66 +1,101 @@
 //! One specification over another: what the upper one says counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use host_model::contract::NodeId;
 
+use crate::spec::links::LinkOption;
 use crate::spec::placement::PlacementSpec;
 use crate::spec::run::{ClusterSpec, FaultSpec, ProcessSpec, RunSpec, SearchSpec};
+use crate::spec::source::Source;
 
 impl RunSpec {
-    /// This over another one. All fields are named, so that none is forgotten.
+    /// This over another one.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
-        let Self { cluster, search, process } = self;
-        Self {
-            cluster: cluster.over(below.cluster),
-            search: search.over(below.search),
-            process: process.over(below.process),
-        }
+        Layer::over(self, below)
     }
 }
 
-impl ClusterSpec {
+/// What can lie over another one of its kind.
+trait Layer {
+    /// What this says, and what stands below where it says nothing.
+    fn over(self, below: Self) -> Self;
+}
+
+/// Field by field. All are named, so that none is forgotten.
+macro_rules! layers {
+    ($($spec:ident { $($field:ident),+ })+) => {$(
+        impl Layer for $spec {
+            fn over(self, below: Self) -> Self {
+                let Self { $($field),+ } = self;
+                Self { $($field: $field.over(below.$field)),+ }
+            }
+        }
+    )+};
+}
+
+layers! {
+    RunSpec { cluster, search, process }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin }
+    FaultSpec { resets, duplicates, breaks, refusals, crashes, partitions }
+    SearchSpec {
+        algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, go_on,
+        max_violations
+    }
+    ProcessSpec { time, memory, workers, audit, no_minimize, require_complete, keep, source }
+}
+
+impl<T> Layer for Option<T> {
     fn over(self, below: Self) -> Self {
-        let Self { plugin, nodes, parameters, network, mut links, faults, placement, limits, prefix, any_plugin } =
-            self;
-        let mut below_links = below.links;
-        for link in &mut below_links {
-            link.ways.retain(|way| !links.iter().any(|upper| upper.ways.contains(way)));
-        }
-        below_links.retain(|link| !link.ways.is_empty());
-        below_links.append(&mut links);
-        Self {
-            plugin: if plugin.as_os_str().is_empty() { below.plugin } else { plugin },
-            nodes: nodes.or(below.nodes),
-            parameters: keyed(parameters, below.parameters, |(key, _)| key.clone()),
-            network: network.or(below.network),
-            links: below_links,
-            faults: faults.over(below.faults),
-            placement: placement.over(below.placement),
-            limits: below.limits.into_iter().chain(limits).collect(),
-            prefix: prefix.or(below.prefix),
-            any_plugin: any_plugin || below.any_plugin,
-        }
+        self.or(below)
     }
 }
 
-impl FaultSpec {
+impl Layer for bool {
     fn over(self, below: Self) -> Self {
-        let Self { resets, duplicates, breaks, refusals, crashes, partitions } = self;
-        Self {
-            resets: resets.or(below.resets),
-            duplicates: duplicates.or(below.duplicates),
-            breaks: breaks.or(below.breaks),
-            refusals: refusals.or(below.refusals),
-            crashes: crashes.or(below.crashes),
-            partitions: partitions.or(below.partitions),
-        }
+        self || below
     }
 }
 
-impl PlacementSpec {
+impl Layer for PathBuf {
+    fn over(self, below: Self) -> Self {
+        if self.as_os_str().is_empty() { below } else { self }
+    }
+}
+
+/// How plugins are loaded is for whoever loads them to say.
+impl Layer for Source {
+    fn over(self, _: Self) -> Self {
+        self
+    }
+}
+
+impl Layer for BTreeMap<String, u64> {
+    fn over(self, below: Self) -> Self {
+        below.into_iter().chain(self).collect()
+    }
+}
+
+impl Layer for Vec<(String, String)> {
+    fn over(self, below: Self) -> Self {
+        keyed(self, below, |(key, _)| key.clone())
+    }
+}
+
+impl Layer for Vec<LinkOption> {
+    fn over(mut self, mut below: Self) -> Self {
+        for link in &mut below {
+            link.ways.retain(|way| !self.iter().any(|upper| upper.ways.contains(way)));
+        }
+        below.retain(|link| !link.ways.is_empty());
+        below.append(&mut self);
+        below
+    }
+}
+
+impl Layer for PlacementSpec {
     fn over(self, below: Self) -> Self {
         let Self { node, adversary, parameters, twins } = self;
         // A node has one component, honest or not.
@@ -73,57 +108,6 @@ impl PlacementSpec {
             adversary: over(adversary, below.adversary),
             parameters: keyed(parameters, below.parameters, |(node, key, _)| (*node, key.clone())),
             twins: if twins.is_empty() { below.twins } else { twins },
-        }
-    }
-}
-
-impl SearchSpec {
-    fn over(self, below: Self) -> Self {
-        let Self {
-            algo,
-            reduce,
-            no_symmetry,
-            deadlock,
-            count_system_states,
-            depth,
-            local_events,
-            states,
-            walks,
-            seed,
-            weights,
-            go_on,
-            max_violations,
-        } = self;
-        Self {
-            algo: algo.or(below.algo),
-            reduce: reduce || below.reduce,
-            no_symmetry: no_symmetry || below.no_symmetry,
-            deadlock: deadlock || below.deadlock,
-            count_system_states: count_system_states || below.count_system_states,
-            depth: depth.or(below.depth),
-            local_events: local_events.or(below.local_events),
-            states: states.or(below.states),
-            walks: walks.or(below.walks),
-            seed: seed.or(below.seed),
-            weights: weights.or(below.weights),
-            go_on: go_on || below.go_on,
-            max_violations: max_violations.or(below.max_violations),
-        }
-    }
-}
-
-impl ProcessSpec {
-    fn over(self, below: Self) -> Self {
-        let Self { time, memory, workers, audit, no_minimize, require_complete, keep, source } = self;
-        Self {
-            time: time.or(below.time),
-            memory: memory.or(below.memory),
-            workers: workers.or(below.workers),
-            audit: audit.or(below.audit),
-            no_minimize: no_minimize || below.no_minimize,
-            require_complete: require_complete || below.require_complete,
-            keep: keep.or(below.keep),
-            source,
         }
     }
 }

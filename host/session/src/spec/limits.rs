@@ -5,9 +5,8 @@ use std::path::Path;
 
 use host_sandbox::{LIMITS, Limit, Limits, Unit};
 
-use crate::base::failure::Failure;
 use crate::base::text::{bytes, count, table};
-use crate::base::units;
+use crate::base::{Failure, units};
 
 /// Limits by name, those that were given.
 pub type Given = BTreeMap<String, u64>;
@@ -109,8 +108,7 @@ pub fn parse(text: &str) -> Result<(&'static str, u64), String> {
 /// The limits with their defaults as lines for `--help`.
 pub fn help() -> String {
     let limits = Limits::default();
-    let row =
-        |limit: &Limit| (format!("{}={}", limit.name, shown(limit, limit.get(&limits))), limit.meaning.to_owned());
+    let row = |limit: &Limit| (format!("{}={}", limit.name, shown(limit, limit.get(&limits))), limit.meaning);
     table("Limits and their defaults, for --limit:", &LIMITS.iter().map(row).collect::<Vec<_>>())
 }
 

@@ -6,7 +6,7 @@ use host_model::contract::NodeId;
 use host_model::scenario::{Link, Network};
 use serde::{Deserialize, Serialize};
 
-use crate::base::failure::Failure;
+use crate::base::Failure;
 
 /// What `--link` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,15 +49,24 @@ pub fn link(text: &str) -> Result<LinkOption, String> {
     let (one, other) = place.split_once(['-', '>']).ok_or_else(wrong)?;
     let node = |text: &str| text.parse::<NodeId>().map_err(|_| wrong());
     let (one, other) = (node(one)?, node(other)?);
-    let network = Network::ALL.into_iter().find(|network| network.name() == kind).ok_or_else(|| {
-        let known = Network::ALL.map(Network::name).join(", ");
-        format!("there is no network {kind:?}; there are: {known}")
-    })?;
+    let network = network(kind)?;
     let mut ways = vec![(one, other)];
     if is_both && one != other {
         ways.push((other, one));
     }
     Ok(LinkOption { place: place.to_owned(), ways, network })
+}
+
+/// The network of a link from its name.
+///
+/// # Errors
+///
+/// There is none; the sentence lists those that there are.
+pub fn network(name: &str) -> Result<Network, String> {
+    let found = Network::ALL.into_iter().find(|network| network.name() == name);
+    found.ok_or_else(|| {
+        format!("there is no network {name:?}; there are: {}", Network::ALL.map(Network::name).join(", "))
+    })
 }
 
 /// The links of a cluster that differ from its network, in the order of their ends. What goes to a node goes to its twin in
