@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use host_inspect::escape::guarded;
 use host_inspect::explain::Paint;
-use host_session::base::context::{Clock, Context};
-use host_session::base::failure::Failure;
+use host_session::base::context::Clock;
+use host_session::base::{Context, Failure};
 
 /// What a command touches outside of itself, so that tests can run commands in their own process.
 pub struct Environment<'a> {
@@ -52,14 +52,8 @@ impl Environment<'_> {
     }
 
     /// The same for a run that nobody watches.
-    pub fn silent<'c>(&'c self, log: &'c mut Sink) -> Context<'c> {
-        Context {
-            log,
-            directory: &self.directory,
-            cache: self.cache.as_deref(),
-            interrupted: &self.interrupted,
-            clock: &self.clock,
-        }
+    pub fn silent<'c>(&'c mut self, log: &'c mut Sink) -> Context<'c> {
+        Context { log, ..self.context() }
     }
 
     /// How results are written.

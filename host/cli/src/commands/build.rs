@@ -1,8 +1,7 @@
 //! `host build`.
 
 use host_sandbox::Limits;
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
+use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source;
 
 use crate::commands::doctor::{self, NODES};

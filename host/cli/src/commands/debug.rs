@@ -9,8 +9,7 @@ use host_inspect::recording::Recording;
 use host_model::audit::Mode;
 use host_model::lts::Stepper;
 use host_model::trace::{Trace, TraceStep};
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
+use host_session::base::{Exit, Failure};
 use host_session::cluster::{Cluster, trace_file};
 
 use crate::commands::line_editor::Lines;

@@ -1,12 +1,10 @@
 //! `host doctor`.
 
 use host_sandbox::Inspection;
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
-use host_session::base::text::json_text;
-use host_session::base::text::rounded;
-use host_session::base::text::{bytes, count, grouped, on_one_line, table};
+use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
+use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::report::result::PluginReport;
 use host_session::spec::limits;
 use serde_json::json;
 
@@ -91,13 +89,10 @@ pub(crate) fn verdict(seen: &Observations) -> &'static str {
 
 fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
     let inspection = loaded.plugin.inspect();
-    let rows = |rows: &[(&str, String)]| -> Vec<(String, String)> {
-        rows.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
-    };
     let micros = |each: Option<f64>| each.map_or("not measured".to_owned(), |each| format!("{each:.1} µs"));
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let mean = seen.snapshot_bytes_total.checked_div(seen.steps).unwrap_or(0);
-    let what = rows(&[
+    let what = [
         ("imports", format!("{}; nothing of WASI", list(&inspection.imports))),
         ("exports", format!("{}; functions and types fit the contract", list(&inspection.exports))),
         (
@@ -118,42 +113,38 @@ fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
             ),
         ),
         ("tables", "not written after the start, or it is a fault".to_owned()),
-    ]);
-    let tried = rows(&[
+    ];
+    let tried = [
         ("cluster", format!("{}, {}", count(nodes.into(), "node"), count(seen.steps, "step"))),
         ("two instances", agree(seen)),
         ("restore", agree(seen)),
         ("from start to end", agree(seen)),
-    ]);
-    let cost = rows(&[
+    ];
+    let cost = [
         ("step", format!("{}, with restore and capture", micros(microseconds(seen).0))),
         ("calls alone", micros(microseconds(seen).1)),
         ("snapshot", format!("{} bytes on average, {} at most", grouped(mean), grouped(seen.snapshot_bytes_max))),
         ("state", format!("{} bytes encoded at most", grouped(seen.state_bytes_max))),
         ("load", format!("{:.3} s", loaded.seconds)),
-    ]);
-    let none = || vec![("none".to_owned(), String::new())];
-    let lines = |lines: Vec<String>| match lines.is_empty() {
-        true => none(),
-        false => lines.into_iter().map(|line| (line, String::new())).collect(),
+    ];
+    let lines = |heading: &str, lines: &[String]| match lines {
+        [] => table(heading, &[("none", "")]),
+        lines => table(heading, &lines.iter().map(|line| (line, "")).collect::<Vec<_>>()),
     };
     let sections = [
         format!("{}\n", verdict(seen)),
         table("what it is", &what),
         table("what was tried", &tried),
         table("what it costs", &cost),
-        table("wrong", &lines(seen.findings.iter().map(finding).collect())),
-        table("hazards", &lines(hazards.to_vec())),
+        lines("wrong", &seen.findings.iter().map(finding).collect::<Vec<_>>()),
+        lines("hazards", hazards),
     ];
     sections.join("\n")
 }
 
 /// A finding ends the examination, so the comparisons that were made before it agreed.
 fn agree(seen: &Observations) -> String {
-    match seen.findings.is_empty() {
-        true => "agree".to_owned(),
-        false => "see below".to_owned(),
-    }
+    if seen.findings.is_empty() { "agree".to_owned() } else { "see below".to_owned() }
 }
 
 fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
@@ -161,11 +152,7 @@ fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String])
     let micros = |each: Option<f64>| each.map(rounded);
     json_text(&json!({
         "result": if seen.findings.is_empty() { "fit" } else { "unfit" },
-        "plugin": {
-            "name": loaded.reference.name,
-            "version": loaded.reference.version,
-            "digest": loaded.reference.digest,
-        },
+        "plugin": PluginReport::from(&loaded.reference),
         "imports": inspection.imports,
         "exports": inspection.exports,
         "component_bytes": inspection.component_bytes,

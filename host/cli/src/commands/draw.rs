@@ -4,9 +4,7 @@ use std::path::Path;
 
 use host_inspect::draw::{self, Form};
 use host_inspect::recording::Recording;
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
-use host_session::base::files;
+use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Cluster;
 use host_session::search::replay::failure;
 

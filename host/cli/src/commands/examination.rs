@@ -61,7 +61,7 @@ impl Event {
 }
 
 /// All that a step shows: it must be the same however the step is executed.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default)]
 struct Shown {
     sent: Vec<Envelope>,
     encoding: Vec<u8>,
@@ -89,30 +89,41 @@ pub fn examine(
 ) -> Result<Observations, MachineError> {
     let mut seen = Observations::default();
     let mut machines = [plugin.machine()?, plugin.machine()?];
-    if let Err(finding) = walk(&mut machines, nodes, (steps_max, measures), &mut seen)? {
-        machines.iter().try_for_each(|machine| machine.confirm_fault())?;
-        seen.findings.push(finding);
+    match walk(&mut machines, nodes, (steps_max, measures), &mut seen) {
+        Ok(()) => {}
+        Err(End::Host(error)) => return Err(error),
+        Err(End::Found(finding)) => {
+            machines.iter().try_for_each(|machine| machine.confirm_fault())?;
+            seen.findings.push(finding);
+        }
     }
     Ok(seen)
 }
 
-type Found<T> = Result<Result<T, Finding>, MachineError>;
+/// Why an examination ends early.
+enum End {
+    Found(Finding),
+    Host(MachineError),
+}
+
+impl From<MachineError> for End {
+    fn from(error: MachineError) -> Self {
+        Self::Host(error)
+    }
+}
 
 fn walk(
     machines: &mut [Box<dyn Machine>; 2],
     nodes: u32,
     (steps_max, measures): (u64, bool),
     seen: &mut Observations,
-) -> Found<()> {
+) -> Result<(), End> {
     let mut cluster = Vec::new();
     let mut samples = Vec::new();
     let mut in_flight = VecDeque::new();
     for node in 0..nodes {
         let init = Input::Init { node, nodes, config: "", durable: None };
-        let (snapshot, shown) = match step(machines, None, &init, &format!("init of node {node}"), seen)? {
-            Ok(done) => done,
-            Err(finding) => return Ok(Err(finding)),
-        };
+        let (snapshot, shown) = step(machines, None, &init, &format!("init of node {node}"), seen)?;
         send(&mut in_flight, node, &shown.sent);
         cluster.push(Node { snapshot, shown, history: Vec::new() });
     }
@@ -122,10 +133,7 @@ fn walk(
         let Some((at, event)) = next(&cluster, &mut in_flight, turn) else { break };
         let what = format!("step {} at node {at}", seen.steps + 1);
         let node = &mut cluster[at as usize];
-        let (snapshot, shown) = match step(machines, Some(&node.snapshot), &event.input(), &what, seen)? {
-            Ok(done) => done,
-            Err(finding) => return Ok(Err(finding)),
-        };
+        let (snapshot, shown) = step(machines, Some(&node.snapshot), &event.input(), &what, seen)?;
         send(&mut in_flight, at, &shown.sent);
         if samples.len() < SAMPLES_MAX {
             samples.push((node.snapshot.clone(), event.clone()));
@@ -135,14 +143,12 @@ fn walk(
         node.history.push(event);
     }
     for (at, node) in (0..nodes).zip(&cluster) {
-        if let Err(finding) = straight(machines[1].as_mut(), at, nodes, node)? {
-            return Ok(Err(finding));
-        }
+        straight(machines[1].as_mut(), at, nodes, node)?;
     }
     if measures {
         measure(machines[0].as_mut(), &samples, seen)?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Different steps that are measured, at most.
@@ -222,16 +228,13 @@ fn step(
     input: &Input<'_>,
     what: &str,
     seen: &mut Observations,
-) -> Found<(Snapshot, Shown)> {
+) -> Result<(Snapshot, Shown), End> {
     let faulty = |fault: Fault| match fault.kind {
-        FaultKind::Refused => Finding::Refused(format!("{what}: {fault}")),
-        _ => Finding::Fault(format!("{what}: {fault}")),
+        FaultKind::Refused => End::Found(Finding::Refused(format!("{what}: {fault}"))),
+        _ => End::Found(Finding::Fault(format!("{what}: {fault}"))),
     };
     machines[0].restore(from)?;
-    let first = match show(machines[0].as_mut(), *input) {
-        Ok(shown) => shown,
-        Err(fault) => return Ok(Err(faulty(fault))),
-    };
+    let first = show(machines[0].as_mut(), *input).map_err(faulty)?;
     let snapshot = machines[0].capture();
     seen.steps += 1;
     seen.snapshot_bytes_max = seen.snapshot_bytes_max.max(snapshot.bytes() as u64);
@@ -240,38 +243,22 @@ fn step(
     let ways = ["again in the same instance, after a restore", "in a second instance"];
     for (machine, way) in machines.iter_mut().zip(ways) {
         machine.restore(from)?;
-        match show(machine.as_mut(), *input) {
-            Ok(shown) if shown == first => {}
-            Ok(shown) => {
-                let how = difference(&first, &shown);
-                return Ok(Err(Finding::Differs(format!("{what}, {way}: {how}"))));
-            }
-            Err(fault) => return Ok(Err(faulty(fault))),
-        }
+        same(&first, &show(machine.as_mut(), *input).map_err(faulty)?, &format!("{what}, {way}"))?;
     }
-    Ok(Ok((snapshot, first)))
+    Ok((snapshot, first))
 }
 
 /// Executes all events of a node without going back, and compares the end with what restoring led to.
-fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Found<()> {
+fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Result<(), End> {
     machine.restore(None)?;
-    let faulty = |fault: Fault| Finding::Fault(format!("node {at} from start to end: {fault}"));
-    let mut last = match show(machine, Input::Init { node: at, nodes, config: "", durable: None }) {
-        Ok(shown) => shown,
-        Err(fault) => return Ok(Err(faulty(fault))),
-    };
+    let faulty = |fault: Fault| End::Found(Finding::Fault(format!("node {at} from start to end: {fault}")));
+    let init = Input::Init { node: at, nodes, config: "", durable: None };
+    let mut last = show(machine, init).map_err(faulty)?;
     for event in &node.history {
         machine.ask_stop()?;
-        last = match show(machine, event.input()) {
-            Ok(shown) => shown,
-            Err(fault) => return Ok(Err(faulty(fault))),
-        };
+        last = show(machine, event.input()).map_err(faulty)?;
     }
-    if last == node.shown {
-        return Ok(Ok(()));
-    }
-    let how = difference(&node.shown, &last);
-    Ok(Err(Finding::Differs(format!("node {at}, from start to end without snapshots: {how}"))))
+    same(&node.shown, &last, &format!("node {at}, from start to end without snapshots"))
 }
 
 fn show(machine: &mut dyn Machine, input: Input<'_>) -> Result<Shown, Fault> {
@@ -280,14 +267,18 @@ fn show(machine: &mut dyn Machine, input: Input<'_>) -> Result<Shown, Fault> {
     Ok(Shown { sent: effects.sent, encoding: machine.serialize()?, local_events: machine.local_events()? })
 }
 
-fn difference(one: &Shown, other: &Shown) -> &'static str {
-    if one.sent != other.sent {
+/// Refuses a second execution that does not show what the first one did.
+fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), End> {
+    let difference = if one.sent != other.sent {
         "other messages are sent"
     } else if one.encoding != other.encoding {
         "the state has another encoding"
-    } else {
+    } else if one.local_events != other.local_events {
         "other local events are possible"
-    }
+    } else {
+        return Ok(());
+    };
+    Err(End::Found(Finding::Differs(format!("{what}: {difference}"))))
 }
 
 #[cfg(test)]

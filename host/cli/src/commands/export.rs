@@ -2,10 +2,8 @@
 
 use host_inspect::exchange::{self, TooLarge};
 use host_inspect::recording::Recording;
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
-use host_session::base::files;
 use host_session::base::text::json_text;
+use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
 use host_session::search::replay::failure;

@@ -3,12 +3,10 @@
 use host_inspect::words::name;
 use host_model::contract::Property;
 use host_sandbox::{About, AboutNetwork, Inspection, ModuleInspection};
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
-use host_session::base::text::json_text;
-use host_session::base::text::rounded;
-use host_session::base::text::{bytes, count, grouped, on_one_line, table};
+use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
+use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::report::result::PluginReport;
 use host_session::spec::limits;
 use serde_json::{Value, json};
 
@@ -38,7 +36,7 @@ fn text(loaded: &Loaded) -> String {
         ("exports", list(&inspection.exports)),
         ("optional", list(&inspection.optional)),
     ];
-    sections.push(table("interfaces", &interfaces.map(|(left, right)| (left.to_owned(), right))));
+    sections.push(table("interfaces", &interfaces));
     sections.extend(inspection.modules.iter().enumerate().map(|(index, module)| module_text(index, module)));
     sections.push(snapshot(inspection));
     let times = loaded.plugin.load_times();
@@ -61,7 +59,6 @@ fn heading(loaded: &Loaded) -> String {
         rows.push(("nodes", format!("{} unless --nodes says otherwise", grouped(about.nodes.into()))));
         rows.push(("network", network(about.network).to_owned()));
     }
-    let rows: Vec<(String, String)> = rows.into_iter().map(|(left, right)| (left.to_owned(), right)).collect();
     table(&on_one_line(&format!("{}{version}{summary}", reference.name)), &rows)
 }
 
@@ -107,7 +104,7 @@ fn module_text(index: usize, module: &ModuleInspection) -> String {
         ("tables", or_none(tables.collect())),
         ("guarded", or_none(module.guarded.iter().map(|name| (*name).to_owned()).collect())),
     ];
-    table(&format!("core module {}", index + 1), &rows.map(|(left, right)| (left.to_owned(), right)))
+    table(&format!("core module {}", index + 1), &rows)
 }
 
 /// What a snapshot holds, in words: it is what the whole search stands on.
@@ -120,7 +117,7 @@ fn snapshot(inspection: &Inspection) -> String {
         ("start image", format!("{}, kept once", bytes(inspection.pristine_bytes as u64))),
         ("rewritten", format!("{} with the tracking of writes", bytes(inspection.rewritten_bytes as u64))),
     ];
-    table("snapshots", &rows.map(|(left, right)| (left.to_owned(), right)))
+    table("snapshots", &rows)
 }
 
 fn captured_globals(inspection: &Inspection) -> usize {
@@ -132,11 +129,7 @@ fn json(loaded: &Loaded) -> String {
     let inspection = loaded.plugin.inspect();
     let times = loaded.plugin.load_times();
     json_text(&json!({
-        "plugin": {
-            "name": loaded.reference.name,
-            "version": loaded.reference.version,
-            "digest": loaded.reference.digest,
-        },
+        "plugin": PluginReport::from(&loaded.reference),
         "about": loaded.plugin.about().map(about_json),
         "properties": loaded.properties.iter().map(property_json).collect::<Vec<_>>(),
         "imports": inspection.imports,

@@ -4,8 +4,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use host_inspect::debug::Console;
-use host_session::base::failure::Failure;
-use host_session::base::files;
+use host_session::base::{Failure, files};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;

@@ -4,11 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use host_search::strategy::{STRATEGIES, Strategy};
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
-use host_session::base::files;
-use host_session::base::text::json_text;
-use host_session::base::text::{on_one_line, table};
+use host_session::base::text::{json_text, on_one_line, table};
+use host_session::base::{Exit, Failure, files};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -36,8 +33,7 @@ pub fn run(arguments: &ListArguments, environment: &mut Environment<'_>) -> Resu
 fn text(plugins: &[Bundled]) -> String {
     let mut sections = vec!["strategies for --algo\n".to_owned()];
     sections.extend(STRATEGIES.iter().map(strategy_text));
-    let rows: Vec<(String, String)> =
-        plugins.iter().map(|plugin| (format!("{PLUGINS}/{}", plugin.name), plugin.summary.clone())).collect();
+    let rows: Vec<_> = plugins.iter().map(|plugin| (format!("{PLUGINS}/{}", plugin.name), &plugin.summary)).collect();
     sections.push(match rows.is_empty() {
         true => format!("no plugins: there is no folder `{PLUGINS}` with plugins here\n"),
         false => table("plugins", &rows),
@@ -49,11 +45,10 @@ fn strategy_text(strategy: &Strategy) -> String {
     let aliases: String = strategy.aliases.iter().map(|alias| format!(", also {alias}")).collect();
     let bounds: Vec<String> = strategy.honours.iter().map(|bound| format!("--{}", bound.option())).collect();
     let rows = [
-        ("sound", strategy.soundness.to_owned()),
-        ("complete", strategy.completeness.to_owned()),
-        ("bounds", format!("{}, --time, --memory", bounds.join(", "))),
+        ("  sound", strategy.soundness.to_owned()),
+        ("  complete", strategy.completeness.to_owned()),
+        ("  bounds", format!("{}, --time, --memory", bounds.join(", "))),
     ];
-    let rows: Vec<(String, String)> = rows.map(|(name, value)| (format!("  {name}"), value)).to_vec();
     table(&format!("  {}{aliases}: {}", strategy.name, strategy.summary), &rows)
 }
 

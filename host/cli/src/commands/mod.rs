@@ -18,18 +18,50 @@
 //! | `list` | `host list` |
 //! | `test` | `host test` |
 
-pub mod build;
-pub mod debug;
-pub mod doctor;
-pub mod draw;
+mod build;
+mod debug;
+mod doctor;
+mod draw;
 mod examination;
-pub mod export;
-pub mod inspect;
-pub mod languages;
+mod export;
+mod inspect;
+mod languages;
 mod line_editor;
-pub mod list;
-pub mod minimize;
-pub mod new;
-pub mod replay;
-pub mod run;
-pub mod test;
+mod list;
+mod minimize;
+mod new;
+mod replay;
+mod run;
+mod test;
+
+use std::ffi::OsString;
+
+use host_session::base::text::shell_quoted;
+use host_session::base::{Exit, Failure};
+
+use crate::environment::Environment;
+use crate::options::Command;
+
+/// Runs the command of a command line, whose words are for people.
+pub fn execute(command: &Command, words: &[OsString], environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = words.first().map_or("host", String::as_str);
+    match command {
+        Command::Run(arguments) => {
+            let line = words.iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ");
+            run::run(arguments, (program, line), environment)
+        }
+        Command::Languages(arguments) => languages::run(arguments, environment),
+        Command::New(arguments) => new::run(arguments, environment),
+        Command::Build(arguments) => build::run(arguments, environment),
+        Command::Inspect(arguments) => inspect::run(arguments, environment),
+        Command::Doctor(arguments) => doctor::run(arguments, environment),
+        Command::Replay(arguments) => replay::run(arguments, environment),
+        Command::Export(arguments) => export::run(arguments, environment),
+        Command::Debug(arguments) => debug::run(arguments, environment),
+        Command::Draw(arguments) => draw::run(arguments, environment),
+        Command::Minimize(arguments) => minimize::run(arguments, program, environment),
+        Command::Test(arguments) => test::run(arguments, environment),
+        Command::List(arguments) => list::run(arguments, environment),
+    }
+}

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use host_session::Request;
-use host_session::base::exit::Exit;
-use host_session::base::failure::Failure;
+use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::Run;
 use host_session::search;

@@ -107,44 +107,26 @@ impl Text<'_> {
             None => "after init".to_owned(),
             Some(prefix) => format!("after {} of {}", count(prefix.steps as u64, "step"), prefix.trace),
         };
-        let rows = [
-            ("plugin", plugin),
-            (
-                "algorithm",
-                format!(
-                    "{}{}: {}",
-                    self.report.algo,
-                    if assumed.reduced { " --reduce" } else { "" },
-                    self.report.guarantees
-                ),
-            ),
-            ("nodes", grouped(assumed.nodes.into())),
-            ("parameters", parameters),
-            ("network", format!("{}: {}", assumed.network, travel(assumed.network))),
-            ("faults", assumed.faults.text(assumed.order)),
-            ("start", start),
-            ("bounds", self.bounds()),
+        let reduced = if assumed.reduced { " --reduce" } else { "" };
+        let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let row = |name: &str, value: String| (name.to_owned(), on_one_line(&value));
+        let mut rows = vec![
+            row("plugin", plugin),
+            row("algorithm", format!("{}{reduced}: {}", self.report.algo, self.report.guarantees)),
+            row("nodes", grouped(assumed.nodes.into())),
         ];
-        let odds = assumed.collision_odds.map(|odds| ("collisions", collisions(odds)));
-        let symmetry = self.report.symmetry.as_ref().map(|used| ("symmetry", symmetry(used)));
-        let basis = self.report.basis.map(|basis| ("answer", answer(basis).to_owned()));
-        let rows = rows.into_iter().chain(odds).chain(symmetry).chain(basis);
-        let mut rows: Vec<(String, String)> =
-            rows.map(|(name, value)| (name.to_owned(), on_one_line(&value))).collect();
-        if !assumed.links.is_empty() {
-            let after_network = 1 + rows.iter().position(|(name, _)| name == "network").expect("there is a network");
-            rows.insert(after_network, ("links".to_owned(), list(&words::links(&assumed.links))));
-        }
-        let placed = assumed
-            .placements
-            .iter()
-            .map(|placement| (format!("node {}", placement.node), on_one_line(&placement::describe(placement))));
-        if !assumed.limits.is_empty() {
-            let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            rows.push(("limits".to_owned(), list(&limits)));
-        }
-        let after_nodes = 1 + rows.iter().position(|(name, _)| name == "nodes").expect("there are nodes");
-        rows.splice(after_nodes..after_nodes, placed);
+        let placed = assumed.placements.iter();
+        rows.extend(placed.map(|placement| row(&format!("node {}", placement.node), placement::describe(placement))));
+        rows.push(row("parameters", parameters));
+        rows.push(row("network", format!("{}: {}", assumed.network, travel(assumed.network))));
+        rows.extend((!assumed.links.is_empty()).then(|| row("links", list(&words::links(&assumed.links)))));
+        rows.push(row("faults", assumed.faults.text(assumed.order)));
+        rows.push(row("start", start));
+        rows.push(row("bounds", self.bounds()));
+        rows.extend(assumed.collision_odds.map(|odds| row("collisions", collisions(odds))));
+        rows.extend(self.report.symmetry.as_ref().map(|used| row("symmetry", symmetry(used))));
+        rows.extend(self.report.basis.map(|basis| row("answer", answer(basis).to_owned())));
+        rows.extend((!limits.is_empty()).then(|| row("limits", list(&limits))));
         rows
     }
 
@@ -268,7 +250,7 @@ fn broken(broken: &BrokenReport) -> String {
         ("other time", &*broken.other),
         ("probably", broken.cause),
     ];
-    let rows = rows.map(|(name, value)| (name.to_owned(), shortened(on_one_line(value))));
+    let rows = rows.map(|(name, value)| (name, shortened(on_one_line(value))));
     table(&format!("broken promise: {}", broken.promise), &rows)
 }
 

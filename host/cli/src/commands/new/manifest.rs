@@ -36,62 +36,6 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/wasm/bindings.rs",
 ];
 
-/// Words that cannot be the name of a crate.
-pub fn is_keyword(name: &str) -> bool {
-    // One of them is written so that whoever looks for that keyword does not find this file.
-    const KEYWORDS: [&str; 48] = [
-        "as",
-        "await",
-        "become",
-        "box",
-        "break",
-        "const",
-        "continue",
-        "do",
-        "dyn",
-        "else",
-        "enum",
-        "extern",
-        "false",
-        "final",
-        "fn",
-        "for",
-        "gen",
-        "if",
-        "impl",
-        "in",
-        "let",
-        "loop",
-        "macro",
-        "match",
-        "mod",
-        "move",
-        "mut",
-        "override",
-        "priv",
-        "pub",
-        "ref",
-        "return",
-        "static",
-        "struct",
-        "trait",
-        "true",
-        "try",
-        "type",
-        "typeof",
-        concat!("un", "safe"),
-        "unsized",
-        "use",
-        "virtual",
-        "where",
-        "while",
-        "yield",
-        "func",
-        "package",
-    ];
-    KEYWORDS.contains(&name)
-}
-
 /// Paths and contents of what a Rust package has besides its sources.
 pub fn rust_files(name: &str) -> Vec<(String, String)> {
     let workspace: Table = WORKSPACE.parse().expect("the manifest that is compiled in is TOML");

@@ -7,9 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use host_inspect::escape;
-use host_session::base::failure::Failure;
-use host_session::base::files;
 use host_session::base::text::shortened;
+use host_session::base::{Failure, files};
 
 use crate::environment::Environment;
 
