@@ -169,6 +169,15 @@ fn documents_have_one_sentence_per_line() {
     none(documents.flat_map(|path| prose::wrong_lines(path, &read(path))).collect::<Vec<_>>());
 }
 
+/// The diffs were compiled and run when they were written down.
+#[test]
+fn diffs_in_documents_fit_the_tree() {
+    let files = files();
+    let documents = files.iter().filter(|path| path.ends_with(".md"));
+    let in_tree = |name: &str| files.iter().any(|file| file == name).then(|| read(name));
+    none(documents.flat_map(|path| prose::stale_diffs(path, &read(path), in_tree)).collect::<Vec<_>>());
+}
+
 #[test]
 fn the_first_documents_are_short() {
     none(SHORT_DOCUMENTS.iter().filter_map(|(path, lines_max)| checks::too_long(path, &read(path), *lines_max)));

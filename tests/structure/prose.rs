@@ -63,9 +63,45 @@ fn is_initial(text: &str) -> bool {
     letter.is_some_and(char::is_uppercase) && before.is_none_or(|letter| !letter.is_alphanumeric())
 }
 
+/// Lines that the diffs of a document leave as they are or take away, and that are not in the tree in this order. `read` has the text
+/// of a file, if it is there; new files must not be.
+pub fn stale_diffs(path: &str, document: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut findings = Vec::new();
+    for block in document.split("\n```diff\n").skip(1) {
+        let block = block.split("\n```").next().unwrap_or_default();
+        let mut file = (String::new(), Vec::new());
+        for line in block.lines() {
+            if let Some(name) = line.strip_prefix("+++ b/") {
+                let is_new = block.contains(&format!("--- /dev/null\n{line}"));
+                let text = read(name);
+                if text.is_some() == is_new {
+                    findings.push(format!("{path}: {name} is {}there", if is_new { "" } else { "not " }));
+                }
+                file = (name.to_owned(), text.unwrap_or_default().lines().map(str::to_owned).collect());
+            } else if let Some(kept) = line.strip_prefix([' ', '-']).filter(|kept| !kept.starts_with("-- ")) {
+                match file.1.iter().position(|other| other == kept) {
+                    Some(at) => drop(file.1.drain(..=at)),
+                    None => findings.push(format!("{path}: {} has no line `{kept}` there", file.0)),
+                }
+            }
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_diff_that_fits_no_more_is_found() {
+        let read = |name: &str| (name == "a.rs").then(|| "one\ntwo\nthree\n".to_owned());
+        let stale = |diff: &str| stale_diffs("d.md", &format!("text\n\n```diff\n{diff}\n```\n one\n"), read);
+        assert_eq!(stale("--- a/a.rs\n+++ b/a.rs\n@@\n one\n+new\n-three\n--- /dev/null\n+++ b/b.rs\n+x"), [""; 0]);
+        assert_eq!(stale("--- a/a.rs\n+++ b/a.rs\n two\n one"), ["d.md: a.rs has no line `one` there"]);
+        assert_eq!(stale("--- a/b.rs\n+++ b/b.rs\n+x"), ["d.md: b.rs is not there"]);
+        assert_eq!(stale("--- /dev/null\n+++ b/a.rs\n+x"), ["d.md: a.rs is there"]);
+    }
 
     fn wrong(document: &str) -> Vec<String> {
         let lines = wrong_lines("a.md", document);
