@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host_model::audit::Mode;
+use host_model::audit::{AuditedFactory, Mode};
 use host_model::contract::{
     Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, Property, Snapshot,
 };
@@ -105,7 +105,8 @@ fn an_audit_without_memory_blames_nobody() {
         let toy = Arc::new(Toy::random(seed, 2));
         let nodes = toy.nodes;
         let factory = Starving { toy, calls_left: Arc::clone(&calls_left) };
-        let lts = Lts::new(&factory, Scenario::new(nodes)).expect("properties").audited(Mode::Full);
+        let machines = AuditedFactory::new(&factory, Mode::Full);
+        let lts = Lts::new(&machines, Scenario::new(nodes)).expect("properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
         let limits = Limits { depth: Some(3), ..Limits::default() };
         let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
@@ -113,7 +114,7 @@ fn an_audit_without_memory_blames_nobody() {
         // One step in three, for all of the audit would be tens of thousands of audits.
         for calls in (1..).step_by(3).take(400) {
             calls_left.store(calls, Ordering::Relaxed);
-            match lts.check_promises() {
+            match machines.check(lts.properties()) {
                 Err(MachineError::Host(_)) => starved += 1,
                 Ok(audited) => {
                     assert!(audited.broken.is_empty(), "seed {seed}, after {calls} calls: {:?}", audited.broken);

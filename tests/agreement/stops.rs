@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use host_agreement::stopping::{StopAfter, Stopping};
-use host_model::audit::Mode;
+use host_model::audit::{AuditedFactory, Mode};
 use host_model::contract::{MachineError, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
@@ -226,17 +226,18 @@ fn an_audit_that_is_stopped_is_not_finished() {
         let toy = &toy;
         let stop = Arc::new(StopAfter::new(u64::MAX));
         let factory = stoppable(toy, &stop);
-        let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties").audited(Mode::Full);
+        let machines = AuditedFactory::new(&factory, Mode::Full);
+        let lts = Lts::new(&machines, scenario(toy, 0)).expect("a toy lists its properties");
         let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
         search(&lts, bdfs, Limits::default(), &Unmonitored).expect("nothing stops it");
         let before = stop.asked.load(Ordering::Relaxed);
-        let whole = lts.check_promises().expect("a toy has machines");
+        let whole = machines.check(lts.properties()).expect("a toy has machines");
         assert_eq!(whole.stopped, None, "seed {seed}");
         let all = stop.asked.load(Ordering::Relaxed) - before;
         for at in (0..all).step_by((all as usize / 30).max(1)) {
             let asked = stop.asked.load(Ordering::Relaxed);
             stop.goes_on.store(asked + at, Ordering::Relaxed);
-            let part = lts.check_promises().expect("a toy has machines");
+            let part = machines.check(lts.properties()).expect("a toy has machines");
             let late = stop.asked.load(Ordering::Relaxed) - asked - at;
             assert_eq!((part.stopped, late), (Some(Stopped::Interrupted), 1), "seed {seed}, at {at} of {all}");
             assert!(part.states <= whole.states, "seed {seed}, at {at} of {all}");

@@ -1,6 +1,6 @@
 //! Audits: each finds a guest that breaks its promise, and none complains about a plugin that keeps them.
 
-use host_model::audit::{Audited, Mode};
+use host_model::audit::{Audited, AuditedFactory, Mode};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
@@ -135,12 +135,13 @@ fn a_handler_that_does_something_else_the_second_time_is_found() {
 
 /// Searches to a depth of 6 under an audit.
 fn audited(plugin: &Plugin, mode: Mode) -> Audited {
-    let lts = Lts::new(plugin, Scenario::new(1)).expect("it lists its properties").audited(mode);
+    let machines = AuditedFactory::new(plugin, mode);
+    let lts = Lts::new(&machines, Scenario::new(1)).expect("it lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("an instance")).expect("it starts");
     let limits = Limits { depth: Some(6), ..Limits::default() };
     let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
     host_search::strategy::bdfs::run(&search).expect("no host fault");
-    lts.check_promises().expect("no host fault")
+    machines.check(lts.properties()).expect("no host fault")
 }
 
 #[test]

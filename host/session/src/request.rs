@@ -1,6 +1,6 @@
 //! A run from what is asked for to its report.
 
-use host_model::audit::Mode;
+use host_model::audit::{AuditedFactory, Mode};
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
@@ -52,10 +52,12 @@ impl Request {
             // What can be refused without the plugin is refused before it is built.
             search::limits::limits(spec)?;
             let cluster = Cluster::open(spec, context)?;
-            let lts = cluster.lts(spec.process.audit.unwrap_or_default())?;
+            let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
+            let lts = cluster.lts(&machines)?;
             let outcome = search::run(spec, &cluster, &lts, None, context)?;
             let saved = outcome.violations.iter().map(|_| None).collect();
-            self.finish(&Run { spec, command: String::new(), cluster: &cluster, lts: &lts, outcome: &outcome }, saved)
+            let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
+            self.finish(&Run { spec, command: String::new(), cluster, machines, lts, outcome }, saved)
         })
     }
 
@@ -67,7 +69,7 @@ impl Request {
     pub fn finish(&self, run: &Run<'_>, saved: Vec<Option<Saved>>) -> Result<RunReport, Failure> {
         let mut report = RunReport::new(run, saved);
         if self.spec.process.audit.unwrap_or_default() != Mode::Off {
-            report.add_audit(&run.lts.check_promises()?);
+            report.add_audit(&run.machines.check(run.lts.properties())?);
         }
         if let Some(scenario) = &self.scenario {
             report.compare(&scenario.expect);

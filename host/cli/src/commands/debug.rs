@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
-use host_model::audit::Mode;
 use host_model::lts::Stepper;
 use host_model::trace::{Trace, TraceStep};
 use host_session::base::{Exit, Failure};
@@ -29,7 +28,7 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
         }
         false => begin(arguments, environment)?,
     };
-    let lts = cluster.lts(Mode::Off)?;
+    let lts = cluster.lts(cluster.factory())?;
     let stepper = Stepper::new(&lts)?;
     let cursor = Cursor::new(cluster.factory(), stepper, &trace).map_err(|error| match error {
         CursorError::Machine(error) => error.into(),

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::words;
-use host_model::audit::Mode;
 use host_model::trace::start::StartError;
 use host_session::base::text::{count, json_text, on_one_line, shell_quoted};
 use host_session::base::{Exit, Failure};
@@ -21,7 +20,7 @@ use crate::options::traces::MinimizeArguments;
 pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
     let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
-    let lts = cluster.lts(Mode::Off)?;
+    let lts = cluster.lts(cluster.factory())?;
     let options = Options { keep: arguments.keep, work_max: arguments.work };
     let (short, minimized) = shorten(&lts, &cluster, &trace, options).map_err(|error| match error {
         MinimizeError::Machine(error) | MinimizeError::Start(StartError::Machine(error)) => error.into(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
@@ -36,7 +37,8 @@ fn explore(
     search::limits::limits(spec)?;
     check_out(arguments.out.as_deref(), environment)?;
     let cluster = Cluster::open(spec, &mut environment.context())?;
-    let lts = cluster.lts(spec.process.audit.unwrap_or_default())?;
+    let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
+    let lts = cluster.lts(&machines)?;
     let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
     let line = is_shown.then_some(&progress::line as Line<'_>);
     let outcome = search::run(spec, &cluster, &lts, line, &mut environment.context())?;
@@ -44,7 +46,7 @@ fn explore(
     let mut artefacts = Artefacts::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
     let prefix_steps = cluster.prefix_steps();
     let saved = artefacts.save(&outcome.violations, prefix_steps, program, environment);
-    let run = Run { spec, command, cluster: &cluster, lts: &lts, outcome: &outcome };
+    let run = Run { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome };
     let report = request.finish(&run, saved)?;
     artefacts.save_result(&report.json(), environment);
     let text = Text { report: &report, violations: &outcome.violations, prefix_steps, paint: environment.paint() };

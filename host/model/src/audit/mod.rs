@@ -11,6 +11,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `machine` | machines that take notes |
 //! | `notes` | what is written down while handlers run |
 //! | `findings` | promises that are not kept |
 //! | `behaviour` | trials of promises 1 to 3 |
@@ -20,9 +21,10 @@
 mod behaviour;
 mod findings;
 mod growth;
+mod machine;
 mod notes;
 mod trials;
 
 pub use findings::{Audited, Broken};
-pub(crate) use notes::Audit;
+pub use machine::AuditedFactory;
 pub use notes::Mode;

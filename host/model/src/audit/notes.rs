@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Input, LocalEvent, NodeId, Snapshot};
+use crate::contract::{Arrival, Input, LocalEvent, NodeId, Snapshot};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,6 +135,11 @@ impl Audit {
         Self { mode, greatest: AtomicU64::new(u64::MAX), notes: Mutex::default() }
     }
 
+    /// How much is looked at.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// Whether a state is to be written down.
     pub(crate) fn wants(&self, fingerprint: Fingerprint) -> bool {
         match self.mode {
@@ -145,13 +150,8 @@ impl Audit {
     }
 
     /// Writes down a state, and how it was reached.
-    pub(crate) fn note(
-        &self,
-        (node, fingerprint, encoding): (NodeId, Fingerprint, &[u8]),
-        snapshot: Snapshot,
-        from: Option<&Snapshot>,
-        (input, script): (Input<'_>, &[u32]),
-    ) {
+    pub(crate) fn note(&self, arrival: &Arrival<'_>, snapshot: Snapshot) {
+        let Arrival { node, encoding, fingerprint, from, input, script } = *arrival;
         let cause = match input {
             Input::Message { src, payload } => Some(Cause::Message(src, payload.to_vec())),
             Input::Quorum { name, messages } => Some(Cause::Quorum(name.to_owned(), messages.to_vec())),

@@ -243,6 +243,23 @@ pub struct Effects {
     pub is_declined: bool,
 }
 
+/// A local state that a handler has led to.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// The node.
+    pub node: NodeId,
+    /// The canonical encoding.
+    pub encoding: &'a [u8],
+    /// Made of both, see [`fingerprint`](crate::contract::fingerprint).
+    pub fingerprint: u128,
+    /// Where the handler began; none before `init`.
+    pub from: Option<&'a Snapshot>,
+    /// What made it run.
+    pub input: Input<'a>,
+    /// The answers to `choose` that it was given.
+    pub script: &'a [u32],
+}
+
 /// A captured local state, shared and immutable. What the words mean is up to the machine that made it; it and its
 /// siblings from the same factory can restore it.
 #[derive(Clone)]
@@ -279,9 +296,9 @@ impl std::fmt::Debug for Snapshot {
 /// and the script of choices. It does not depend on what the machine did before the last
 /// [`restore`](Machine::restore), nor on which of several machines of one factory is asked.
 ///
-/// # After a fault
+/// # Errors
 ///
-/// A method that returns a [`Fault`] leaves the machine in no state at all: the next call must
+/// A [`Fault`] is the guest's. A method that returns one leaves the machine in no state at all: the next call must
 /// be [`restore`](Machine::restore), which makes it usable again.
 pub trait Machine: Send {
     /// Goes to a captured state, or with `None` to the state before `init`.
@@ -312,69 +329,43 @@ pub trait Machine: Send {
     /// Runs one handler. The first calls of `choose` and `can-send` are answered from `script`, later ones with 0.
     ///
     /// `effects` is cleared first and filled as far as the handler got, also on a fault.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault>;
 
     /// The canonical encoding of the local state: equal bytes, same state.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn serialize(&mut self) -> Result<Vec<u8>, Fault>;
 
+    /// Hears that the state it is in was reached by a handler, after [`serialize`](Self::serialize). For machines around
+    /// others, which take notes.
+    fn arrive(&mut self, arrival: &Arrival<'_>) {
+        let _ = arrival;
+    }
+
     /// What can happen in this state without a message, in the guest's order.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
 
     /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn takes_quorums(&mut self) -> Result<bool, Fault> {
         Ok(false)
     }
 
     /// How this node takes a message in this state. Asked only if it [takes quorums](Self::takes_quorums).
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
         let _ = (src, payload);
         Ok(Role::Alone)
     }
 
     /// What survives a reset in this state; `None` if nothing does.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
     }
 
     /// Whether the node is done where nothing happens to it any more: it waits for nothing. Only asked
     /// where nothing can happen. A protocol that does not say so is never done.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn is_done(&mut self) -> Result<bool, Fault> {
         Ok(false)
     }
 
     /// The part of the local state that a property reads; `None` if this node cannot matter to it.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault>;
 
     /// Captures the local state.
@@ -403,10 +394,6 @@ pub trait Machine: Send {
     }
 
     /// The properties of the protocol. Needs no node: works in the state before `init`.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn properties(&mut self) -> Result<Vec<Property>, Fault>;
 
     /// Whether a property holds on these views: one per node in the order of the nodes, or exactly
@@ -418,19 +405,11 @@ pub trait Machine: Send {
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault>;
 
     /// The local state as JSON for people; `None` if the protocol does not describe itself.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {
         Ok(None)
     }
 
     /// A message as JSON for people; `None` if the protocol does not describe itself.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
         let _ = payload;
         Ok(None)
@@ -438,30 +417,18 @@ pub trait Machine: Send {
 
     /// The groups of nodes that the protocol declares to be interchangeable; none if it declares nothing. A claim: the
     /// nodes may not exist, or come twice. Works in any state after `init`.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
         Ok(Vec::new())
     }
 
     /// The content of a message with each node `i` in it renamed to `renaming[i]`. Works in the state before `init`. Asked
     /// of protocols that declare something only.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
         let _ = renaming;
         Ok(payload.to_vec())
     }
 
     /// The same for the argument of a local event.
-    ///
-    /// # Errors
-    ///
-    /// The guest's fault.
     fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
         let _ = renaming;
         Ok(payload.to_vec())

@@ -7,6 +7,7 @@
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
 //! | `stop` | stopping between two calls of a guest |
+//! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
 
 mod error;
@@ -15,12 +16,14 @@ mod machine;
 mod property;
 mod stop;
 mod stoppable;
+mod wrapper;
 
 pub use error::{MachineError, TransferError};
 pub use machine::{
-    Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine, MachineFactory,
-    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+    Arrival, Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine,
+    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;
+pub(crate) use wrapper::{Wrap, Wrapped};

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{
-    Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId, PropertyKind,
-    PropertyScope, Quorum, Role, Snapshot,
+    Arrival, Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId,
+    PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 use crate::lts::ids::ProtocolStateId;
 use crate::lts::state::Message;
@@ -202,18 +202,16 @@ fn observe(
     machine: &mut dyn Machine,
     node: NodeId,
     from: Option<&Snapshot>,
-    cause: (Input<'_>, &[u32]),
+    (input, script): (Input<'_>, &[u32]),
 ) -> Result<Ended, Fault> {
     let encoding = machine.serialize()?;
     let fingerprint = fingerprint::of_local_state(node, &encoding);
-    if let Input::Init { durable: None, .. } = cause.0
+    if let Input::Init { durable: None, .. } = input
         && machine.takes_quorums()?
     {
         lts.write().takes_quorums[node as usize] = true;
     }
-    if lts.audit.wants(fingerprint) {
-        lts.audit.note((node, fingerprint, &encoding), machine.capture(), from, cause);
-    }
+    machine.arrive(&Arrival { node, encoding: &encoding, fingerprint, from, input, script });
     let known = lts.read().protocol_state_ids.get(&fingerprint).copied();
     if let Some(id) = known {
         return Ok(Ended::Known(id));
@@ -249,7 +247,6 @@ fn judge_node(
         let verdict = match known {
             Some(verdict) => verdict,
             None => {
-                lts.audit.ask(index, &[Some(&view)]);
                 let verdict = evaluate(machine, index, property.kind, &[Some(&view)])?;
                 let mut verdicts = lts.node_verdicts();
                 if verdicts.len() < NODE_VERDICTS_MAX {

@@ -28,7 +28,6 @@ impl Stepper<'_> {
                 continue;
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-            self.lts.audit.ask(index, &views);
             judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?);
         }
         let judgements: Arc<[Judgement]> = judgements.into();

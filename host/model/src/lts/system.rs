@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::audit::{Audit, Audited, Mode};
 use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{ClassId, Judgement, LocalEvent, MachineError, MachineFactory, Property};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
@@ -52,7 +51,6 @@ pub struct Lts<'f> {
     pub(crate) handler_calls: Arc<AtomicU64>,
     /// What the properties of node scope say about a view, by property and view.
     node_verdicts: Mutex<NodeVerdicts>,
-    pub(crate) audit: Arc<Audit>,
 }
 
 /// Verdicts of properties of node scope.
@@ -78,12 +76,11 @@ impl<'f> Lts<'f> {
             factory,
             handler_calls: Arc::default(),
             node_verdicts: Mutex::default(),
-            audit: Arc::new(Audit::new(Mode::Off)),
         })
     }
 
     /// An empty local transition system of the same protocol in the same scenario: what one search may forget, it explores in
-    /// one after the other. All of them count handler calls together, and take notes for one audit.
+    /// one after the other. All of them count handler calls together.
     #[must_use]
     pub fn sibling(&self) -> Self {
         Self {
@@ -95,24 +92,7 @@ impl<'f> Lts<'f> {
             tables: RwLock::new(Tables::new(self.properties.len(), self.read().takes_quorums.clone())),
             handler_calls: Arc::clone(&self.handler_calls),
             node_verdicts: Mutex::default(),
-            audit: Arc::clone(&self.audit),
         }
-    }
-
-    /// The same with notes for an audit. Has no effect on what was executed before.
-    #[must_use]
-    pub fn audited(mut self, mode: Mode) -> Self {
-        self.audit = Arc::new(Audit::new(mode));
-        self
-    }
-
-    /// Tries what was noted during a search in other ways: whether the protocol keeps its promises.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn check_promises(&self) -> Result<Audited, MachineError> {
-        self.audit.check(self.factory, &self.properties)
     }
 
     /// The cluster.

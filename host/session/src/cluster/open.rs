@@ -1,6 +1,5 @@
 //! A cluster that is ready to run.
 
-use host_model::audit::Mode;
 use host_model::contract::{MachineError, MachineFactory};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
@@ -95,13 +94,14 @@ impl Cluster {
         placed.chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
     }
 
-    /// Its local transition system, of which nothing is known yet.
+    /// Its local transition system, of which nothing is known yet. `machines` are those of its [`factory`](Self::factory), or
+    /// others around them.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn lts(&self, audit: Mode) -> Result<Lts<'_>, MachineError> {
-        Ok(Lts::new(self.factory(), self.scenario.clone())?.audited(audit))
+    pub fn lts<'m>(&self, machines: &'m dyn MachineFactory) -> Result<Lts<'m>, MachineError> {
+        Lts::new(machines, self.scenario.clone())
     }
 
     /// A trace of it in which nothing has happened yet.

@@ -1,5 +1,6 @@
 //! A run that is over.
 
+use host_model::audit::AuditedFactory;
 use host_model::lts::Lts;
 
 use crate::cluster::Cluster;
@@ -14,6 +15,8 @@ pub struct Run<'r> {
     pub command: String,
     /// The cluster.
     pub cluster: &'r Cluster,
+    /// Its machines, with notes for an audit.
+    pub machines: &'r AuditedFactory<'r>,
     /// What is known of it.
     pub lts: &'r Lts<'r>,
     /// What came out of the search.

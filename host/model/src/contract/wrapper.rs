@@ -1,0 +1,130 @@
+//! Machines around other machines: they pass on what they are asked, and do something besides.
+
+use crate::contract::error::{MachineError, TransferError};
+use crate::contract::machine::{
+    Arrival, Effects, Fault, Input, LocalEvent, Machine, NodeId, Property, Quorum, Role, Snapshot,
+};
+
+/// What a machine around another one does besides passing on; nothing unless it says so.
+pub(crate) trait Wrap: Send {
+    /// Asks whether to go on, also before the machine goes to another state.
+    fn ask_stop(&self) -> Result<(), MachineError> {
+        Ok(())
+    }
+
+    /// See [`Machine::arrive`].
+    fn arrive(&self, machine: &mut dyn Machine, arrival: &Arrival<'_>) {
+        let _ = (machine, arrival);
+    }
+
+    /// A property is going to be evaluated, see [`Machine::invariant`].
+    fn evaluate(&self, property: u32, views: &[Option<&[u8]>]) {
+        let _ = (property, views);
+    }
+}
+
+/// A machine with something around it.
+pub(crate) struct Wrapped<W> {
+    pub(crate) machine: Box<dyn Machine>,
+    pub(crate) wrap: W,
+}
+
+impl<W: Wrap> Machine for Wrapped<W> {
+    fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
+        self.wrap.ask_stop()?;
+        self.machine.restore(snapshot)
+    }
+
+    fn ask_stop(&self) -> Result<(), MachineError> {
+        self.wrap.ask_stop()?;
+        self.machine.ask_stop()
+    }
+
+    fn confirm_fault(&self) -> Result<(), MachineError> {
+        self.machine.confirm_fault()
+    }
+
+    fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        self.machine.handle(input, script, effects)
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        self.machine.serialize()
+    }
+
+    fn arrive(&mut self, arrival: &Arrival<'_>) {
+        self.wrap.arrive(&mut *self.machine, arrival);
+        self.machine.arrive(arrival);
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        self.machine.local_events()
+    }
+
+    fn takes_quorums(&mut self) -> Result<bool, Fault> {
+        self.machine.takes_quorums()
+    }
+
+    fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault> {
+        self.machine.role(src, payload)
+    }
+
+    fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+        self.machine.persist()
+    }
+
+    fn is_done(&mut self) -> Result<bool, Fault> {
+        self.machine.is_done()
+    }
+
+    fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        self.machine.view(property)
+    }
+
+    fn capture(&mut self) -> Snapshot {
+        self.machine.capture()
+    }
+
+    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+        self.wrap.ask_stop()?;
+        self.machine.export(snapshot)
+    }
+
+    fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+        self.wrap.ask_stop()?;
+        self.machine.import(exported, node, nodes)
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        self.machine.properties()
+    }
+
+    fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        self.wrap.evaluate(property, views);
+        self.machine.invariant(property, views)
+    }
+
+    fn describe_state(&mut self) -> Result<Option<String>, Fault> {
+        self.machine.describe_state()
+    }
+
+    fn describe_message(&mut self, payload: &[u8]) -> Result<Option<String>, Fault> {
+        self.machine.describe_message(payload)
+    }
+
+    fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
+        self.machine.interchangeable()
+    }
+
+    fn rename_message(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        self.machine.rename_message(payload, renaming)
+    }
+
+    fn rename_local(&mut self, payload: &[u8], renaming: &[NodeId]) -> Result<Vec<u8>, Fault> {
+        self.machine.rename_local(payload, renaming)
+    }
+
+    fn keep_log(&mut self, keep: bool) {
+        self.machine.keep_log(keep);
+    }
+}
