@@ -14,8 +14,8 @@ use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::start;
 use host_search::kernel::{Basis, End, Found, Limits, Monitor, Progress, Report, Search, SearchError};
-use host_search::strategy::lmc;
 use host_search::strategy::lmc::alongside::Turns;
+use host_search::strategy::{self, lmc};
 
 use crate::global::{STATES_MAX, systems};
 
@@ -329,6 +329,58 @@ fn whoever_has_the_answer_agrees_with_the_reference() {
     }
     assert!(by_basis.len() == 3 && by_basis.values().all(|times| times * 20 > tried), "{by_basis:?}: it says little");
     assert!(claimed * 20 > tried, "{claimed} claims of a shortest way: the test says little");
+}
+
+/// Every number of violations that can be wanted is found, each of them once.
+fn as_many_as_wanted_are_found(system: &System, reached: &reference::Reached, context: &str) {
+    let expected = reached.findings(system.toy.nodes, false);
+    let strategies =
+        ["lmc-gen", "lmc-opt", "unfold"].map(|name| (name, strategy::find(name).expect("it is there").run));
+    for (name, strategy) in RUNS.into_iter().chain(strategies) {
+        for wanted in 1..=expected.len() {
+            let context = format!("{context}, {name}, {wanted} of {}", expected.len());
+            let limits = Limits { violations: Some(wanted as u64), ..Limits::default() };
+            // Words that are there twice are refused.
+            let found = toys::findings(&toys::run(system, limits, strategy, false).report);
+            assert_eq!(found.len(), wanted, "{context}: {found:?}");
+            let is_there = |(words, (length, _)): (_, &(u32, bool))| expected.get(words).is_some_and(|it| it <= length);
+            assert!(found.iter().all(is_there), "{context}: {found:?} of {expected:?}");
+        }
+    }
+}
+
+/// Of several start states each can have the violation that another one has, too: what is reported already takes nothing away from
+/// what is still wanted.
+#[test]
+fn as_many_violations_as_are_wanted_are_found_from_several_starts() {
+    use host_model::toys::ToyTrigger::Local;
+    // From both start states the first one is an event away; the second one only from one of them, and behind events that no
+    // event has both of in its past.
+    let toy = Toy::new(2).start(0, 0, &[]).start(0, 1, &[]).rule(0, 1, Local(0), 2, &[]);
+    let toy = toy.rule(1, 0, Local(0), 1, &[]).rule(1, 1, Local(0), 2, &[]);
+    let system = System::new(toy.forbid(&[None, Some(1)]).forbid(&[Some(2), Some(2)]));
+    let reached = reference::search(&system, None, None, 20).expect("nine");
+    assert_eq!(reached.violations.values().collect::<Vec<_>>(), [&2, &3, &1], "by the states of both nodes");
+    as_many_as_wanted_are_found(&system, &reached, "by hand");
+
+    let (mut tried, mut several) = (0, 0);
+    for seed in 0.. {
+        let mut toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_starts(seed);
+        toy.forbidden.extend((1..4).flat_map(|other| Toy::random(seed + other, toy.nodes).forbidden));
+        let system = System::new(toy);
+        let Some(reached) = reference::search(&system, None, None, STATES_MAX / 20) else { continue };
+        let there = reached.findings(system.toy.nodes, false).len();
+        if there < 2 {
+            continue;
+        }
+        as_many_as_wanted_are_found(&system, &reached, &format!("seed {seed}"));
+        tried += 1;
+        several += u64::from(there > 2);
+        if tried >= systems() / 20 {
+            break;
+        }
+    }
+    assert!(several * 2 > tried, "{several} of {tried}: the test says little");
 }
 
 /// Under a bound on local events the same system states are accepted as the reference has.

@@ -275,7 +275,8 @@ impl Run<'_, '_> {
     fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best) -> Option<End> {
         let size_max = best.size_max().unwrap_or_else(|| self.size_max(unfolding).saturating_add(1));
         let report = &self.report;
-        let is_wanted = |judgement: &Judgement| report.wants(judgement);
+        // What is reported already, from an earlier start state, must not count as the smallest one.
+        let is_wanted = |judgement: &Judgement| report.is_news(None, judgement);
         let progress = self.progress(unfolding);
         let mut stopped = None;
         let hits = targets.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
