@@ -8,6 +8,7 @@
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `depths` | bounds on depth around what is needed, and several start states: what is found and claimed |
+//! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `properties` | properties of every kind and scope |
@@ -27,6 +28,7 @@ mod deadlocks;
 mod depths;
 mod faults;
 mod global;
+mod graph;
 mod links;
 mod local;
 mod memory;

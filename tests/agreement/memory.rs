@@ -10,7 +10,7 @@ use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
 use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search};
-use host_search::strategy::{bdfs, dpor};
+use host_search::strategy::{bdfs, consequence, dpor};
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -94,6 +94,16 @@ fn one_expansion_is_bounded() {
         assert_eq!(report.end, End::MemoryBound, "reduced: {reduce}");
         assert!(most < bytes_max + margin(bytes_max), "reduced: {reduce}: {most} bytes");
     }
+}
+
+/// One state with 2,048 successors of 8 KiB each: fewer than the states between two questions, so it is their size that asks.
+#[test]
+fn one_breadth_first_expansion_is_bounded() {
+    let bytes_max = 4 * MEBIBYTE;
+    let (report, most) = search(&flood(128, 16), Limits::default(), bytes_max, consequence::run);
+    assert_eq!(report.end, End::MemoryBound);
+    assert!(most < bytes_max + margin(bytes_max), "{most} bytes");
+    assert!(report.counts.global_states.is_some_and(|states| states < 1_500), "{:?}", report.counts);
 }
 
 /// An execution asks for others, each of which is as long as itself.

@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `events` | the events of a global state and what follows them |
+//! | `graph` | the graph of the global states |
 //! | `paths` | shortest paths to global states, and traces of them |
 //! | `properties` | what properties say about a global state |
 
@@ -15,6 +16,7 @@ use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::{self, Toy, ToyState};
 
 mod events;
+pub mod graph;
 mod paths;
 mod properties;
 
@@ -22,7 +24,7 @@ use events::{Move, Resolution, happenings, moves, resolution};
 pub use paths::{Prefix, configurations_after, search_after};
 
 /// From which node to which.
-type Channel = (NodeId, NodeId);
+pub type Channel = (NodeId, NodeId);
 
 /// Something in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +93,8 @@ impl System {
         links.find(|link| (link.from, link.to) == (from, to)).map_or(self.network, |link| link.network)
     }
 
-    fn is_ordered(&self, channel: Channel) -> bool {
+    /// Whether messages on a channel have an order.
+    pub fn is_ordered(&self, channel: Channel) -> bool {
         self.network(channel) == Network::Ordered
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use host_agreement::effort;
 use host_agreement::stopping::Stopping;
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::Scenario;
+use host_model::scenario::{Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::start;
 use host_search::kernel::{End, Limits, Monitor, Report, Search};
@@ -15,8 +15,20 @@ use crate::global::for_random_systems;
 
 /// What a strategy reports, with everything but times: ids are part of it, so they must not depend on the workers either.
 fn run(toy: &Toy, name: &str, limits: Limits, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
+    run_on(Network::Unordered, toy, name, limits, workers, monitor)
+}
+
+fn run_on(
+    network: Network,
+    toy: &Toy,
+    name: &str,
+    limits: Limits,
+    workers: usize,
+    monitor: &(dyn Monitor + Sync),
+) -> Report {
     let factory = std::sync::Arc::new(toy.clone());
-    let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
+    let scenario = Scenario { network, ..Scenario::new(toy.nodes) };
+    let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
     let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
@@ -49,6 +61,44 @@ fn results_do_not_depend_on_the_number_of_workers() {
         }
     });
     effort::telling(tried == 20, format_args!("only {tried} systems are large enough"));
+}
+
+/// Where a search goes breadth-first, with any bound that ends it, in the middle of a batch as well.
+#[test]
+fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
+    let monitor = host_search::kernel::Unmonitored;
+    let (mut tried, mut violated) = (0, 0);
+    for seed in 0.. {
+        let toy = &Toy::random(seed, 4);
+        let all = Limits { violations: Some(u64::MAX), states: Some(20_000), ..Limits::default() };
+        for (network, name) in [(Network::Ordered, "bdfs"), (Network::Unordered, "consequence")] {
+            let whole = run_on(network, toy, name, all, 1, &monitor);
+            let states = whole.counts.global_states.expect("it counts them");
+            if states < 1_500 {
+                continue;
+            }
+            tried += 1;
+            violated += u64::from(!whole.violations.is_empty());
+            let depth = Some(whole.depth / 2);
+            let bounds = [
+                all,
+                Limits { violations: None, ..all },
+                Limits { states: Some(states / 2), ..all },
+                Limits { depth, local_events: Some(1), ..all },
+            ];
+            for limits in bounds {
+                let one = run_on(network, toy, name, limits, 1, &monitor);
+                for workers in [2, 5] {
+                    let many = run_on(network, toy, name, limits, workers, &monitor);
+                    same(&one, &many, &format!("seed {seed}, {name}, {workers} workers, {limits:?}"));
+                }
+            }
+        }
+        if tried >= 6 {
+            break;
+        }
+    }
+    assert!(violated > 2, "{violated} of {tried}: the test says little");
 }
 
 /// Stopped after each wave, with a new process for the next one, a search ends with the counts of one that was

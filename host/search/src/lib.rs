@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `kernel` | input and output of every strategy, and small parts that several share |
 //! | `global` | searches of global states: state, visited set, breadth-first and parallel depth-first engines |
+//! | `graph` | the graph of the global states, told edge by edge |
 //! | `reduction` | the reduced search: messages and renamings that do not matter |
 //! | `stateless` | searches of executions: happens-before, races, wakeup trees |
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod global;
+pub mod graph;
 pub mod kernel;
 mod local;
 mod reduction;

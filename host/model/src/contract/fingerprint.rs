@@ -43,6 +43,48 @@ pub fn of_channel(last_to_first: impl Iterator<Item = Fingerprint>) -> Fingerpri
     last_to_first.fold(0, |sum: Fingerprint, item| sum.wrapping_mul(RANK).wrapping_add(item))
 }
 
+/// The fingerprint of a channel while items come at its end and go at its beginning, see [`of_channel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelSum {
+    /// That of the items which are there.
+    pub fingerprint: Fingerprint,
+    /// By how much the next item counts.
+    weight: Fingerprint,
+}
+
+impl Default for ChannelSum {
+    /// Without items.
+    fn default() -> Self {
+        Self { fingerprint: 0, weight: 1 }
+    }
+}
+
+impl ChannelSum {
+    /// An item comes.
+    #[inline]
+    pub fn push(&mut self, item: Fingerprint) {
+        self.fingerprint = self.fingerprint.wrapping_add(item.wrapping_mul(self.weight));
+        self.weight = self.weight.wrapping_mul(RANK);
+    }
+
+    /// The first item, which is this one, goes.
+    #[inline]
+    pub fn take_first(&mut self, item: Fingerprint) {
+        self.fingerprint = self.fingerprint.wrapping_sub(item).wrapping_mul(RANK_INVERSE);
+        self.weight = self.weight.wrapping_mul(RANK_INVERSE);
+    }
+}
+
+/// What makes one of [`RANK`], which is odd. Each step of Newton's doubles the bits that are right, of which there are three at first.
+const RANK_INVERSE: Fingerprint = {
+    let (mut inverse, mut step) = (RANK, 0);
+    while step < 6 {
+        inverse = inverse.wrapping_mul((2 as Fingerprint).wrapping_sub(RANK.wrapping_mul(inverse)));
+        step += 1;
+    }
+    inverse
+};
+
 /// Fingerprint of what makes a handler run besides messages: a local event by its content.
 pub fn of_local_event(event: &LocalEvent) -> Fingerprint {
     hash(b"local event", &[event.name.as_bytes(), &[event.kind as u8], &event.payload])
@@ -74,4 +116,28 @@ fn hash(domain: &[u8], parts: &[&[u8]]) -> Fingerprint {
     let mut first = [0; 16];
     first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     u128::from_le_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_summed_up_as_items_come_and_go() {
+        let items: Vec<Fingerprint> = (0..20).map(|item| of_message(0, 1, &[item])).collect();
+        let mut sum = ChannelSum::default();
+        let (mut first, mut last) = (0, 0);
+        for round in 0..39 {
+            // Two come, one goes; then all go.
+            if last < items.len() && round % 3 != 2 {
+                sum.push(items[last]);
+                last += 1;
+            } else {
+                sum.take_first(items[first]);
+                first += 1;
+            }
+            assert_eq!(sum.fingerprint, of_channel(items[first..last].iter().rev().copied()), "{first}..{last}");
+        }
+        assert_eq!(last, items.len());
+    }
 }

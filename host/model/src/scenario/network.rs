@@ -142,6 +142,12 @@ impl<T: PartialEq> InFlight<T> {
 }
 
 impl<T> InFlight<T> {
+    /// Replaces all items by these, which stand in their order.
+    pub fn refill(&mut self, items: impl Iterator<Item = T>) {
+        self.0.clear();
+        self.0.extend(items);
+    }
+
     /// How many items there is room for.
     pub fn capacity(&self) -> usize {
         self.0.capacity()

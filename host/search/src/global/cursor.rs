@@ -1,15 +1,12 @@
 //! A global state that moves along a path and back again.
 
-use std::collections::BTreeSet;
-
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Judgement, MachineError, NodeId};
 use host_model::lts::{LocalStateId, MessageId, Mover, OutcomesRef, Step, Stepper, Trigger};
 use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
-use rustc_hash::FxHashSet;
 
-use crate::global::judge::judge_end;
+use crate::global::judge::{judge_after, judge_end};
 use crate::global::state::{Budgets, GlobalState};
 use crate::kernel::Limits;
 
@@ -58,21 +55,6 @@ impl Cursor {
         &self.state.locals
     }
 
-    /// The fingerprint of the global state, used-up budgets included.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.state.fingerprint
-    }
-
-    /// The events from the start state.
-    pub fn path(&self) -> &[Step] {
-        &self.path
-    }
-
-    /// Number of events from the start state.
-    pub fn depth(&self) -> u32 {
-        self.path.len() as u32
-    }
-
     /// How many messages are in flight: what a step looks at grows with them.
     pub fn in_flight(&self) -> usize {
         self.state.in_flight.len()
@@ -98,17 +80,6 @@ impl Cursor {
     /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         judge_end(stepper, &self.state)
-    }
-
-    /// The same of a child.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn judge_end_of(&self, stepper: &mut Stepper<'_>, child: &Child) -> Result<Option<Judgement>, MachineError> {
-        let mut state = self.state.clone();
-        state.take(stepper.known(), &self.budgets, child.step, child.row);
-        judge_end(stepper, &state)
     }
 
     /// Whether nothing but faults can happen here, although no node has crashed.
@@ -153,11 +124,6 @@ impl Cursor {
         let row = stepper.step(self.state.locals[node as usize], trigger)?;
         GlobalState::push_children(stepper.known(), (node, trigger), row, children);
         Ok(())
-    }
-
-    /// The fingerprint of a child.
-    pub fn fingerprint_of(&self, stepper: &Stepper<'_>, child: &Child) -> Fingerprint {
-        self.state.fingerprint_of(stepper.known(), &self.budgets, child)
     }
 
     /// Moves to a child.
@@ -231,29 +197,6 @@ impl Cursor {
         self.state.in_flight = InFlight::default();
     }
 
-    /// Counts the system state of the current state, or of a child, and keeps it where `collected` is given.
-    pub fn note_system_state(
-        &self,
-        stepper: &Stepper<'_>,
-        child: Option<&Child>,
-        counted: &mut FxHashSet<Fingerprint>,
-        collected: Option<&mut BTreeSet<Box<[LocalStateId]>>>,
-    ) {
-        let mut locals: Box<[LocalStateId]> = self.state.locals.as_slice().into();
-        if let Some(child) = child {
-            if child.next == locals[child.step.node as usize] {
-                return;
-            }
-            locals[child.step.node as usize] = child.next;
-        }
-        let fingerprints = locals.iter().map(|id| stepper.state(*id).fingerprint);
-        if counted.insert(fingerprints.fold(0, Fingerprint::wrapping_add))
-            && let Some(collected) = collected
-        {
-            collected.insert(locals);
-        }
-    }
-
     /// What there is to say about a child that is not said about the current state already.
     ///
     /// # Errors
@@ -268,12 +211,8 @@ impl Cursor {
         if !self.state.is_worth_judging(stepper.known(), child) {
             return Ok(Vec::new());
         }
-        let node = child.step.node;
-        let mut classes = Vec::with_capacity(self.state.locals.len());
-        self.state.classes_of(stepper.known(), child, &mut classes);
-        let own = stepper.state(child.next).protocol.judgements.iter();
-        let mut judgements: Vec<_> = own.map(|judgement| (Some(node), judgement.clone())).collect();
-        judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
-        Ok(judgements)
+        let mut locals = self.state.locals.clone();
+        locals[child.step.node as usize] = child.next;
+        judge_after(stepper, &locals, child.step.node)
     }
 }

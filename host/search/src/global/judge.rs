@@ -1,7 +1,7 @@
 //! What is wrong with a start state or another global state, and with a state in which nothing but faults can happen.
 
-use host_model::contract::{Judgement, MachineError, NodeId};
-use host_model::lts::Stepper;
+use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
+use host_model::lts::{LocalStateId, Stepper};
 use host_model::trace::start::Start;
 
 use crate::global::state::GlobalState;
@@ -35,6 +35,23 @@ pub fn judge_global_state(
     if search.limits.deadlock {
         judgements.extend(judge_end(stepper, state)?.map(|judgement| (None, judgement)));
     }
+    Ok(judgements)
+}
+
+/// What there is to say about a global state with these local states after a step of a node, as far as it was not said before that.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn judge_after(
+    stepper: &mut Stepper<'_>,
+    locals: &[LocalStateId],
+    node: NodeId,
+) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
+    let classes: Vec<ClassId> = locals.iter().map(|local| stepper.known().brief(*local).class).collect();
+    let own = stepper.state(locals[node as usize]).protocol.judgements.iter();
+    let mut judgements: Vec<_> = own.map(|judgement| (Some(node), judgement.clone())).collect();
+    judgements.extend(stepper.judge(&classes)?.iter().map(|judgement| (None, judgement.clone())));
     Ok(judgements)
 }
 

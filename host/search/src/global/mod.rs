@@ -6,14 +6,18 @@
 //! | `judge` | what is wrong with a start state, and with a state in which only faults can happen |
 //! | `visited` | visited global states with their depths: 12 bytes per slot |
 //! | `cursor` | a global state that moves along a path and back |
-//! | `bookkeeping` | visited states, counts and findings of a search |
-//! | `bfs` | breadth-first search: `consequence`, and `bdfs` where a link has an order |
+//! | `enabled` | what can happen in a global state |
+//! | `ordered_table` | a hash table of fingerprints in their order |
+//! | `breadth_first` | breadth-first search: `consequence`, `bdfs` where a link has an order, and the whole graph |
+//! | `queues` | by how much a step changes the fingerprint of queues |
 //! | `parallel` | the parallel search in rounds, with the same result for any number of workers |
 
-pub(crate) mod bfs;
-pub(crate) mod bookkeeping;
+pub(crate) mod breadth_first;
 pub(crate) mod cursor;
+pub(crate) mod enabled;
 pub(crate) mod judge;
+pub(crate) mod ordered_table;
 pub(crate) mod parallel;
+pub(crate) mod queues;
 pub(crate) mod state;
 pub(crate) mod visited;

@@ -1,13 +1,12 @@
-//! A global state: local states and messages in flight, and what can happen there.
+//! A global state: local states and messages in flight, and how steps change it.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{ClassId, MachineError, NodeId};
-use host_model::lts::{Edge, Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger, deadlock};
+use host_model::contract::{ClassId, NodeId};
+use host_model::lts::{Edge, Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
 use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 
 use crate::kernel::Limits;
-use crate::kernel::quorums::Inbox;
 
 /// The bounds that make a difference between global states that are otherwise equal.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +101,14 @@ impl GlobalState {
         Some(state)
     }
 
+    /// Becomes equal to another state, without a new allocation if there is room.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.locals.clone_from(&other.locals);
+        self.local_events.clone_from(&other.local_events);
+        self.in_flight.refill(other.in_flight.iter().copied());
+        self.fingerprint = other.fingerprint;
+    }
+
     /// The fingerprint of the messages in flight alone.
     fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
         self.in_flight.fingerprint(&known.links(&self.locals), |id| known.message(*id).fingerprint)
@@ -115,72 +122,6 @@ impl GlobalState {
     /// Bytes that it keeps on the heap.
     pub fn heap_bytes(&self) -> usize {
         (self.locals.capacity() + self.in_flight.capacity() + self.local_events.capacity()) * size_of::<u32>()
-    }
-
-    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
-    /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
-    /// on local events left something out. Nothing can happen where a node is stuck in a fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    pub fn enabled(
-        &self,
-        stepper: &mut Stepper<'_>,
-        budgets: &Budgets,
-        enabled: &mut Vec<(NodeId, Trigger)>,
-    ) -> Result<bool, MachineError> {
-        enabled.clear();
-        let known = stepper.known();
-        if known.is_over(&self.locals) {
-            return Ok(false);
-        }
-        let mut has_roles = false;
-        self.in_flight.for_each_next(&known.links(&self.locals), |message| {
-            let node = known.destination(*message);
-            if known.takes_quorums(node) {
-                has_roles = true;
-            } else {
-                enabled.push((node, Trigger::deliver(*message)));
-            }
-        });
-        if has_roles {
-            self.enabled_by_role(stepper, enabled)?;
-        }
-        let known = stepper.known();
-        let mut is_cut = false;
-        for (node, local) in (0..).zip(&self.locals) {
-            if !known.brief(*local).has_own_events {
-                continue;
-            }
-            let state = known.state(*local);
-            let events = &state.protocol.local_events;
-            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
-                is_cut |= !events.is_empty();
-            } else {
-                enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
-            }
-            enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
-        }
-        Ok(is_cut)
-    }
-
-    /// Adds the deliveries at nodes that take quorums.
-    fn enabled_by_role(
-        &self,
-        stepper: &mut Stepper<'_>,
-        enabled: &mut Vec<(NodeId, Trigger)>,
-    ) -> Result<(), MachineError> {
-        let mut inbox = Inbox::default();
-        for messages in self.in_flight.chunk_by(|one, other| one == other) {
-            let node = stepper.known().destination(messages[0]);
-            let local = self.locals[node as usize];
-            if stepper.known().takes_quorums(node) {
-                inbox.add(stepper, (node, local), messages[0], enabled)?;
-            }
-        }
-        inbox.add_quorums(stepper, enabled);
-        Ok(())
     }
 
     /// The nodes that have crashed if nothing but faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
@@ -203,37 +144,28 @@ impl GlobalState {
         children.extend((0..).zip(known.edges(row)).map(child));
     }
 
-    /// The fingerprint of a child.
-    #[inline]
-    pub fn fingerprint_of(&self, known: &Known, budgets: &Budgets, child: &Child) -> Fingerprint {
-        let Step { node, trigger, outcome } = child.step;
-        if known.is_ordered() {
-            let mut next = self.clone();
-            next.take(known, budgets, child.step, child.row);
-            return next.fingerprint;
-        }
-        let delta = known.edges(child.row)[outcome as usize].delta;
-        self.fingerprint.wrapping_add(budgets.of_step(node, trigger)).wrapping_add(delta)
-    }
-
     /// Moves to a child.
     pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
-        let edge = &known.edges(row)[step.outcome as usize];
-        self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some());
-        self.locals[step.node as usize] = edge.next;
-        let links = known.links(&self.locals);
-        self.in_flight.step(&links, step.node, known.taken(step.trigger), known.sent(edge).iter().copied());
+        let before = self.fingerprint;
+        let edge = self.advance(known, step, row);
         self.fingerprint = match known.is_ordered() {
             // It depends on the queues.
             true => self
                 .locals_fingerprint(known)
                 .wrapping_add(self.in_flight_fingerprint(known))
                 .wrapping_add(budgets.of_used(&self.local_events)),
-            false => {
-                let added = edge.delta.wrapping_add(budgets.of_step(step.node, step.trigger));
-                self.fingerprint.wrapping_add(added)
-            }
+            false => before.wrapping_add(edge.delta).wrapping_add(budgets.of_step(step.node, step.trigger)),
         };
+    }
+
+    /// The same but for the fingerprint, which stays that of the state before.
+    pub fn advance<'k>(&mut self, known: &'k Known, step: Step, row: OutcomesRef) -> &'k Edge {
+        let edge = &known.edges(row)[step.outcome as usize];
+        self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some());
+        self.locals[step.node as usize] = edge.next;
+        let links = known.links(&self.locals);
+        self.in_flight.step(&links, step.node, known.taken(step.trigger), known.sent(edge).iter().copied());
+        edge
     }
 
     /// Takes a step back that led here from a state with these local state and fingerprint.

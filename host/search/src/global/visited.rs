@@ -3,6 +3,7 @@
 use host_model::contract::fingerprint::Fingerprint;
 use rustc_hash::FxHashMap;
 
+use crate::global::ordered_table::{Key, OrderedTable, Slot};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::table_bytes;
 
@@ -29,7 +30,7 @@ pub fn collision_odds(states: u64) -> f64 {
 
 /// Tables by the highest bits, so that growing one needs little memory besides the whole, and each can have a worker of
 /// its own.
-const SHARD_BITS: u32 = 6;
+pub const SHARD_BITS: u32 = 6;
 
 /// Number of shards.
 pub const SHARDS: usize = 1 << SHARD_BITS;
@@ -41,57 +42,51 @@ pub fn shard_of(fingerprint: Fingerprint) -> usize {
 }
 
 /// Visited global states, 12 bytes per slot.
-///
-/// Each shard is a linear-probing table whose entries stand in the order of their fingerprints: a miss ends at the
-/// first larger entry, and growing copies the entries in order. A shard is at most 17/20 full and grows by a quarter.
 pub struct Visited {
     shards: Vec<Shard>,
     len: u64,
 }
 
 /// The states whose fingerprints have the same highest bits.
+#[derive(Default)]
 pub struct Shard {
-    /// Home positions are the first `homes`; the rest takes the overflow of the last ones.
-    slots: Vec<Slot>,
-    homes: usize,
-    len: usize,
+    table: OrderedTable<Entry>,
     /// The depths that do not fit in a slot, by the state's key: of states that take more than 65,534 events, of which there
     /// are hardly any.
     deep: FxHashMap<Key, u32>,
 }
 
-/// What a slot keeps of a fingerprint.
-type Key = (u64, u32);
-
-/// A state, or nothing where `high` is zero. Packed, so that it takes no padding.
+/// A state. Packed, so that it takes no padding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
-struct Slot {
+struct Entry {
     /// The bits of the fingerprint after those of the shard; a zero is moved to one.
     high: u64,
     /// The next 16 bits of the fingerprint, then 16 bits for the depth: all ones if it is in the table of deep states.
     low: u32,
 }
 
-const EMPTY: Slot = Slot { high: 0, low: 0 };
-
 const DEPTH_MASK: u32 = 0xffff;
 
-/// Room behind the last home position, so that probing need not wrap.
-const OVERFLOW: usize = 64;
+impl Slot for Entry {
+    const EMPTY: Self = Self { high: 0, low: 0 };
 
-impl Slot {
     #[inline]
-    fn new(fingerprint: Fingerprint, depth: u32) -> Self {
-        let high = (fingerprint >> (64 - SHARD_BITS)) as u64;
-        let low = (fingerprint >> (48 - SHARD_BITS)) as u32 & 0xffff;
-        Self { high: high.max(1), low: low << 16 | depth.min(DEPTH_MASK) }
+    fn high(self) -> u64 {
+        self.high
     }
 
-    /// All but the depth.
     #[inline]
     fn key(self) -> Key {
         (self.high, self.low & !DEPTH_MASK)
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn new(fingerprint: Fingerprint, depth: u32) -> Self {
+        let low = (fingerprint >> (48 - SHARD_BITS)) as u32 & 0xffff;
+        Self { high: high_of(fingerprint), low: low << 16 | depth.min(DEPTH_MASK) }
     }
 
     /// The depth, [`DEPTH_MASK`] for all from there on.
@@ -99,11 +94,12 @@ impl Slot {
     fn depth(self) -> u32 {
         self.low & DEPTH_MASK
     }
+}
 
-    #[inline]
-    fn is_empty(self) -> bool {
-        self.high == 0
-    }
+/// The 64 bits of a fingerprint after those of the shard; a zero is moved to one.
+#[inline]
+pub fn high_of(fingerprint: Fingerprint) -> u64 {
+    ((fingerprint >> (64 - SHARD_BITS)) as u64).max(1)
 }
 
 impl Visited {
@@ -125,9 +121,9 @@ impl Visited {
     /// Whether a state was inserted, at whatever depth.
     #[inline]
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let slot = Slot::new(fingerprint, 0);
-        let shard = &self.shards[shard_of(fingerprint)];
-        shard.slots[shard.find(slot)].key() == slot.key()
+        let entry = Entry::new(fingerprint, 0);
+        let table = &self.shards[shard_of(fingerprint)].table;
+        table.at(table.find(entry)).key() == entry.key()
     }
 
     /// Notes that a state was seen at a depth.
@@ -145,143 +141,79 @@ impl Default for Visited {
     }
 }
 
-impl Default for Shard {
-    fn default() -> Self {
-        Self::new(192)
-    }
-}
-
 impl Shard {
     /// Number of states.
     pub fn len(&self) -> u64 {
-        self.len as u64
+        self.table.len() as u64
     }
 
     /// Bytes of the table.
     pub fn bytes(&self) -> u64 {
-        (self.slots.capacity() * size_of::<Slot>() + table_bytes::<(Key, u32)>(self.deep.capacity())) as u64
+        self.table.bytes() + table_bytes::<(Key, u32)>(self.deep.capacity()) as u64
     }
 
     /// Saves all states with their depths.
     pub fn save(&self, out: &mut Writer<'_>) {
-        let slots = self.slots.iter().filter(|slot| !slot.is_empty());
-        let saved = |slot: &Slot| {
-            let (high, low) = slot.key();
-            u128::from(high) << 48 | u128::from(low) << 16 | u128::from(self.depth_of(*slot))
+        let saved = |entry: Entry| {
+            let (high, low) = entry.key();
+            u128::from(high) << 48 | u128::from(low) << 16 | u128::from(self.depth_of(entry))
         };
-        out.wide(self.len as u64, slots.map(saved));
+        out.wide(self.len(), self.table.iter().map(saved));
     }
 
     /// The states that were saved.
     pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
         let mut shard = Self::default();
-        saved.wide(|slot| {
-            let (low, depth) = ((slot >> 16) as u32 & !DEPTH_MASK, slot as u32);
-            let high = ((slot >> 48) as u64).max(1);
-            shard.insert_slot(Slot { high, low: low | depth.min(DEPTH_MASK) }, depth);
+        saved.wide(|entry| {
+            let (low, depth) = ((entry >> 16) as u32 & !DEPTH_MASK, entry as u32);
+            let high = ((entry >> 48) as u64).max(1);
+            shard.insert_entry(Entry { high, low: low | depth.min(DEPTH_MASK) }, depth);
         })?;
         Some(shard)
     }
 
-    /// Reads the slots of states that are going to be inserted, all before any is needed: a look-up mostly waits for
-    /// memory, and these waits overlap.
+    /// Reads the slots of states that are going to be inserted, see [`OrderedTable::warm`].
     #[inline]
     pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
-        let read = |fingerprint| self.slots[Self::home(Slot::new(fingerprint, 0), self.homes)].high;
-        std::hint::black_box(fingerprints.fold(0, |sum: u64, fingerprint| sum.wrapping_add(read(fingerprint))));
+        self.table.warm(fingerprints.map(|fingerprint| Entry::new(fingerprint, 0)));
     }
 
     /// Notes that a state of this shard was seen at a depth.
     #[inline]
     pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
-        self.insert_slot(Slot::new(fingerprint, depth), depth)
-    }
-
-    fn new(homes: usize) -> Self {
-        Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: 0, deep: FxHashMap::default() }
-    }
-
-    #[inline]
-    fn home(slot: Slot, homes: usize) -> usize {
-        ((u128::from(slot.high) * homes as u128) >> 64) as usize
-    }
-
-    /// Where a state is, or belongs.
-    #[inline]
-    fn find(&self, slot: Slot) -> usize {
-        let mut index = Self::home(slot, self.homes);
-        // One comparison for "not empty, and smaller".
-        while self.slots[index].high.wrapping_sub(1) < slot.high - 1 {
-            index += 1;
-        }
-        // Only what is the same, or will never be met, gets past the first 64 bits.
-        while self.slots[index].high == slot.high && self.slots[index].key() < slot.key() {
-            index += 1;
-        }
-        index
+        self.insert_entry(Entry::new(fingerprint, depth), depth)
     }
 
     /// The least depth at which a state that is there was seen.
     #[inline]
-    fn depth_of(&self, slot: Slot) -> u32 {
-        match slot.depth() {
-            DEPTH_MASK => self.deep[&slot.key()],
+    fn depth_of(&self, entry: Entry) -> u32 {
+        match entry.depth() {
+            DEPTH_MASK => self.deep[&entry.key()],
             depth => depth,
         }
     }
 
     #[inline]
-    fn insert_slot(&mut self, slot: Slot, depth: u32) -> Seen {
-        let index = self.find(slot);
-        let known = self.slots[index];
+    fn insert_entry(&mut self, entry: Entry, depth: u32) -> Seen {
+        let index = self.table.find(entry);
+        let known = self.table.at(index);
         let mut seen = Seen::New;
-        if known.key() == slot.key() {
+        if known.key() == entry.key() {
             let least = self.depth_of(known);
             if least <= depth {
                 return Seen::Already;
             }
-            self.slots[index] = slot;
+            self.table.replace(index, entry);
             seen = Seen::Deeper(least);
         } else {
-            self.insert_at(index, slot);
+            self.table.insert_at(index, entry);
         }
         if depth >= DEPTH_MASK {
-            self.deep.insert(slot.key(), depth);
+            self.deep.insert(entry.key(), depth);
         } else if matches!(seen, Seen::Deeper(least) if least >= DEPTH_MASK) {
-            self.deep.remove(&slot.key());
+            self.deep.remove(&entry.key());
         }
         seen
-    }
-
-    /// Puts a new entry at `index` and moves the entries up to the next empty slot by one.
-    fn insert_at(&mut self, index: usize, entry: Slot) {
-        let end = index + self.slots[index..].iter().position(|slot| slot.is_empty()).expect("the last slot is empty");
-        self.slots.copy_within(index..end, index + 1);
-        self.slots[index] = entry;
-        self.len += 1;
-        // The last slot stays empty, so that probing always ends.
-        if end + 2 >= self.slots.len() {
-            self.slots.push(EMPTY);
-        }
-        if self.len * 20 > self.homes * 17 {
-            self.grow();
-        }
-    }
-
-    fn grow(&mut self) {
-        let homes = self.homes + self.homes / 4 + 1;
-        let mut grown =
-            Self { slots: vec![EMPTY; homes + OVERFLOW], homes, len: self.len, deep: std::mem::take(&mut self.deep) };
-        let mut next = 0;
-        for entry in self.slots.iter().filter(|entry| !entry.is_empty()) {
-            next = next.max(Self::home(*entry, homes));
-            if next + 2 >= grown.slots.len() {
-                grown.slots.push(EMPTY);
-            }
-            grown.slots[next] = *entry;
-            next += 1;
-        }
-        *self = grown;
     }
 }
 

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `checkpoint_codec` | the state of a search as bytes |
 //! | `poll` | polls the monitor during long enumerations |
-//! | `quorums` | the quorums that can be delivered at a node |
 //! | `tuples` | tuples with one element per node |
 //! | `weights` | weights of random walks by kind of event |
 
@@ -17,7 +16,6 @@ use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
 pub(crate) mod poll;
-pub(crate) mod quorums;
 pub(crate) mod tuples;
 pub mod weights;
 

@@ -3,7 +3,7 @@
 use host_model::lts::Stepper;
 use host_model::scenario::Network;
 
-use crate::global::bfs::{self, Following};
+use crate::global::breadth_first::{self, Following};
 use crate::global::parallel::rounds::Waves;
 use crate::kernel::{End, Report, Search, SearchError};
 
@@ -25,7 +25,8 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
 /// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
 /// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
-/// On an ordered network it is a breadth-first search by one worker, which keeps about 40 bytes per state and no checkpoints.
+/// Where a link has an order it is a breadth-first search, which keeps about 36 bytes per state, the states that wait to be expanded,
+/// and no checkpoints.
 /// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor; the wish to reduce, which is another search, see
 /// [`explore_reduced`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
@@ -34,7 +35,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     // The parallel search assumes that a step changes the fingerprint by a constant.
     if search.lts.scenario().has_network(Network::Ordered) {
-        return explore_in_order(search);
+        return breadth_first::explore(search, Following::All, None);
     }
     if search.limits.reduce {
         return explore_reduced(search);
@@ -69,13 +70,6 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
         report.count_local(search.lts);
         return Ok(report);
     }
-}
-
-/// The search where a link has an order. All states are found level by level, so every violation is by a shortest path.
-fn explore_in_order(search: &Search<'_>) -> Result<Report, SearchError> {
-    let mut report = bfs::explore(search, Following::All)?;
-    report.violations.iter_mut().for_each(|found| found.shortest = true);
-    Ok(report)
 }
 
 /// Replaces the violation of a report by the shortest one, found by deepening step by step.

@@ -5,7 +5,6 @@ use host_model::lts::quorum::{Member, for_each_set};
 use host_model::lts::{Known, LocalStateId, MessageId, Trigger};
 
 use crate::global::state::Budgets;
-use crate::kernel::quorums::items;
 use crate::unfolding::Event;
 use crate::unfolding::adequate_order::Words;
 use crate::unfolding::chains::{Chains, EventId};
@@ -148,7 +147,7 @@ impl<'t> Trees<'t> {
         let mut found = Vec::new();
         for_each_set(members, &fits, &mut |set| {
             if last.is_none_or(|last| set.iter().any(|member| member.item == last)) {
-                found.push(items(set).into());
+                found.push(set.iter().map(|member| member.item).collect());
             }
         });
         found

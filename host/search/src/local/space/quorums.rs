@@ -6,8 +6,6 @@ use host_model::contract::MachineError;
 use host_model::lts::quorum::for_each_set;
 use host_model::lts::{Stepper, Trigger};
 
-use crate::kernel::quorums::items;
-
 use super::{GoOn, Index, Label, LocalSpace, Reached, Slots};
 
 impl<'l> LocalSpace<'l> {
@@ -29,7 +27,9 @@ impl<'l> LocalSpace<'l> {
         }
         // There can be very many sets to try, and few or none that are quorums.
         let sets = RefCell::new(Sets { space: self, stepper, go_on, index, is_going: Ok(true) });
-        for_each_set(&members, &|_, _| sets.borrow_mut().may_try(), &mut |set| sets.borrow_mut().execute(items(set)));
+        for_each_set(&members, &|_, _| sets.borrow_mut().may_try(), &mut |set| {
+            sets.borrow_mut().execute(set.iter().map(|member| member.item).collect());
+        });
         sets.into_inner().is_going
     }
 }

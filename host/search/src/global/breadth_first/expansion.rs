@@ -1,0 +1,260 @@
+//! The successors of some states, found by look-ups alone: what each worker does by itself.
+
+use std::ops::Range;
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{ClassId, NodeId};
+use host_model::lts::{Known, LocalStateId, OutcomesRef, Step, Trigger};
+
+use crate::global::breadth_first::frontier::{Block, Layout};
+use crate::global::breadth_first::numbers::Numbers;
+use crate::global::enabled::Unknown;
+use crate::global::queues::Queues;
+use crate::global::state::{Budgets, Child, GlobalState, says_more};
+use crate::kernel::End;
+
+/// Words of packed successors that one worker keeps ready. Those of states with more, or with larger ones, are made when they are
+/// taken in, so that memory is asked for one by one.
+const WORDS_MAX: usize = 1 << 14;
+
+/// What the workers read while they expand states of a block.
+#[derive(Clone, Copy)]
+pub struct Batch<'b> {
+    /// The local transition system as far as it is known.
+    pub known: &'b Known,
+    /// The bounds that are part of a state.
+    pub budgets: &'b Budgets,
+    /// All states met before.
+    pub numbers: &'b Numbers,
+    /// The states.
+    pub block: &'b Block,
+    /// How they are packed.
+    pub layout: Layout,
+    /// Whether they are at the bound on depth: nothing that can happen there is followed.
+    pub is_at_bound: bool,
+    /// Whether events other than deliveries are followed, by place since the first one and node; none if all are.
+    pub fresh: Option<(usize, &'b [bool])>,
+    /// Whether edges to states met before are kept.
+    pub keeps_edges: bool,
+}
+
+impl Batch<'_> {
+    fn is_fresh(&self, place: usize, node: NodeId) -> bool {
+        self.fresh.is_none_or(|(first, fresh)| fresh[(place - first) * self.layout.nodes + node as usize])
+    }
+}
+
+/// What was found about one state.
+pub struct Expanded {
+    /// Steps that lead on.
+    pub edges: u32,
+    /// Where its arrivals end.
+    arrivals_end: u32,
+    /// What was left out: the reason that counts most; [`End::SpaceExhausted`] if nothing.
+    pub left_out: End,
+}
+
+/// A step to a state that was not met before this batch, or to any if all edges are kept.
+pub struct Arrival {
+    /// The step.
+    pub step: Step,
+    /// Which one it is of all steps from its state, from 1 on.
+    pub edge: u32,
+    /// Where it leads.
+    pub target: Target,
+}
+
+/// Where a step leads.
+pub enum Target {
+    /// To a state that was met before.
+    Met(u32),
+    /// To a state that may have been met in this batch.
+    Fresh(Fresh),
+}
+
+/// A state that was not met before this batch.
+pub struct Fresh {
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
+    /// That of its local states, if they are not those of the state before.
+    pub system_state: Option<Fingerprint>,
+    /// The outcomes of the step's trigger.
+    pub row: OutcomesRef,
+    /// The local state of the step's node.
+    pub next: LocalStateId,
+    /// Whether something may be said about it that is not said about the state before.
+    pub is_noted: bool,
+    /// Where it is packed; empty if it is not.
+    words: Range<u32>,
+}
+
+/// The successors of some states of a block, and what was needed to find them. Used again and again, to spare allocations.
+#[derive(Default)]
+pub struct Expansion {
+    states: Vec<Expanded>,
+    /// What they lead to, state by state, in the order of their events and outcomes.
+    arrivals: Vec<Arrival>,
+    /// What has to be asked for before these states can be expanded; all of this holds only if there is nothing.
+    pub unknown: Unknown,
+    /// Messages and local states that were looked at.
+    pub work: usize,
+    words: Vec<u32>,
+    state: GlobalState,
+    next: GlobalState,
+    queues: Queues,
+    enabled: Vec<(NodeId, Trigger)>,
+    /// The steps from all states, with the fingerprints of where they lead.
+    successors: Vec<(Fingerprint, Child)>,
+    classes: Vec<ClassId>,
+}
+
+impl Expansion {
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let words = self.words.capacity() * size_of::<u32>() + self.state.heap_bytes() + self.next.heap_bytes();
+        let events = self.enabled.capacity() * size_of::<(NodeId, Trigger)>()
+            + self.successors.capacity() * size_of::<(Fingerprint, Child)>()
+            + self.unknown.bytes()
+            + self.queues.bytes();
+        let found = self.states.capacity() * size_of::<Expanded>() + self.arrivals.capacity() * size_of::<Arrival>();
+        (words + events + found) as u64
+    }
+
+    /// A state as it is packed; none if it was too much.
+    pub fn record(&self, fresh: &Fresh) -> Option<&[u32]> {
+        let Range { start, end } = fresh.words;
+        (start < end).then(|| &self.words[start as usize..end as usize])
+    }
+
+    /// The states in their order, each with where it leads.
+    pub fn states(&self) -> impl Iterator<Item = (&Expanded, &[Arrival])> {
+        let mut start = 0;
+        self.states.iter().map(move |state| {
+            let arrivals = &self.arrivals[start..state.arrivals_end as usize];
+            start = state.arrivals_end as usize;
+            (state, arrivals)
+        })
+    }
+
+    /// Finds the successors of the states at these places, as far as they can be looked up.
+    pub fn expand(&mut self, batch: Batch<'_>, places: Range<usize>) {
+        self.states.clear();
+        self.arrivals.clear();
+        self.successors.clear();
+        self.words.clear();
+        self.unknown.clear();
+        self.work = 0;
+        for place in places.clone() {
+            batch.layout.read(batch.block.record(place), &mut self.state);
+            let Self { state, enabled, unknown, .. } = self;
+            let is_cut = state.enabled_in(batch.known, batch.budgets, enabled, unknown);
+            let mut left_out = if is_cut { End::LocalEventBound } else { End::SpaceExhausted };
+            let edges = self.successors.len();
+            if batch.is_at_bound {
+                left_out = if self.enabled.is_empty() { left_out } else { left_out.max(End::DepthBound) };
+            } else {
+                left_out = left_out.max(self.follow(batch, place));
+            }
+            let edges = (self.successors.len() - edges) as u32;
+            self.work += 1 + (1 + edges as usize) * self.state.in_flight.len();
+            self.states.push(Expanded { edges, arrivals_end: 0, left_out });
+        }
+        // The states are expanded again once all is known.
+        if self.unknown.is_empty() {
+            self.look_up(batch, places);
+        }
+    }
+
+    /// Follows the events of the state at hand; returns what is left out.
+    fn follow(&mut self, batch: Batch<'_>, place: usize) -> End {
+        let (known, mut left_out) = (batch.known, End::SpaceExhausted);
+        let Self { state, next, queues, enabled, unknown, successors, .. } = self;
+        let has_queues = Queues::fit(known, state);
+        if has_queues {
+            queues.read(known, state);
+        }
+        for &(node, trigger) in &*enabled {
+            if !trigger.is_delivery() && !batch.is_fresh(place, node) {
+                left_out = End::Pruned;
+                continue;
+            }
+            let local = state.locals[node as usize];
+            let Some(row) = known.row(local, trigger) else {
+                unknown.missing.push((local, trigger));
+                continue;
+            };
+            let base = state.fingerprint.wrapping_add(batch.budgets.of_step(node, trigger));
+            for (outcome, edge) in (0..).zip(known.edges(row)) {
+                let step = Step { node, trigger, outcome };
+                let fingerprint = if has_queues {
+                    let locals = known.brief(edge.next).fingerprint.wrapping_sub(known.brief(local).fingerprint);
+                    base.wrapping_add(locals).wrapping_add(queues.change(known, (node, trigger), edge))
+                } else if known.is_ordered() {
+                    next.copy_from(state);
+                    next.take(known, batch.budgets, step, row);
+                    next.fingerprint
+                } else {
+                    base.wrapping_add(edge.delta)
+                };
+                successors.push((fingerprint, Child { step, row, next: edge.next }));
+            }
+        }
+        left_out
+    }
+
+    /// Looks the successors of all states up, and makes those that were not met before.
+    fn look_up(&mut self, batch: Batch<'_>, places: Range<usize>) {
+        batch.numbers.warm(self.successors.iter().map(|(fingerprint, _)| *fingerprint));
+        let mut start = 0;
+        for (index, place) in places.enumerate() {
+            let edges = self.states[index].edges;
+            let mut is_at_hand = false;
+            for edge in 1..=edges {
+                let (fingerprint, child) = self.successors[start + edge as usize - 1];
+                let target = match batch.numbers.find(fingerprint) {
+                    Some(_) if !batch.keeps_edges => continue,
+                    Some(number) => Target::Met(number),
+                    None => {
+                        if !is_at_hand {
+                            batch.layout.read(batch.block.record(place), &mut self.state);
+                            is_at_hand = true;
+                        }
+                        Target::Fresh(self.fresh(batch, &child, fingerprint))
+                    }
+                };
+                self.arrivals.push(Arrival { step: child.step, edge, target });
+            }
+            start += edges as usize;
+            self.states[index].arrivals_end = self.arrivals.len() as u32;
+        }
+    }
+
+    /// What there is to know about a successor of the state at hand.
+    fn fresh(&mut self, batch: Batch<'_>, child: &Child, fingerprint: Fingerprint) -> Fresh {
+        let (known, before) = (batch.known, self.state.locals[child.step.node as usize]);
+        self.next.copy_from(&self.state);
+        if cfg!(debug_assertions) {
+            self.next.take(known, batch.budgets, child.step, child.row);
+            assert_eq!(self.next.fingerprint, fingerprint, "a step changes the fingerprint as it was said before");
+        } else {
+            self.next.advance(known, child.step, child.row);
+            self.next.fingerprint = fingerprint;
+        }
+        let start = self.words.len() as u32;
+        if self.words.len() < WORDS_MAX {
+            batch.layout.write(&self.next, &mut self.words);
+        }
+        let is_noted = says_more(known, before, child.next) && {
+            self.state.classes_of(known, child, &mut self.classes);
+            known.brief(child.next).is_judged || known.verdict(&self.classes).is_none_or(|said| !said.is_empty())
+        };
+        Fresh {
+            fingerprint,
+            system_state: (child.next != before).then(|| self.next.locals_fingerprint(known)),
+            row: child.row,
+            next: child.next,
+            is_noted,
+            words: start..self.words.len() as u32,
+        }
+    }
+}

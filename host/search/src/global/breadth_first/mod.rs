@@ -1,0 +1,441 @@
+//! Breadth-first search of the global states, with the same result for any number of workers.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `expansion` | the successors of some states, found by look-ups alone: what each worker does by itself |
+//! | `frontier` | the states that wait to be expanded, packed |
+//! | `numbers` | the states met so far: by fingerprint, and the way to each |
+//! | `sink` | who hears of a graph while it is explored |
+//!
+//! The search goes level by level, and through a level in batches. Of each batch all workers find the successors, in pieces of
+//! neighbouring states, reading what is known of handlers and which states were met before. Where a handler was not executed yet,
+//! all that is missing is collected, in the order of the states and their events, and executed by all workers together. Then one
+//! worker takes the successors in, again in that order: so it numbers, counts and judges them as a search by one worker would that
+//! expands one state after the other. What the others have found out before is only what does not depend on that order.
+
+mod expansion;
+mod frontier;
+mod numbers;
+pub mod sink;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use host_model::lts::{LocalStateId, Step, Stepper};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use self::expansion::{Arrival, Batch, Expansion, Fresh, Target};
+use self::frontier::{Block, Frontier, Layout};
+use self::numbers::Numbers;
+use self::sink::{GraphSink, GraphState, Origin};
+use crate::global::enabled::Unknown;
+use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
+use crate::global::state::{Budgets, GlobalState};
+use crate::global::visited::{Seen, Visited};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, or_end, stopped_end, table_bytes};
+
+/// Which events of a state are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Following {
+    /// All of them.
+    All,
+    /// Of local events and faults those of nodes whose local state was not met before.
+    Fresh,
+}
+
+/// Pieces of a batch: enough for many workers, and for those that are done early to help the others.
+const PIECES: usize = 32;
+
+/// Batches of fewer states are expanded by one worker: it takes microseconds.
+const SHARED: usize = 64;
+
+/// States of the first batches. Later ones are a quarter of what was expanded before: of what is asked for together, little is asked
+/// for in vain if the search ends soon.
+const FIRST_BATCH: u64 = 16;
+
+/// Handlers that are executed together at most.
+const HANDLERS: usize = 16_384;
+
+/// Searches from all start states at once, level by level: each state is found by one of the shortest paths from any
+/// start state, and is expanded once. A state that violates a property is expanded like any other one.
+///
+/// Memory: about 36 bytes per distinct global state; the states that wait to be expanded take 4 bytes per node, and per message in
+/// flight, and 20 besides.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn explore(
+    search: &Search<'_>,
+    following: Following,
+    sink: Option<&mut dyn GraphSink>,
+) -> Result<Report, SearchError> {
+    let mut stepper = Stepper::new(search.lts)?;
+    let nodes = search.lts.scenario().nodes as usize;
+    let layout = Layout { nodes, has_counters: search.limits.local_events.is_some() };
+    let mut run = BreadthFirst {
+        search,
+        sink,
+        budgets: Budgets::new(nodes, &search.limits),
+        fresh: (following == Following::Fresh).then(FreshLocals::default),
+        numbers: Numbers::new(),
+        frontier: Frontier::new(layout),
+        pieces: (0..PIECES).map(|_| Expansion::default()).collect(),
+        piece_bytes: 0,
+        system_states: Visited::new(),
+        collected: BTreeSet::new(),
+        report: Report::new(search.lts).collecting(&search.limits),
+        transitions: 0,
+        expanded: 0,
+        state: GlobalState::default(),
+        ticks: Ticks::default(),
+    };
+    let end = match or_end(run.enter_starts(&mut stepper))? {
+        Some(end) => end,
+        None => run.expand_all(&mut stepper).or_else(stopped_end)?,
+    };
+    Ok(run.finish(end))
+}
+
+struct BreadthFirst<'s, 'k> {
+    search: &'s Search<'s>,
+    sink: Option<&'k mut (dyn GraphSink + 'k)>,
+    budgets: Budgets,
+    /// None if all events are followed.
+    fresh: Option<FreshLocals>,
+    numbers: Numbers,
+    frontier: Frontier,
+    pieces: Vec<Expansion>,
+    piece_bytes: u64,
+    /// Without depths.
+    system_states: Visited,
+    collected: BTreeSet<Box<[LocalStateId]>>,
+    report: Report,
+    transitions: u64,
+    expanded: u64,
+    /// The state at hand, if somebody has to look at it.
+    state: GlobalState,
+    ticks: Ticks,
+}
+
+impl BreadthFirst<'_, '_> {
+    /// Takes all start states in; returns why to end the search, if there is a reason.
+    fn enter_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+        for (index, start) in (0..).zip(self.search.starts) {
+            let state = GlobalState::new(stepper.known(), start);
+            let (number, is_new) = self.numbers.number(state.fingerprint, Origin::Start(index));
+            if !is_new {
+                continue;
+            }
+            let layout = self.frontier.layout;
+            self.frontier.push(0, number, |words| layout.write(&state, words));
+            let system_state = state.locals_fingerprint(stepper.known());
+            if self.system_states.insert(system_state, 0) == Seen::New && self.search.collect_system_states {
+                self.collected.insert(state.locals.as_slice().into());
+            }
+            let judgements = judge_start(self.search, stepper, start)?;
+            if let Some(sink) = &mut self.sink {
+                let is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
+                tell(*sink, &state, (number, Origin::Start(index), 0), is_bad);
+            }
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Expands all states in the order of their numbers; returns why the search ended.
+    fn expand_all(&mut self, stepper: &mut Stepper<'_>) -> Result<End, SearchError> {
+        let mut end = End::SpaceExhausted;
+        let mut next_level = 0;
+        while let Some(block) = self.frontier.pop() {
+            let places = block.next(self.batch_len());
+            if block.depth == next_level {
+                next_level += 1;
+                if let Some(sink) = &mut self.sink {
+                    sink.level(block.depth, block.number(places.start)..self.numbers.len());
+                }
+            }
+            let left_out = self.expand(stepper, &block, places.clone())?;
+            if left_out > End::LocalEventBound {
+                return Ok(left_out);
+            }
+            end = end.max(left_out);
+            self.expanded += places.len() as u64;
+            self.frontier.put_back(block, places.len());
+        }
+        Ok(end)
+    }
+
+    /// How many states are expanded together. Close to the bound on states they are few.
+    fn batch_len(&self) -> usize {
+        let states = u64::from(self.numbers.len());
+        let left = self.search.limits.states.map_or(u64::MAX, |max| max.saturating_sub(states).div_ceil(8).max(1));
+        (FIRST_BATCH + self.expanded / 4).min(left) as usize
+    }
+
+    /// Takes the successors of some states of a block in; returns what was left out, or why to end the search.
+    fn expand(&mut self, stepper: &mut Stepper<'_>, block: &Block, places: Range<usize>) -> Result<End, SearchError> {
+        let is_at_bound = self.search.limits.depth.is_some_and(|depth| block.depth >= depth);
+        if let Some(fresh) = self.fresh.as_mut().filter(|_| !is_at_bound) {
+            fresh.note(block, places.clone(), self.frontier.layout);
+        }
+        if let Some(end) = self.find_successors(stepper, block, &places, is_at_bound)? {
+            return Ok(end);
+        }
+        let pieces = std::mem::take(&mut self.pieces);
+        let taken = self.take_in(stepper, block, places, &pieces);
+        self.pieces = pieces;
+        taken
+    }
+
+    /// Has all workers find the successors, and execute what they do not know; returns why to end the search, if there is a reason.
+    fn find_successors(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        block: &Block,
+        places: &Range<usize>,
+        is_at_bound: bool,
+    ) -> Result<Option<End>, SearchError> {
+        let len = places.len().div_ceil(PIECES).max(1);
+        let piece = |index: usize| {
+            let start = (places.start + index * len).min(places.end);
+            start..(start + len).min(places.end)
+        };
+        let mut is_first = true;
+        loop {
+            let batch = Batch {
+                known: stepper.known(),
+                budgets: &self.budgets,
+                numbers: &self.numbers,
+                block,
+                layout: self.frontier.layout,
+                is_at_bound,
+                fresh: self.fresh.as_ref().map(|fresh| (places.start, &*fresh.of_batch)),
+                keeps_edges: self.sink.is_some(),
+            };
+            let expand = |(index, expansion): (usize, &mut Expansion)| {
+                if is_first || !expansion.unknown.is_empty() {
+                    expansion.expand(batch, piece(index));
+                }
+            };
+            if places.len() < SHARED {
+                self.pieces.iter_mut().enumerate().for_each(expand);
+            } else {
+                self.pieces.par_iter_mut().enumerate().for_each(expand);
+            }
+            is_first = false;
+            let unknown = || self.pieces.iter().map(|piece| &piece.unknown);
+            if unknown().all(Unknown::is_empty) {
+                break;
+            }
+            for messages in unknown().flat_map(|unknown| &unknown.unnamed) {
+                stepper.quorum(messages);
+            }
+            let missing: Vec<_> = unknown().flat_map(|unknown| &unknown.missing).copied().collect();
+            for missing in missing.chunks(HANDLERS) {
+                stepper.prepare(missing)?;
+                if self.ticks.is_check_due(stepper)
+                    && let Some(end) = self.search.monitor.check(&self.progress())
+                {
+                    return Ok(Some(end));
+                }
+            }
+        }
+        let work = self.pieces.iter().map(|piece| piece.work).sum();
+        self.piece_bytes = self.pieces.iter().map(Expansion::bytes).sum();
+        let has_grown = self.ticks.has_grown(self.kept());
+        let is_due = self.ticks.is_check_due_after(stepper, work) || has_grown;
+        Ok(is_due.then(|| self.search.monitor.check(&self.progress())).flatten())
+    }
+
+    /// Takes in what was found, in the order of the states and their events; returns what was left out, or why to end the search.
+    fn take_in(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        block: &Block,
+        places: Range<usize>,
+        pieces: &[Expansion],
+    ) -> Result<End, SearchError> {
+        let mut end = End::SpaceExhausted;
+        let states = pieces.iter().flat_map(|piece| piece.states().map(move |state| (piece, state)));
+        for (place, (piece, (state, arrivals))) in places.zip(states) {
+            let before = self.transitions;
+            for arrival in arrivals {
+                self.transitions = before + u64::from(arrival.edge);
+                if let Some(end) = self.arrive(stepper, (block, place), piece, arrival)? {
+                    return Ok(end);
+                }
+            }
+            self.transitions = before + u64::from(state.edges);
+            if let Some(sink) = &mut self.sink {
+                sink.expanded(block.number(place), Some(state.left_out).filter(|end| *end != End::SpaceExhausted));
+            }
+            end = end.max(state.left_out);
+        }
+        Ok(end)
+    }
+
+    /// Takes in where a step leads; returns why to end the search, if there is a reason.
+    fn arrive(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        from: (&Block, usize),
+        piece: &Expansion,
+        arrival: &Arrival,
+    ) -> Result<Option<End>, SearchError> {
+        let (parent, step) = (from.0.number(from.1), arrival.step);
+        let mut end = None;
+        let to = match &arrival.target {
+            Target::Met(number) => *number,
+            Target::Fresh(fresh) => {
+                let (number, is_new) = self.numbers.number(fresh.fingerprint, Origin::Step(parent, step));
+                if is_new {
+                    self.queue(stepper, from, (number, step, fresh), piece.record(fresh));
+                    end = self.enter(stepper, (number, from.0.depth + 1), Origin::Step(parent, step), fresh)?;
+                }
+                number
+            }
+        };
+        if let Some(sink) = &mut self.sink {
+            sink.edge(parent, step, to);
+        }
+        let has_grown = self.ticks.has_grown(self.kept());
+        if end.is_none() && (self.ticks.is_check_due(stepper) || has_grown) {
+            end = self.search.monitor.check(&self.progress());
+        }
+        Ok(end)
+    }
+
+    /// Queues a new state. Afterwards it is the state at hand, if somebody has to look at it.
+    fn queue(
+        &mut self,
+        stepper: &Stepper<'_>,
+        (block, place): (&Block, usize),
+        (number, step, fresh): (u32, Step, &Fresh),
+        record: Option<&[u32]>,
+    ) {
+        let (layout, state) = (self.frontier.layout, &mut self.state);
+        let is_collected = self.search.collect_system_states && fresh.system_state.is_some();
+        let is_looked_at = fresh.is_noted || is_collected || self.search.limits.deadlock || self.sink.is_some();
+        match record {
+            Some(record) => {
+                self.frontier.push(block.depth + 1, number, |words| words.extend_from_slice(record));
+                if is_looked_at {
+                    layout.read(record, state);
+                }
+            }
+            None => {
+                layout.read(block.record(place), state);
+                state.take(stepper.known(), &self.budgets, step, fresh.row);
+                self.frontier.push(block.depth + 1, number, |words| layout.write(state, words));
+            }
+        }
+    }
+
+    /// Counts and judges a new state, which is the one at hand if that has to be looked at; returns why to end the search, if there
+    /// is a reason.
+    fn enter(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        (number, depth): (u32, u32),
+        origin: Origin,
+        fresh: &Fresh,
+    ) -> Result<Option<End>, SearchError> {
+        self.report.depth = self.report.depth.max(depth);
+        if let Some(system_state) = fresh.system_state
+            && self.system_states.insert(system_state, 0) == Seen::New
+            && self.search.collect_system_states
+        {
+            self.collected.insert(self.state.locals.as_slice().into());
+        }
+        let mut judgements = Vec::new();
+        if fresh.is_noted {
+            let node = stepper.state(fresh.next).protocol.node;
+            judgements = judge_after(stepper, &self.state.locals, node)?;
+        }
+        if self.search.limits.deadlock {
+            judgements.extend(judge_end(stepper, &self.state)?.map(|judgement| (None, judgement)));
+        }
+        if let Some(sink) = &mut self.sink {
+            let said = judge_global_state(self.search, stepper, &self.state)?;
+            tell(*sink, &self.state, (number, origin, depth), said.iter().any(|(_, judgement)| judgement.is_bad()));
+        }
+        judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
+        if !judgements.is_empty() {
+            let (start, path) = self.numbers.path_to(number);
+            if self.report.note(&self.search.starts[start as usize], &path, judgements) {
+                return Ok(Some(End::Violation));
+            }
+        }
+        let is_full = self.search.limits.states.is_some_and(|max| u64::from(self.numbers.len()) >= max);
+        Ok(is_full.then_some(End::StateBound))
+    }
+
+    /// Bytes whose growth has no bound per state.
+    fn kept(&self) -> u64 {
+        self.frontier.bytes() + self.piece_bytes
+    }
+
+    fn progress(&self) -> Progress {
+        let counts = Counts {
+            global_states: Some(self.numbers.len().into()),
+            transitions: Some(self.transitions),
+            system_states: Some(self.system_states.len()),
+            ..Counts::default()
+        };
+        // A B-tree is at least half full.
+        let nodes = self.frontier.layout.nodes;
+        let collected = 2 * size_of::<Box<[LocalStateId]>>() + nodes * size_of::<LocalStateId>();
+        let bytes = self.kept()
+            + self.numbers.bytes()
+            + self.system_states.bytes()
+            + (self.collected.len() * collected) as u64
+            + self.fresh.as_ref().map_or(0, FreshLocals::bytes)
+            + self.sink.as_ref().map_or(0, |sink| sink.bytes())
+            + self.search.lts.counts().bytes;
+        Progress { counts, depth: self.report.depth, queue: self.frontier.len(), bytes }
+    }
+
+    fn finish(self, end: End) -> Report {
+        let counts = self.progress().counts;
+        let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
+        let mut report = Report { end, counts, system_states, fingerprints: counts.global_states, ..self.report };
+        // All states are found level by level, so nothing is reached by a shorter path, unless events are left out.
+        report.violations.iter_mut().for_each(|found| found.shortest = self.fresh.is_none());
+        report.count_local(self.search.lts);
+        report
+    }
+}
+
+/// Tells of a new state.
+fn tell(sink: &mut dyn GraphSink, state: &GlobalState, (number, origin, depth): (u32, Origin, u32), is_bad: bool) {
+    let (locals, in_flight) = (&state.locals, &state.in_flight);
+    sink.state(&GraphState { number, origin, depth, locals, in_flight, is_bad });
+}
+
+/// The local states whose local events and faults were followed.
+#[derive(Default)]
+struct FreshLocals {
+    followed: FxHashSet<LocalStateId>,
+    /// For each state of the batch and each node whether the local state was not there before. It is decided state by state, before
+    /// the workers begin, so that it depends on the order of the states alone.
+    of_batch: Vec<bool>,
+}
+
+impl FreshLocals {
+    fn note(&mut self, block: &Block, places: Range<usize>, layout: Layout) {
+        self.of_batch.clear();
+        for place in places {
+            let locals = || layout.locals(block.record(place));
+            self.of_batch.extend(locals().map(|local| !self.followed.contains(&local)));
+            self.followed.extend(locals());
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        (table_bytes::<LocalStateId>(self.followed.capacity()) + self.of_batch.capacity()) as u64
+    }
+}

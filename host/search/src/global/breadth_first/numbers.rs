@@ -1,0 +1,126 @@
+//! The states that a breadth-first search has met: numbered densely in the order of discovery, each with the step by which it was
+//! met first.
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::lts::Step;
+
+use crate::global::breadth_first::sink::Origin;
+use crate::global::ordered_table::{Key, OrderedTable, Slot};
+use crate::global::visited::{SHARD_BITS, SHARDS, high_of, shard_of};
+
+/// All states met so far. About 20 bytes per state in the table, and 16 for the way to it.
+pub struct Numbers {
+    /// From fingerprints to numbers. Tables by the highest bits, so that growing one needs little memory besides the whole.
+    shards: Vec<OrderedTable<Entry>>,
+    /// The first states: for each distinct start state its index in the search.
+    starts: Vec<u32>,
+    /// All other states.
+    found: Vec<Found>,
+}
+
+/// How a state was found: by a step from an earlier one.
+#[derive(Clone, Copy)]
+struct Found {
+    parent: u32,
+    step: Step,
+}
+
+/// A state by 102 bits of its fingerprint, with its number. Packed, so that it takes no padding.
+#[derive(Clone, Copy)]
+#[repr(C, packed(4))]
+struct Entry {
+    high: u64,
+    low: u32,
+    number: u32,
+}
+
+impl Slot for Entry {
+    const EMPTY: Self = Self { high: 0, low: 0, number: 0 };
+
+    #[inline]
+    fn high(self) -> u64 {
+        self.high
+    }
+
+    #[inline]
+    fn key(self) -> Key {
+        (self.high, self.low)
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn new(fingerprint: Fingerprint, number: u32) -> Self {
+        Self { high: high_of(fingerprint), low: (fingerprint >> (32 - SHARD_BITS)) as u32, number }
+    }
+}
+
+impl Numbers {
+    /// No state yet.
+    pub fn new() -> Self {
+        Self { shards: (0..SHARDS).map(|_| OrderedTable::default()).collect(), starts: Vec::new(), found: Vec::new() }
+    }
+
+    /// How many states there are; their numbers are below.
+    pub fn len(&self) -> u32 {
+        (self.starts.len() + self.found.len()) as u32
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let ways = self.starts.capacity() * size_of::<u32>() + self.found.capacity() * size_of::<Found>();
+        ways as u64 + self.shards.iter().map(OrderedTable::bytes).sum::<u64>()
+    }
+
+    /// Reads the places of states that are going to be looked up, all before any is needed, see [`OrderedTable::warm`].
+    #[inline]
+    pub fn warm(&self, fingerprints: impl Iterator<Item = Fingerprint>) {
+        for fingerprint in fingerprints {
+            self.shards[shard_of(fingerprint)].warm(std::iter::once(Entry::new(fingerprint, 0)));
+        }
+    }
+
+    /// The number of a state, if it was met.
+    #[inline]
+    pub fn find(&self, fingerprint: Fingerprint) -> Option<u32> {
+        let (table, entry) = (&self.shards[shard_of(fingerprint)], Entry::new(fingerprint, 0));
+        let known = table.at(table.find(entry));
+        (known.key() == entry.key()).then_some(known.number)
+    }
+
+    /// The number of a state, and whether it is new. All start states come first.
+    ///
+    /// # Panics
+    ///
+    /// There are four billion states.
+    #[inline]
+    pub fn number(&mut self, fingerprint: Fingerprint, origin: Origin) -> (u32, bool) {
+        let number = self.len();
+        let (table, entry) = (&mut self.shards[shard_of(fingerprint)], Entry::new(fingerprint, number));
+        let index = table.find(entry);
+        let known = table.at(index);
+        if known.key() == entry.key() {
+            return (known.number, false);
+        }
+        assert!(number < u32::MAX, "fewer than four billion states");
+        table.insert_at(index, entry);
+        match origin {
+            Origin::Start(start) => self.starts.push(start),
+            Origin::Step(parent, step) => self.found.push(Found { parent, step }),
+        }
+        (number, true)
+    }
+
+    /// The index of the start state and the steps that lead to a state.
+    pub fn path_to(&self, state: u32) -> (u32, Vec<Step>) {
+        let mut path = Vec::new();
+        let mut at = state as usize;
+        while let Some(index) = at.checked_sub(self.starts.len()) {
+            let Found { parent, step } = self.found[index];
+            path.push(step);
+            at = parent as usize;
+        }
+        path.reverse();
+        (self.starts[at], path)
+    }
+}

@@ -1,0 +1,154 @@
+//! What can happen in a global state, as far as it can be looked up.
+
+use host_model::contract::{MachineError, NodeId, Role};
+use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::{Known, LocalStateId, MessageId, Stepper, Trigger};
+
+use crate::global::state::{Budgets, GlobalState};
+
+/// What has to be asked for before all is known that can happen in some states.
+#[derive(Debug, Default)]
+pub struct Unknown {
+    /// Handlers that were not executed.
+    pub missing: Vec<(LocalStateId, Trigger)>,
+    /// Quorums without an id, each with its messages sorted.
+    pub unnamed: Vec<Vec<MessageId>>,
+}
+
+impl Unknown {
+    /// Whether nothing has to be asked for.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty() && self.unnamed.is_empty()
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> usize {
+        let unnamed: usize = self.unnamed.iter().map(|messages| size_of_val(messages) + size_of_val(&**messages)).sum();
+        self.missing.capacity() * size_of::<(LocalStateId, Trigger)>() + unnamed
+    }
+
+    /// Forgets it.
+    pub fn clear(&mut self) {
+        self.missing.clear();
+        self.unnamed.clear();
+    }
+
+    /// Asks for all of it, in its order.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    fn ask(&mut self, stepper: &mut Stepper<'_>) -> Result<(), MachineError> {
+        for messages in &self.unnamed {
+            stepper.quorum(messages);
+        }
+        stepper.prepare(&self.missing)?;
+        self.clear();
+        Ok(())
+    }
+}
+
+impl GlobalState {
+    /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
+    /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
+    /// on local events left something out. Nothing can happen where a node is stuck in a fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn enabled(
+        &self,
+        stepper: &mut Stepper<'_>,
+        budgets: &Budgets,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+    ) -> Result<bool, MachineError> {
+        let mut unknown = Unknown::default();
+        loop {
+            let is_cut = self.enabled_in(stepper.known(), budgets, enabled, &mut unknown);
+            if unknown.is_empty() {
+                return Ok(is_cut);
+            }
+            unknown.ask(stepper)?;
+        }
+    }
+
+    /// The same by look-ups alone. What is `unknown` is added there, and is to be asked for before this is called again.
+    pub fn enabled_in(
+        &self,
+        known: &Known,
+        budgets: &Budgets,
+        enabled: &mut Vec<(NodeId, Trigger)>,
+        unknown: &mut Unknown,
+    ) -> bool {
+        enabled.clear();
+        if known.is_over(&self.locals) {
+            return false;
+        }
+        let mut has_roles = false;
+        self.in_flight.for_each_next(&known.links(&self.locals), |message| {
+            let node = known.destination(*message);
+            if known.takes_quorums(node) {
+                has_roles = true;
+            } else {
+                enabled.push((node, Trigger::deliver(*message)));
+            }
+        });
+        if has_roles {
+            self.enabled_by_role(known, enabled, unknown);
+        }
+        let mut is_cut = false;
+        for (node, local) in (0..).zip(&self.locals) {
+            if !known.brief(*local).has_own_events {
+                continue;
+            }
+            let state = known.state(*local);
+            let events = &state.protocol.local_events;
+            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
+                is_cut |= !events.is_empty();
+            } else {
+                enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
+            }
+            enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
+        }
+        is_cut
+    }
+
+    /// Adds the deliveries at nodes that take quorums: of the messages that they take by themselves, then of all quorums of the
+    /// others. Nodes may decline some.
+    fn enabled_by_role(&self, known: &Known, enabled: &mut Vec<(NodeId, Trigger)>, unknown: &mut Unknown) {
+        let mut members: Vec<(NodeId, Member<MessageId>)> = Vec::new();
+        for messages in self.in_flight.chunk_by(|one, other| one == other) {
+            let (message, node) = (messages[0], known.destination(messages[0]));
+            if !known.takes_quorums(node) {
+                continue;
+            }
+            let (local, trigger) = (self.locals[node as usize], Trigger::deliver(message));
+            // How a node takes a message shows when it is delivered.
+            if known.row(local, trigger).is_none() {
+                unknown.missing.push((local, trigger));
+                continue;
+            }
+            match known.role(local, message) {
+                Role::Alone => enabled.push((node, trigger)),
+                Role::Held => {}
+                Role::Member(kind) => members.push((node, known.member(kind, message, message))),
+            }
+        }
+        if !unknown.missing.is_empty() {
+            return;
+        }
+        members.sort_by_key(|(node, _)| *node);
+        for members in members.chunk_by(|one, other| one.0 == other.0) {
+            let node = members[0].0;
+            let members: Vec<Member<MessageId>> = members.iter().map(|(_, member)| *member).collect();
+            for_each_set(&members, &|_, _| true, &mut |set| {
+                let mut messages: Vec<MessageId> = set.iter().map(|member| member.item).collect();
+                messages.sort_unstable();
+                match known.find_quorum(&messages) {
+                    Some(quorum) => enabled.push((node, Trigger::deliver_quorum(quorum))),
+                    None => unknown.unnamed.push(messages),
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The graph of the global states: explored whole, and told to whoever wants it edge by edge.
+
+use crate::global::breadth_first::{self, Following};
+use crate::kernel::{Report, Search, SearchError};
+
+pub use crate::global::breadth_first::sink::{GraphSink, GraphState, Origin};
+
+/// Explores the graph level by level, on any network, and tells a sink of its states and edges.
+///
+/// Honours: depth, local-event and state bounds, the number of violations that end it, the wish to find deadlocks, the monitor. The
+/// graph is not reduced. What the sink hears does not depend on the number of workers.
+///
+/// Memory: as the breadth-first search of `bdfs`, and what the sink says that it keeps.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn explore(search: &Search<'_>, sink: &mut dyn GraphSink) -> Result<Report, SearchError> {
+    breadth_first::explore(search, Following::All, Some(sink))
+}

@@ -1,0 +1,148 @@
+//! The graph of the global states, edge by edge: the same as that of the reference, and in the same order for any number of
+//! workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use host_agreement::reference::System;
+use host_agreement::reference::graph::{self as naive, Content, Flying, Graph};
+use host_agreement::toys;
+use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper};
+use host_model::scenario::{Faults, Network};
+use host_model::toys::Toy;
+use host_model::trace::start;
+use host_search::graph::{self, GraphSink, GraphState, Origin};
+use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Systems with more global states than this are left out: the reference is slow.
+const STATES_MAX: usize = 600;
+
+/// Keeps all that it hears.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Recorder {
+    levels: Vec<Range<u32>>,
+    states: Vec<(Vec<LocalStateId>, Vec<MessageId>, u32, bool)>,
+    origins: Vec<Origin>,
+    edges: Vec<(u32, Step, u32)>,
+    reached: BTreeSet<u32>,
+    expanded: Vec<Option<End>>,
+}
+
+impl GraphSink for Recorder {
+    fn level(&mut self, depth: u32, states: Range<u32>) {
+        assert_eq!(
+            (depth as usize, states.end as usize),
+            (self.levels.len(), self.states.len()),
+            "no level is left out"
+        );
+        assert_eq!(states.start as usize, self.expanded.len(), "all before it are expanded");
+        self.levels.push(states);
+    }
+
+    fn state(&mut self, state: &GraphState<'_>) {
+        assert_eq!(state.number as usize, self.states.len(), "numbers are dense");
+        self.states.push((state.locals.to_vec(), state.in_flight.to_vec(), state.depth, state.is_bad));
+        self.origins.push(state.origin);
+    }
+
+    fn edge(&mut self, from: u32, step: Step, to: u32) {
+        assert_eq!(from as usize, self.expanded.len(), "edges come state by state");
+        if self.reached.insert(to) && matches!(self.origins[to as usize], Origin::Step(..)) {
+            assert_eq!(self.origins[to as usize], Origin::Step(from, step), "the first edge to a state is its origin");
+        }
+        self.edges.push((from, step, to));
+    }
+
+    fn expanded(&mut self, state: u32, left_out: Option<End>) {
+        assert_eq!(state as usize, self.expanded.len(), "states are expanded one after the other");
+        self.expanded.push(left_out);
+    }
+}
+
+/// Explores a graph and says it by content.
+fn explore(system: &System, limits: Limits, pool: &ThreadPool) -> (Report, Recorder, Graph) {
+    let factory = Arc::new(system.toy.clone());
+    let lts = Lts::new(&factory, system.scenario()).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    let mut recorder = Recorder::default();
+    let report = pool.install(|| graph::explore(&search, &mut recorder)).expect("a toy has no host faults");
+    let contents: Vec<Content> =
+        recorder.states.iter().map(|(locals, in_flight, ..)| content(system, &lts, locals, in_flight)).collect();
+    let mut graph = Graph::default();
+    for ((.., depth, is_bad), content) in recorder.states.iter().zip(&contents) {
+        *graph.states.entry((content.clone(), *depth, *is_bad)).or_default() += 1;
+    }
+    for (from, step, to) in &recorder.edges {
+        let (from, to) = (contents[*from as usize].clone(), contents[*to as usize].clone());
+        *graph.edges.entry((from, step.node, to)).or_default() += 1;
+    }
+    (report, recorder, graph)
+}
+
+fn content(system: &System, lts: &Lts<'_>, locals: &[LocalStateId], messages: &[MessageId]) -> Content {
+    let mut in_flight: BTreeMap<_, Vec<Flying>> = BTreeMap::new();
+    for message in messages {
+        let message = lts.message(*message);
+        let content = (!message.is_notice).then(|| message.payload[0]);
+        in_flight.entry((message.from, message.to)).or_default().push((content, message.incarnation));
+    }
+    for (channel, items) in &mut in_flight {
+        if !system.is_ordered(*channel) {
+            items.sort_unstable();
+        }
+    }
+    Content { locals: locals.iter().map(|local| toys::local(lts, *local)).collect(), in_flight }
+}
+
+/// Both networks, each with what can go wrong there, one of three with several start states.
+fn random(seed: u64) -> System {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2);
+    let toy = if seed.is_multiple_of(3) { toy.with_random_starts(seed) } else { toy };
+    let is_ordered = (seed / 2).is_multiple_of(2);
+    let none = Faults::default();
+    let (toy, faults) = match (seed / 4 % 4, is_ordered) {
+        (0, _) => (toy, none),
+        (1, true) => (toy.with_random_errors(seed).with_random_durable(seed), Faults { breaks: 1, ..none }),
+        (1, false) => (toy.with_random_quorums(seed), none),
+        (2, _) => (toy.with_random_errors(seed).with_random_durable(seed), Faults { resets: 1, ..none }),
+        (_, _) => (toy.with_random_refusals(seed).with_random_traps(seed), Faults { refusals: 1, ..none }),
+    };
+    let network = if is_ordered { Network::Ordered } else { Network::Unordered };
+    System { network, faults, ..System::new(toy) }
+}
+
+#[test]
+fn graphs_are_those_of_the_reference_edge_by_edge() {
+    let pools = [1, 4].map(|workers| ThreadPoolBuilder::new().num_threads(workers).build().expect("threads"));
+    let (mut tried, mut bad, mut cut) = (0, 0, 0);
+    for seed in 0.. {
+        let system = random(seed);
+        let (depth, local_events) = [(None, None), (Some(4), None), (None, Some(1))][seed as usize / 16 % 3];
+        let Some(expected) = naive::graph(&system, depth, local_events, STATES_MAX) else { continue };
+        if expected.states.len() < 20 {
+            continue;
+        }
+        let limits = Limits { depth, local_events, violations: Some(u64::MAX), ..Limits::default() };
+        let (report, recorder, graph) = explore(&system, limits, &pools[0]);
+        let context = format!("seed {seed}, {:?}, {:?}, {depth:?}, {local_events:?}", system.network, system.faults);
+        assert!(graph.states == expected.states, "{context}: {} states", expected.states.len());
+        assert!(graph.edges == expected.edges, "{context}: {} edges", expected.edges.len());
+        assert_eq!(recorder.levels.len() as u32, report.depth + 1, "{context}");
+        assert_eq!(recorder.expanded.len(), recorder.states.len(), "{context}");
+        let left_out = recorder.expanded.iter().flatten().max().copied();
+        assert_eq!(left_out.unwrap_or(End::SpaceExhausted), report.end, "{context}");
+        assert_eq!(report.counts.transitions, Some(recorder.edges.len() as u64), "{context}");
+        let (_, other, _) = explore(&system, limits, &pools[1]);
+        assert!(recorder == other, "{context}: other workers tell another story");
+        tried += 1;
+        bad += u64::from(expected.states.keys().any(|(.., is_bad)| *is_bad));
+        cut += u64::from(left_out.is_some());
+        if tried == 250 {
+            break;
+        }
+    }
+    assert!(bad * 3 > tried && cut * 5 > tried, "{bad} and {cut} of {tried}: the test says little");
+}
