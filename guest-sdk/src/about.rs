@@ -11,7 +11,7 @@ pub enum Network {
     Ordered,
 }
 
-/// Name, version and defaults of a plugin; made with [`about!`](crate::about).
+/// Name, version and defaults of a plugin; made with [`about!`](crate::about!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// What people call the plugin.

@@ -38,7 +38,7 @@ pub struct Toy {
     pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
     /// The states in which a node says that it is done.
     pub done: BTreeSet<(NodeId, ToyState)>,
-    /// What it declares about interchangeable nodes, true or not. Contents name nodes as in [`named`].
+    /// What it declares about interchangeable nodes, true or not. Contents name nodes as in `named`.
     pub interchangeable: Vec<Vec<NodeId>>,
     /// The properties besides `forbidden`.
     pub properties: Vec<ToyProperty>,

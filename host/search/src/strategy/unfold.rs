@@ -79,7 +79,7 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
 /// explore. Counting can be ended by the monitor, which `end` then says, and what was counted until then is returned.
 ///
 /// The unfolding has each system state as a tuple of events with compatible pasts, in most cases as very many, and to
-/// go through all of them costs as much as a global search. The search of [`reduce`] goes through few global states and
+/// go through all of them costs as much as a global search. The search of `--reduce` goes through few global states and
 /// yet misses no system state, so it does the counting. Only under a bound on depth and on an ordered network, which it
 /// cannot keep, the
 /// configurations were walked, with `walked` system states at their ends.

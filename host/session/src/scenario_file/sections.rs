@@ -15,10 +15,10 @@ use crate::spec::{limits, links, placement, values};
 const PLUGIN: &str = "plugin";
 const SECTIONS: [&str; 9] = ["parameters", "faults", "strategy", "bounds", "limits", "link", "node", "twins", "expect"];
 
-/// Keys of a table [[node]].
+/// Keys of a table `[[node]]`.
 const NODE_KEYS: [&str; 4] = ["id", "plugin", "adversary", "parameters"];
 
-/// Keys of a table [[link]].
+/// Keys of a table `[[link]]`.
 const LINK_KEYS: [&str; 4] = ["between", "from", "to", "network"];
 
 /// A scenario from its text; `path` is for messages, and for paths in it.
@@ -78,7 +78,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
 }
 
 impl<'t> Reader<'t> {
-    /// One table [[node]]: what one node runs.
+    /// One table `[[node]]`: what one node runs.
     fn node(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
         let row = self.row(key, value, &NODE_KEYS)?;
         let Some((id_key, id)) = row.field("id") else {
@@ -117,7 +117,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// One table [[link]]: the network between two nodes, or from one to another.
+    /// One table `[[link]]`: the network between two nodes, or from one to another.
     fn link(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
         let row = self.row(key, value, &LINK_KEYS)?;
         let line = self.line(value.span().start);
