@@ -35,6 +35,14 @@ pub fn wrong_edges(packages: &[Package], rules: &[Rule]) -> Vec<String> {
     findings
 }
 
+/// Whether a manifest turns on a feature of a dependency, or of its own by default.
+pub fn turns_on(feature: &str, manifest: &str) -> bool {
+    let declared = format!("{feature} =");
+    let words = [format!("\"{feature}\""), format!("/{feature}\"")];
+    let lines = manifest.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.starts_with(&declared));
+    lines.into_iter().any(|line| words.iter().any(|word| line.contains(word)))
+}
+
 /// The packages that use `crate_name` or a part of it (`crate_name-…`) without being among those that may.
 pub fn users_of(crate_name: &str, packages: &[Package], allowed: &[&str]) -> Vec<String> {
     let part = format!("{crate_name}-");
@@ -303,6 +311,20 @@ pub fn missing_words(path: &str, doc: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_feature_that_is_turned_on_is_found() {
+        let off = "[features]\n# \"canary\" is for tests.\ncanary = []\n[dependencies]\nhost-search.workspace = true\n";
+        assert!(!turns_on("canary", off));
+        let on = [
+            "host-search = { workspace = true, features = [\"canary\"] }",
+            "default = [\"host-search/canary\"]",
+            "default = [\"canary\"]",
+        ];
+        for line in on {
+            assert!(turns_on("canary", &format!("{off}{line}\n")), "{line}");
+        }
+    }
 
     fn package(name: &str, folder: &str, dependencies: &[&str]) -> Package {
         let dependencies = dependencies.iter().map(|name| (*name).to_owned()).collect();

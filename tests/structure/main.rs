@@ -106,6 +106,14 @@ fn a_session_knows_no_option_parser_and_no_terminal() {
     none(terminals.map(|(path, _)| format!("{path} knows a terminal; that belongs to host/cli")).collect::<Vec<_>>());
 }
 
+/// A canary is a mistake made on purpose, so that a test can show that it would be noticed.
+#[test]
+fn no_canary_is_in_what_users_run() {
+    let hosts = packages().into_iter().filter(|package| package.folder.starts_with("host/"));
+    let on = hosts.filter(|package| checks::turns_on("canary", &read(&format!("{}/Cargo.toml", package.folder))));
+    none(on.map(|package| format!("{} turns on `canary`, which only tests may", package.folder)));
+}
+
 /// They are compared with in `tests/peers`, a workspace of its own.
 #[test]
 fn no_package_depends_on_another_model_checker() {

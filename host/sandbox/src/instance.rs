@@ -217,8 +217,8 @@ impl Live {
     /// Goes to a captured state, or with `None` to the pristine one.
     pub(crate) fn restore(&mut self, delta: Option<Delta<'_>>) -> Result<(), MachineError> {
         let SandboxConfig { sabotage, verify_capture, .. } = self.plugin.sandbox.config;
-        let with_globals = sabotage != Sabotage::SkipGlobals;
-        let sizes = if sabotage == Sabotage::SkipSizes { None } else { self.other_sizes(delta) };
+        let with_globals = !sabotage.is(Sabotage::SkipGlobals);
+        let sizes = if sabotage.is(Sabotage::SkipSizes) { None } else { self.other_sizes(delta) };
         if let Some(sizes) = &sizes {
             // Some memories grow before others shrink.
             self.budget.lift(true);

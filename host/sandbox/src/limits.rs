@@ -177,7 +177,8 @@ pub struct SandboxConfig {
     /// Compares the whole memory with what was tracked on every capture and panics on a difference.
     /// Slow; for tests of the sandbox itself.
     pub verify_capture: bool,
-    /// What to leave out of snapshots on purpose, so that a test can show that it would notice.
+    /// What to leave out of snapshots on purpose, so that a test can show that it would notice. Without the feature `canary`, nothing
+    /// is left out.
     #[doc(hidden)]
     pub sabotage: Sabotage,
 }
@@ -199,6 +200,13 @@ pub enum Sabotage {
     NoRoom,
     /// The operating system has no memory for a memory that grows.
     NoGrowth,
+}
+
+impl Sabotage {
+    /// Whether it is this one. Never in a binary without canaries, whatever the configuration says.
+    pub(crate) fn is(self, which: Self) -> bool {
+        cfg!(any(test, feature = "canary")) && self == which
+    }
 }
 
 #[cfg(test)]

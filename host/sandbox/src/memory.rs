@@ -117,7 +117,7 @@ impl Region {
             mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         };
         let base = base.map_err(|error| error.to_string());
-        let base = if budget.sabotage == Sabotage::NoRoom { Err("on purpose".to_owned()) } else { base };
+        let base = if budget.sabotage.is(Sabotage::NoRoom) { Err("on purpose".to_owned()) } else { base };
         let base =
             base.map_err(|error| budget.fails(format!("cannot reserve {mapped} bytes of address space: {error}")))?;
         let base = NonNull::new(base.cast::<u8>()).ok_or("a mapping at address zero")?;
@@ -147,7 +147,7 @@ impl Region {
         // it accessible cannot invalidate what is there. Fresh pages read as zero, as Wasm requires.
         let made = unsafe { mprotect(self.base.as_ptr().cast(), size, MprotectFlags::READ | MprotectFlags::WRITE) };
         let made = made.map_err(|error| error.to_string());
-        let made = if budget.sabotage == Sabotage::NoGrowth && old > 0 { Err("on purpose".to_owned()) } else { made };
+        let made = if budget.sabotage.is(Sabotage::NoGrowth) && old > 0 { Err("on purpose".to_owned()) } else { made };
         made.map_err(|error| budget.fails(format!("cannot make {size} bytes of memory accessible: {error}")))?;
         self.size.store(size, Ordering::Relaxed);
         Ok(())

@@ -17,7 +17,7 @@ pub enum Order {
     /// Size first, then the local words: the total adequate order that makes the unfolding complete.
     #[default]
     Adequate,
-    /// Large events first. Wrong on purpose: the agreement tests must notice.
+    /// Large events first. Wrong on purpose: the agreement tests must notice. Without the feature `canary` the same as the other.
     #[doc(hidden)]
     LargestFirst,
 }

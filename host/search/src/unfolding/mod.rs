@@ -362,7 +362,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     ///
     /// The host cannot provide an instance.
     pub fn grow(&mut self, may_go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
-        if self.order == Order::LargestFirst {
+        if cfg!(feature = "canary") && self.order == Order::LargestFirst {
             self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
         }
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
