@@ -1,0 +1,170 @@
+//! The report of a search: findings with their paths, and counts.
+
+use host_model::contract::{Choice, Judgement, NodeId, PropertyKind, Severity};
+use host_model::lts::{LocalStateId, Lts, Step};
+use host_model::trace::start::Start;
+
+use crate::kernel::{Counts, End, Limits};
+
+/// A reachable state with something to say about it, and a path that leads there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What there is to say.
+    pub judgement: Judgement,
+    /// The node that is in the judged local state; none if several nodes are judged together.
+    pub node: Option<NodeId>,
+    /// The answers to `choose` in `init`, a list for each node.
+    pub init_choices: Vec<Box<[Choice]>>,
+    /// The local states after `init`.
+    pub initial: Vec<LocalStateId>,
+    /// All events, those of the prefix included.
+    pub path: Vec<Step>,
+    /// Whether no shorter path from a start state exists, within the bound on local events if there is one.
+    pub shortest: bool,
+}
+
+impl Found {
+    /// A finding at the end of `path`, which begins at `start`.
+    pub fn new(start: &Start, path: &[Step], node: Option<NodeId>, judgement: Judgement) -> Self {
+        Self {
+            judgement,
+            node,
+            init_choices: start.init_choices.clone(),
+            initial: start.initial.clone(),
+            path: start.path.iter().chain(path).copied().collect(),
+            shortest: false,
+        }
+    }
+}
+
+/// What became of the interchangeable nodes that the protocol declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SymmetryUse {
+    /// Global states were told apart only up to so many renamings of nodes, the identity included; all that the declaration
+    /// allows, or enough of them.
+    Renamings(u64),
+    /// They were told apart: the declaration is wrong or cannot be used; a lower-case phrase.
+    Refused(String),
+}
+
+/// What the answer of a search rests on, where that is not what its strategy goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The unfolding of everything, which was complete, or had found the violations, before local model checking was.
+    Unfolding,
+    /// All local states: a bound on local events left out repetitions, and nothing that a property could see.
+    LocalStates,
+}
+
+/// What a search has to report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Why it ended.
+    pub end: End,
+    /// What the answer rests on, where that is worth a word.
+    pub basis: Option<Basis>,
+    /// What was counted.
+    pub counts: Counts,
+    /// The longest path explored, in events; for local model checking, of one node.
+    pub depth: u32,
+    /// Violations and faults, each reachable, no two with the same words.
+    pub violations: Vec<Found>,
+    /// How many of them end the search; at least 1.
+    pub violations_max: u64,
+    /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
+    pub witnessed: Vec<Option<bool>>,
+    /// The system states counted, sorted, if they were asked for.
+    pub system_states: Option<Vec<Box<[LocalStateId]>>>,
+    /// How many global states are told apart by no more than a part of their fingerprints, if that is so.
+    pub fingerprints: Option<u64>,
+    /// None if nothing is declared, or the search does not ask.
+    pub symmetry: Option<SymmetryUse>,
+    /// How often the search forgot what handlers do, and went on in an empty local transition system: the one that it was given
+    /// then shows only a part.
+    pub renewals: u64,
+    /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.
+    pub are_lower_bounds: bool,
+}
+
+impl Report {
+    /// An empty report over these properties.
+    pub fn new(lts: &Lts<'_>) -> Self {
+        let of_kind = |kind| (kind == PropertyKind::Sometimes).then_some(false);
+        Self {
+            end: End::SpaceExhausted,
+            basis: None,
+            counts: Counts::default(),
+            depth: 0,
+            violations: Vec::new(),
+            violations_max: 1,
+            witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
+            system_states: None,
+            fingerprints: None,
+            symmetry: None,
+            renewals: 0,
+            are_lower_bounds: false,
+        }
+    }
+
+    /// The same for a search that goes on after a violation, as far as its limits say.
+    #[must_use]
+    pub fn collecting(self, limits: &Limits) -> Self {
+        Self { violations_max: limits.violations.unwrap_or(1).max(1), ..self }
+    }
+
+    /// Notes what there is to say about the state at the end of a path; whether the search is to end now. A violation in
+    /// the words of an earlier one is that one.
+    pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
+        for (node, judgement) in judgements {
+            match judgement.severity() {
+                Severity::Witness(property) => self.witness(property),
+                Severity::Violation if self.is_news(node, &judgement) => {
+                    self.violations.push(Found::new(start, path, node, judgement));
+                }
+                Severity::Violation => {}
+            }
+        }
+        self.is_full()
+    }
+
+    /// Whether the report does not say yet what there is to say about a state.
+    pub fn is_news(&self, node: Option<NodeId>, judgement: &Judgement) -> bool {
+        match judgement.severity() {
+            Severity::Witness(property) => self.wants_witness(property),
+            Severity::Violation => {
+                !self.violations.iter().any(|found| found.node == node && found.judgement == *judgement)
+            }
+        }
+    }
+
+    /// Whether what there is to say is of use: anything bad, and what was not witnessed yet.
+    pub fn wants(&self, judgement: &Judgement) -> bool {
+        match judgement.severity() {
+            Severity::Witness(property) => self.wants_witness(property),
+            Severity::Violation => true,
+        }
+    }
+
+    /// Whether there are as many violations as are wanted.
+    pub fn is_full(&self) -> bool {
+        self.violations.len() as u64 >= self.violations_max
+    }
+
+    /// Notes that a property of kind `sometimes` is reached.
+    pub fn witness(&mut self, property: u32) {
+        self.witnessed[property as usize] = Some(true);
+    }
+
+    /// Whether the property is of kind `sometimes` and was not reached yet.
+    pub fn wants_witness(&self, property: u32) -> bool {
+        self.witnessed[property as usize] == Some(false)
+    }
+
+    /// Fills in what the local transition system counts.
+    pub fn count_local(&mut self, lts: &Lts<'_>) {
+        let counts = lts.counts();
+        self.counts.local_states = Some(counts.local_states);
+        self.counts.messages = Some(counts.messages);
+        self.counts.handler_calls = Some(counts.handler_calls);
+    }
+}
