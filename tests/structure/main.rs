@@ -64,7 +64,6 @@ const HOST_LINES_MAX: usize = 500;
 const HOST_FILES_TOO_LONG: &[&str] = &[
     "host/search/src/global/parallel/partition.rs",
     "host/search/src/reduction/reduced_search.rs",
-    "host/search/src/reduction/symmetry.rs",
     "host/search/src/unfolding/mod.rs",
 ];
 

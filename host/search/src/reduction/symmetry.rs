@@ -4,21 +4,24 @@
 //! state is found by execution: what `init` makes of the renamed node, and where the renamed step leads from the renamed
 //! state. This makes a renamed state one that can be executed from, and every way that leads to one state twice a check
 //! of the declaration: both must lead to the same renamed state.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `group` | the renamings that a declaration allows, as a group |
+//! | `checks` | renamed states, found and compared by execution |
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use host_model::contract::{Choice, Fault, Judgement, MachineError, NodeId, Property};
+use host_model::contract::{Fault, Judgement, MachineError, NodeId, Property};
 use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
-use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::table_bytes;
+use crate::reduction::symmetry::group::{generators, renamings};
 
-/// No more renamings than this are used: each one multiplies the work for facts and checks. A group of five nodes has as
-/// many.
-pub const RENAMINGS_MAX: usize = 120;
+mod checks;
+mod group;
 
 /// Why a search cannot go on with renamings.
 #[derive(Debug)]
@@ -330,145 +333,6 @@ impl Symmetry {
         }
         best
     }
-
-    /// Whether these are the same answers but for the names of destinations.
-    fn are_same_choices(&self, renaming: usize, one: &[Choice], other: &[Choice]) -> bool {
-        let renamed = one
-            .iter()
-            .map(|choice| Choice { to: choice.to.map(|to| self.node(renaming, to as usize) as NodeId), ..*choice });
-        renamed.eq(other.iter().copied())
-    }
-
-    /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
-    /// Afterwards the local states that it leads to can be renamed.
-    ///
-    /// # Errors
-    ///
-    /// They differ.
-    pub fn check(
-        &mut self,
-        stepper: &mut Stepper<'_>,
-        state: LocalStateId,
-        trigger: Trigger,
-    ) -> Result<(), SymmetryError> {
-        if self.checked.contains(&(state, trigger)) {
-            return Ok(());
-        }
-        let states = self.states(state);
-        let taken = stepper.known().taken_together(trigger).to_vec();
-        let triggers: Vec<Trigger> = match (trigger.message(), trigger.local_event(), trigger.fault()) {
-            _ if !taken.is_empty() => {
-                // So the renamed ones are members as well.
-                for message in &taken {
-                    self.check(stepper, state, Trigger::deliver(*message))?;
-                }
-                let mut renamed = Vec::with_capacity(self.size());
-                for renaming in 0..self.size() {
-                    let taken = self.rename_messages(stepper, renaming, &taken)?;
-                    renamed.push(Trigger::deliver_quorum(stepper.quorum(&taken)));
-                }
-                renamed
-            }
-            (Some(message), ..) => self.messages(stepper, message)?.iter().map(|id| Trigger::deliver(*id)).collect(),
-            (_, Some(event), _) => self.local_events(stepper, event)?.iter().map(|id| Trigger::local(*id)).collect(),
-            // A reset names no node but the one where it happens.
-            (.., Some(FaultEvent::Reset)) => vec![trigger; self.size()],
-            _ => unreachable!("a trigger is a message, a local event or a fault"),
-        };
-        let row = stepper.step(state, trigger)?;
-        let outcomes = stepper.outcomes(row).to_vec();
-        let mut next: Vec<Vec<LocalStateId>> = vec![Vec::with_capacity(self.size()); outcomes.len()];
-        for renaming in 0..self.size() {
-            let row = stepper.step(states[renaming], triggers[renaming])?;
-            let renamed = stepper.outcomes(row).to_vec();
-            let mut is_same = renamed.len() == outcomes.len();
-            for (index, (one, other)) in outcomes.iter().zip(&renamed).enumerate() {
-                let expected = self.rename_messages(stepper, renaming, &one.sent)?;
-                let mut sent = other.sent.to_vec();
-                sent.sort_unstable();
-                is_same &= sent == expected && self.are_same_choices(renaming, &one.choices, &other.choices);
-                next[index].push(other.next);
-            }
-            let role = |state, trigger: Trigger| trigger.message().map(|message| stepper.known().role(state, message));
-            is_same &= role(state, trigger) == role(states[renaming], triggers[renaming]);
-            if !is_same {
-                let (one, other) = (stepper.state(state).protocol.node, stepper.state(states[renaming]).protocol.node);
-                return Err(SymmetryError::Asymmetric(format!(
-                    "an event at node {one} has other choices, or sends other messages, than the renamed one at node {other}"
-                )));
-            }
-        }
-        for (outcome, images) in outcomes.iter().zip(&next) {
-            self.define(stepper, outcome.next, images)?;
-        }
-        self.checked.extend(states.iter().copied().zip(triggers));
-        Ok(())
-    }
-
-    /// Says what a local state is under each renaming, and thereby what those states are.
-    fn define(
-        &mut self,
-        stepper: &mut Stepper<'_>,
-        state: LocalStateId,
-        images: &[LocalStateId],
-    ) -> Result<(), SymmetryError> {
-        if self.states.get(&state).is_some_and(|known| **known == *images) {
-            return Ok(());
-        }
-        if self.states.contains_key(&state) || images[0] != state {
-            let node = stepper.state(state).protocol.node;
-            return Err(SymmetryError::Asymmetric(format!(
-                "two ways lead to one state of node {node}, but the renamed ways to two states"
-            )));
-        }
-        self.compare(stepper, state, images)?;
-        let kind = *images.iter().min().expect("there is the identity");
-        for (p, image) in images.iter().enumerate() {
-            self.kinds.insert(*image, kind);
-            let table: Rc<[LocalStateId]> = (0..self.size()).map(|q| images[self.after[q][p]]).collect();
-            if *self.states.entry(*image).or_insert_with(|| Rc::clone(&table)) != table {
-                let node = stepper.state(*image).protocol.node;
-                return Err(SymmetryError::Asymmetric(format!(
-                    "a state of node {node} is the renamed one of two states that differ"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares what can happen in a local state, and what there is to say about it, with its renamed states.
-    fn compare(
-        &mut self,
-        stepper: &mut Stepper<'_>,
-        state: LocalStateId,
-        images: &[LocalStateId],
-    ) -> Result<(), SymmetryError> {
-        let one = Arc::clone(stepper.state(state));
-        let said: Vec<Saying> = one.protocol.judgements.iter().map(saying).collect();
-        for (renaming, image) in images.iter().enumerate() {
-            let other = Arc::clone(stepper.state(*image));
-            let mut expected = Vec::with_capacity(one.protocol.local_events.len());
-            for event in &one.protocol.local_events {
-                expected.push(self.local_events(stepper, *event)?[renaming]);
-            }
-            let mut possible = other.protocol.local_events.to_vec();
-            expected.sort_unstable();
-            possible.sort_unstable();
-            if expected != possible || one.faults != other.faults {
-                return Err(SymmetryError::Asymmetric(format!(
-                    "node {} has other events of its own than node {} in the renamed state",
-                    one.protocol.node, other.protocol.node
-                )));
-            }
-            let says: Vec<Saying> = other.protocol.judgements.iter().map(saying).collect();
-            if says != said {
-                let differs = said.iter().find(|what| !says.contains(what));
-                let differs = differs.or_else(|| says.iter().find(|what| !said.contains(what)));
-                return Err(told_apart(stepper.lts().properties(), differs));
-            }
-        }
-        Ok(())
-    }
 }
 
 fn failed(function: &str, fault: &Fault) -> SymmetryError {
@@ -478,112 +342,4 @@ fn failed(function: &str, fault: &Fault) -> SymmetryError {
 fn no_action(function: &str) -> SymmetryError {
     let what = "one renaming after another is not what both together make of it";
     SymmetryError::Asymmetric(format!("`symmetry.{function}` does not rename: {what}"))
-}
-
-/// Elements of a group that all others can be composed of, given its table.
-fn generators(after: &[Vec<usize>]) -> Vec<usize> {
-    let mut generators = Vec::new();
-    let mut composed = vec![false; after.len()];
-    composed[0] = true;
-    for element in 0..after.len() {
-        if composed[element] {
-            continue;
-        }
-        generators.push(element);
-        let mut stack: Vec<usize> = (0..after.len()).filter(|other| composed[*other]).collect();
-        while let Some(at) = stack.pop() {
-            for generator in &generators {
-                let both = after[*generator][at];
-                if !std::mem::replace(&mut composed[both], true) {
-                    stack.push(both);
-                }
-            }
-        }
-    }
-    generators
-}
-
-/// All permutations of the nodes within their groups, the identity first, with the last nodes of a group in their places if
-/// there are too many otherwise; why not, if there is something wrong.
-fn renamings(groups: &[Vec<NodeId>], nodes: u32) -> Result<Vec<Vec<NodeId>>, String> {
-    let mut seen = vec![false; nodes as usize];
-    for node in groups.iter().flatten() {
-        match seen.get_mut(*node as usize) {
-            None => return Err(format!("it declares node {node} of a cluster of {nodes}, numbered from 0")),
-            Some(true) => return Err(format!("it declares node {node} twice")),
-            Some(seen) => *seen = true,
-        }
-    }
-    let mut renamings: Vec<Vec<NodeId>> = vec![(0..nodes).collect()];
-    for group in groups {
-        // Some nodes of a group are a group as well, with fewer renamings.
-        let factorial = |moved: &usize| (1..=*moved).product::<usize>();
-        let moved = (0..=group.len()).take_while(|moved| renamings.len() * factorial(moved) <= RENAMINGS_MAX).last();
-        let moved = &group[..moved.unwrap_or(0)];
-        let mut extended = Vec::new();
-        for order in orders(moved) {
-            for renaming in &renamings {
-                let mut renaming = renaming.clone();
-                for (node, image) in moved.iter().zip(&order) {
-                    renaming[*node as usize] = *image;
-                }
-                extended.push(renaming);
-            }
-        }
-        renamings = extended;
-    }
-    Ok(renamings)
-}
-
-/// All orders of some nodes, the given one first.
-fn orders(nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
-    let mut orders = vec![Vec::new()];
-    for _ in nodes {
-        let longer = |order: &Vec<NodeId>| {
-            let left = nodes.iter().filter(|node| !order.contains(node));
-            left.map(|node| order.iter().copied().chain([*node]).collect()).collect::<Vec<Vec<NodeId>>>()
-        };
-        orders = orders.iter().flat_map(longer).collect();
-    }
-    orders
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn renamings_permute_within_groups() {
-        // 2! of the first group times 3! of the second; node 0 is in none.
-        let all = renamings(&[vec![1, 4], vec![2, 3, 5]], 6).expect("they are few");
-        assert_eq!(all.len(), 12);
-        assert_eq!(all[0], [0, 1, 2, 3, 4, 5]);
-        let is_inside = |renaming: &Vec<NodeId>| renaming[0] == 0 && [1, 4].contains(&renaming[1]);
-        assert!(all.iter().all(is_inside));
-        let group = Symmetry::new(all);
-        let inverse = |p: usize| (0..12).any(|q| group.after[q][p] == 0);
-        assert!((0..12).all(inverse));
-        // One exchange makes the first group; the second one is made by two elements, and by none of its own alone.
-        assert_eq!(group.generators.len(), 3);
-    }
-
-    #[test]
-    fn a_wrong_declaration_is_refused() {
-        assert_eq!(
-            renamings(&[vec![0, 3]], 3),
-            Err("it declares node 3 of a cluster of 3, numbered from 0".to_owned())
-        );
-        assert_eq!(renamings(&[vec![0, 1], vec![1, 2]], 3), Err("it declares node 1 twice".to_owned()));
-    }
-
-    #[test]
-    fn large_groups_are_used_in_part() {
-        let size = |groups: &[Vec<NodeId>]| renamings(groups, 100).map(|all| all.len());
-        assert_eq!(size(&[(0..5).collect()]), Ok(120));
-        // 6! = 720, so one of the six keeps its name; and one of a hundred is no different.
-        assert_eq!(size(&[(0..6).collect()]), Ok(120));
-        assert_eq!(size(&[(0..100).collect()]), Ok(120));
-        // 4! = 24 leaves room for 3! = 6 no more, but for 2!.
-        assert_eq!(size(&[(0..4).collect(), (4..7).collect()]), Ok(48));
-    }
 }
