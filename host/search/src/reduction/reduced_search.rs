@@ -1,19 +1,24 @@
 //! Search of global states with reductions that are proven from the local transition system.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `admission` | admission of new states, up to renamings and to messages in flight |
+//! | `judging` | judgements on a state and on all that it leads to by sinks |
 
 use std::collections::{BTreeSet, VecDeque};
 
-use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
+use host_model::contract::{ClassId, MachineError};
 use host_model::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
-use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::global::state::{Budgets, Child, GlobalState};
-use crate::kernel::{
-    Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, judge_system_state, table_bytes, tuples,
-};
-use crate::reduction::message_facts::{Facts, is_subset};
+use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, table_bytes};
+use crate::reduction::message_facts::Facts;
 use crate::reduction::symmetric_verdicts::Outlooks;
 use crate::reduction::symmetry::{Symmetry, SymmetryError};
+
+mod admission;
+mod judging;
 
 /// Search of global states that leaves out what cannot matter to any property.
 ///
@@ -123,14 +128,6 @@ struct Waiting {
 #[derive(Default)]
 struct Frontier {
     sets: Vec<(u32, Box<[MessageId]>)>,
-}
-
-/// What a state has in common with all states that renamings lead to.
-struct Canonical {
-    /// The least local states and budgets.
-    key: Box<[u32]>,
-    /// What is in flight, under each of the renamings that lead to these.
-    forms: Vec<Vec<MessageId>>,
 }
 
 /// What a node can make of its local state with the sinks in flight to it, as the properties see it.
@@ -309,77 +306,6 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         self.enter(after, Found { parent: Some(found), step, start, depth: depth + 1 })
     }
 
-    /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
-    fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SymmetryError> {
-        let mut in_flight = Vec::with_capacity(state.in_flight.len());
-        for message in &state.in_flight {
-            let local = state.locals[self.stepper.message(*message).to as usize];
-            if !self.is_dead(local, *message)? {
-                in_flight.push(*message);
-            }
-        }
-        state.in_flight = in_flight.into();
-        let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
-        let Canonical { key, forms } = self.canonical(&state, budgets)?;
-        let (fresh, key_bytes) = (self.frontiers.len() as u32, size_of_val(&*key));
-        let site = *self.frontier_of.entry(key).or_insert(fresh);
-        if site == fresh {
-            self.frontiers.push(Frontier::default());
-            self.heap += key_bytes;
-        }
-        let sets = &mut self.frontiers[site as usize].sets;
-        if sets.iter().any(|(_, set)| forms.iter().any(|form| is_subset(form, set))) {
-            return Ok(false);
-        }
-        let (superseded, heap_bytes) = (&mut self.superseded, &mut self.heap);
-        let serial = self.serials;
-        self.serials += 1;
-        sets.retain(|(other, set)| {
-            let is_inside = forms.iter().any(|form| is_subset(set, form));
-            if is_inside {
-                superseded.insert(*other);
-                *heap_bytes -= size_of_val(&**set);
-            }
-            !is_inside
-        });
-        let room = sets.capacity();
-        sets.push((serial, forms[0].as_slice().into()));
-        *heap_bytes += (sets.capacity() - room) * size_of::<(u32, Box<[MessageId]>)>() + size_of_val(&*forms[0]);
-        self.kept += 1;
-        self.report.depth = self.report.depth.max(found.depth);
-        let index = u32::try_from(self.found.len()).expect("fewer than four billion states");
-        self.found.push(found);
-        let is_bad = self.judge(&state, index)?;
-        self.heap += state.heap_bytes();
-        self.queue.push_back(Waiting { found: index, serial, state });
-        Ok(is_bad)
-    }
-
-    /// What stands for a state and for all states that renamings lead to.
-    fn canonical(&mut self, state: &GlobalState, budgets: &[u32]) -> Result<Canonical, SymmetryError> {
-        let key = |locals: &[LocalStateId], budgets: &[u32]| -> Box<[u32]> {
-            locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()
-        };
-        let Some(symmetry) = &mut self.symmetry else {
-            return Ok(Canonical { key: key(&state.locals, budgets), forms: vec![state.in_flight.to_vec()] });
-        };
-        let renamed = |renaming: usize| {
-            let budgets = if budgets.is_empty() { Vec::new() } else { symmetry.permute(renaming, budgets) };
-            (key(&symmetry.rename_locals(renaming, &state.locals), &budgets), renaming)
-        };
-        let all: Vec<(Box<[u32]>, usize)> = symmetry.to_least_kinds(&state.locals).into_iter().map(renamed).collect();
-        let least = all.iter().map(|(key, _)| key).min().expect("there is the identity").clone();
-        let mut forms = Vec::new();
-        for (key, renaming) in &all {
-            if *key == least {
-                forms.push(symmetry.rename_messages(self.stepper, *renaming, &state.in_flight)?);
-            }
-        }
-        forms.sort_unstable();
-        forms.dedup();
-        Ok(Canonical { key: least, forms })
-    }
-
     /// Whether a message in flight can be left out. With symmetry, whether it can under every renaming: so the facts that
     /// are used are closed under renaming, as the steps are that they rest on.
     fn is_dead(&mut self, local: LocalStateId, message: MessageId) -> Result<bool, SymmetryError> {
@@ -411,190 +337,6 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         }
         self.sinks.insert((local, message), is_sink);
         Ok(is_sink)
-    }
-
-    /// Judges a state and all that it leads to by sinks; returns whether one is bad.
-    fn judge(&mut self, state: &GlobalState, found: u32) -> Result<bool, SymmetryError> {
-        let mut sinks: Vec<Vec<MessageId>> = vec![Vec::new(); state.locals.len()];
-        let is_over = self.stepper.known().is_over(&state.locals);
-        if is_over {
-            // The other nodes are as they were before the trap.
-            let judgements = judge_system_state(self.stepper, &state.locals)?;
-            if self.note(found, &[], judgements)? {
-                return Ok(true);
-            }
-        }
-        // But a start state, where nothing happens before it, a trap comes last.
-        let is_start = self.found[found as usize].parent.is_none();
-        for message in state.in_flight.iter().filter(|_| !(is_over && is_start)) {
-            let to = self.stepper.message(*message).to as usize;
-            if !self.stepper.state(state.locals[to]).is_stuck() && self.is_sink(state.locals[to], *message)? {
-                sinks[to].push(*message);
-            }
-        }
-        if self.search.collect_system_states || self.search.limits.count_system_states {
-            self.collect(state, &sinks)?;
-        }
-        if is_over {
-            return Ok(false);
-        }
-        let mut tuple = Vec::with_capacity(sinks.len());
-        for (node, (local, sinks)) in (0..).zip(state.locals.iter().zip(&sinks)) {
-            let Some(reach) = self.reach(node, *local, sinks, found)? else { return Ok(true) };
-            tuple.push(reach);
-        }
-        let is_new = self.judged.insert(tuple.iter().map(|reach| self.reach_lists[*reach as usize].kind).collect());
-        self.heap += if is_new { tuple.len() * size_of::<u32>() } else { 0 };
-        if is_new && self.judge_tuple(&tuple, found)? {
-            return Ok(true);
-        }
-        if let Some(symmetry) = &mut self.symmetry {
-            self.outlooks.check(self.stepper, self.facts, symmetry, &state.locals, &sinks)?;
-        }
-        Ok(false)
-    }
-
-    /// What a node can make of its local state by sinks; a new one is judged by itself. None if something is bad.
-    fn reach(
-        &mut self,
-        node: NodeId,
-        local: LocalStateId,
-        sinks: &[MessageId],
-        found: u32,
-    ) -> Result<Option<u32>, MachineError> {
-        if let Some(known) = self.reaches.get(&(local, sinks.into())) {
-            return Ok(Some(*known));
-        }
-        let mut classes: Vec<(ClassId, Vec<MessageId>)> = Vec::new();
-        let alone = (local, Vec::new());
-        let closure = self.facts.closure(self.stepper, local, sinks)?;
-        let states = closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states);
-        for (state, delivered) in states {
-            let (class, judgements) = {
-                let state = self.stepper.state(*state);
-                (state.protocol.class, state.protocol.judgements.to_vec())
-            };
-            let judgements = judgements.into_iter().map(|judgement| (Some(node), judgement)).collect();
-            if self.note(found, &[(node, delivered)], judgements)? {
-                return Ok(None);
-            }
-            if classes.iter().all(|(other, _)| *other != class) {
-                classes.push((class, delivered.clone()));
-            }
-        }
-        classes.sort_unstable();
-        self.heap += classes.len() * size_of::<ClassId>();
-        let fresh = self.kinds.len() as u32;
-        let kind = *self.kinds.entry(classes.iter().map(|(class, _)| *class).collect()).or_insert(fresh);
-        let index = self.reach_lists.len() as u32;
-        let delivered: usize = classes.iter().map(|(_, messages)| messages.capacity()).sum();
-        self.heap += classes.capacity() * size_of::<(ClassId, Vec<MessageId>)>()
-            + (delivered + sinks.len()) * size_of::<MessageId>();
-        self.reach_lists.push(Reach { classes, kind });
-        self.reaches.insert((local, sinks.into()), index);
-        Ok(Some(index))
-    }
-
-    /// Judges every tuple of classes that a tuple of reaches has; returns whether one is bad.
-    fn judge_tuple(&mut self, tuple: &[u32], found: u32) -> Result<bool, MachineError> {
-        let lists: Vec<Vec<usize>> =
-            tuple.iter().map(|reach| (0..self.reach_lists[*reach as usize].classes.len()).collect()).collect();
-        for choice in tuples::all(&lists) {
-            let chosen = |node: usize| &self.reach_lists[tuple[node] as usize].classes[choice[node]];
-            let classes: Vec<ClassId> = (0..tuple.len()).map(|node| chosen(node).0).collect();
-            let judgements = self.stepper.judge(&classes)?;
-            if judgements.is_empty() {
-                continue;
-            }
-            let delivered: Vec<Vec<MessageId>> = (0..tuple.len()).map(|node| chosen(node).1.clone()).collect();
-            let delivered: Vec<(NodeId, &Vec<MessageId>)> = (0..).zip(&delivered).collect();
-            let judgements = judgements.iter().map(|judgement| (None, judgement.clone())).collect();
-            if self.note(found, &delivered, judgements)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Notes what there is to say about a state after sinks were delivered; returns whether the search is to end with it.
-    fn note(
-        &mut self,
-        found: u32,
-        delivered: &[(NodeId, &Vec<MessageId>)],
-        judgements: Vec<(Option<NodeId>, Judgement)>,
-    ) -> Result<bool, MachineError> {
-        if !judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
-            return Ok(false);
-        }
-        let (start, mut path) = self.path(found);
-        let mut locals = self.replay(start, &path)?;
-        for (node, messages) in delivered {
-            path.extend(self.order(*node, &mut locals[*node as usize], messages)?);
-        }
-        Ok(self.report.note(start, &path, judgements))
-    }
-
-    /// The start state and the steps that lead to a found state.
-    fn path(&self, found: u32) -> (&'s Start, Vec<Step>) {
-        let mut path = Vec::new();
-        let mut at = &self.found[found as usize];
-        while let Some(parent) = at.parent {
-            path.push(at.step);
-            at = &self.found[parent as usize];
-        }
-        path.reverse();
-        (&self.search.starts[at.start as usize], path)
-    }
-
-    /// The local states after a path.
-    fn replay(&mut self, start: &Start, path: &[Step]) -> Result<Vec<LocalStateId>, MachineError> {
-        let mut locals = start.locals.clone();
-        for step in path {
-            let local = &mut locals[step.node as usize];
-            let row = self.stepper.step(*local, step.trigger)?;
-            *local = self.stepper.outcomes(row)[step.outcome as usize].next;
-        }
-        Ok(locals)
-    }
-
-    /// The deliveries of sinks as steps.
-    fn order(
-        &mut self,
-        node: NodeId,
-        local: &mut LocalStateId,
-        messages: &[MessageId],
-    ) -> Result<Vec<Step>, MachineError> {
-        let mut steps = Vec::with_capacity(messages.len());
-        for message in messages {
-            let trigger = Trigger::deliver(*message);
-            let row = self.stepper.step(*local, trigger)?;
-            *local = self.stepper.outcomes(row)[0].next;
-            steps.push(Step { node, trigger, outcome: 0 });
-        }
-        Ok(steps)
-    }
-
-    /// Keeps all system states that a state, or a renamed one, leads to by sinks.
-    fn collect(&mut self, state: &GlobalState, sinks: &[Vec<MessageId>]) -> Result<(), SymmetryError> {
-        for renaming in 0..self.symmetry.as_ref().map_or(1, |symmetry| symmetry.size()) {
-            let mut lists: Vec<Vec<LocalStateId>> = vec![Vec::new(); sinks.len()];
-            for (node, (local, sinks)) in state.locals.iter().zip(sinks).enumerate() {
-                let (node, local, sinks) = match &mut self.symmetry {
-                    None => (node, *local, sinks.clone()),
-                    Some(symmetry) => (
-                        symmetry.node(renaming, node),
-                        symmetry.states(*local)[renaming],
-                        symmetry.rename_messages(self.stepper, renaming, sinks)?,
-                    ),
-                };
-                let closure = self.facts.closure(self.stepper, local, &sinks)?;
-                let states = closure.iter().flat_map(|closure| closure.states.iter().map(|(state, _)| *state));
-                let states: BTreeSet<LocalStateId> = states.chain([local]).collect();
-                lists[node] = states.into_iter().collect();
-            }
-            self.collected.extend(tuples::all(&lists).map(Vec::into_boxed_slice));
-        }
-        Ok(())
     }
 
     /// Bytes kept, from the capacities of what keeps them.
