@@ -1,10 +1,15 @@
 //! One of the fixed number of stacks that a parallel search expands side by side.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `notes` | notes on new states: judgements, and ends with nothing left but faults |
+//! | `shard` | visited states with the same highest bits of their fingerprints |
 
 use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
+use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::parallel::awake::wake;
@@ -12,9 +17,16 @@ use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor,
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::sleeping_traps;
 use crate::global::parallel::wave::Wave;
-use crate::global::state::{Budgets, Child, says_more};
-use crate::global::visited::{SHARDS, Seen, Shard, shard_of};
+use crate::global::state::{Budgets, Child};
+use crate::global::visited::{SHARDS, Seen, shard_of};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
+
+pub use self::shard::WaveShard;
+
+use self::notes::Note;
+
+mod notes;
+mod shard;
 
 /// What no count comes close to, so that sums of those that were saved do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
@@ -60,20 +72,6 @@ struct Tally {
     cut: i64,
     local_events_cut: bool,
     depth: u32,
-}
-
-/// Something to say about a child; `classes` are still to be judged together.
-pub struct Note {
-    /// Index into the children of the lane.
-    child: u32,
-    /// The node of the event, whose local state may have judgements of its own.
-    pub node: NodeId,
-    /// The local state of that node.
-    pub next: LocalStateId,
-    /// One per node.
-    pub classes: Vec<ClassId>,
-    /// The local states, one per node, and the nodes that have crashed, if nothing but faults can happen then, and that is asked for.
-    pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 
 /// A lane: a stack of states to expand, and what the current wave makes of them.
@@ -348,84 +346,9 @@ impl Lane {
         self.taken.record(parent as usize).in_flight_len() + sent - taken
     }
 
-    /// Sends the system state of a new state to its shard, and notes what there is to say about it.
-    fn look_at(&mut self, wave: Wave<'_>, parent: u32, index: usize) {
-        let end = self.end(wave, parent, index);
-        let record = self.taken.record(parent as usize);
-        let (_, child) = &self.children[index];
-        let node = child.step.node as usize;
-        let before = record.local(node);
-        if child.next == before {
-            if end.is_some() {
-                let (node, next, classes) = (child.step.node, child.next, Vec::new());
-                self.notes.push(Note { child: index as u32, node, next, classes, end });
-            }
-            return;
-        }
-        let local = |other: usize| if other == node { child.next } else { record.local(other) };
-        let briefs = (0..record.nodes()).map(|other| wave.known.brief(local(other)));
-        let fingerprint = briefs.clone().fold(0, |sum: Fingerprint, brief| sum.wrapping_add(brief.fingerprint));
-        let slot = &mut self.recent[fingerprint as usize % RECENT];
-        if *slot != fingerprint {
-            *slot = fingerprint;
-            self.system_states[shard_of(fingerprint)].push(fingerprint);
-            if let Some(collected) = &mut self.collected {
-                collected.insert((0..record.nodes()).map(local).collect());
-            }
-        }
-        if !says_more(wave.known, before, child.next) && end.is_none() {
-            return;
-        }
-        self.classes.clear();
-        self.classes.extend(briefs.map(|brief| brief.class));
-        let own = wave.known.state(child.next).protocol.judgements.iter();
-        let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
-        if end.is_some() || all.is_none_or(|mut all| all.any(wave.is_wanted)) {
-            let (node, next, classes) = (child.step.node, child.next, self.classes.clone());
-            self.notes.push(Note { child: index as u32, node, next, classes, end });
-        }
-    }
-
-    /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
-    /// can, or nobody asks.
-    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
-        let record = self.taken.record(parent as usize);
-        let (_, child) = &self.children[index];
-        let crashes_max = wave.crashes_max?;
-        if crashes_max == 0 && self.in_flight_len(wave, parent, child) > 0 {
-            return None;
-        }
-        let Step { node, trigger, outcome } = child.step;
-        let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
-        let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
-        let mut in_flight: Vec<MessageId> = record.copies().collect();
-        for taken in trigger.message().iter().chain(wave.known.taken_together(trigger)) {
-            let at = in_flight.iter().position(|message| message == taken).expect("what is taken was in flight");
-            in_flight.swap_remove(at);
-        }
-        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]);
-        let addressees = in_flight.iter().chain(sent).map(|message| wave.known.message(*message).to);
-        let crashed = deadlock::crashed_in(wave.known, &locals, addressees, crashes_max)?;
-        Some((locals, crashed))
-    }
-
     /// Drops what is on its way to the visited set; the system states stay.
     pub fn forget_arrivals(&mut self) {
         self.arrivals.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Number of events on the path to the state of a note.
-    pub fn depth_of(&self, note: &Note) -> u32 {
-        let (parent, _) = self.children[note.child as usize];
-        self.expanded[parent as usize].reached.depth + 1
-    }
-
-    /// The index of the start state and the steps to the state of a note of this wave.
-    pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
-        let (parent, child) = &self.children[note.child as usize];
-        let (start, mut steps) = self.pending.steps_to(self.expanded[*parent as usize].reached);
-        steps.push(child.step);
-        (start, steps)
     }
 
     /// Ends the wave: stalled states go back on the stack, the others and the notes are forgotten.
@@ -450,64 +373,4 @@ fn child_bytes(wave: Wave<'_>, parent: Record<'_>) -> u64 {
     let lists = if wave.crashes_max.is_some() { 2 } else { 1 };
     let noted = size_of::<Fingerprint>() + size_of::<Note>() + lists * parent.nodes() * size_of::<u32>();
     parent.bytes() + (on_the_way + noted + PATH_BYTES) as u64
-}
-
-/// The visited states and the system states whose fingerprints have the same highest bits.
-pub struct WaveShard {
-    /// Visited global states.
-    pub visited: Shard,
-    /// System states; their depth is always zero.
-    pub system_states: Shard,
-    /// For each lane the children of the current wave that have to be looked at.
-    fresh: Vec<Vec<(u32, Seen)>>,
-}
-
-impl WaveShard {
-    /// An empty shard for so many lanes.
-    pub fn new(lanes: usize) -> Self {
-        Self {
-            visited: Shard::default(),
-            system_states: Shard::default(),
-            fresh: (0..lanes).map(|_| Vec::new()).collect(),
-        }
-    }
-
-    /// Saves the shard as it is between two waves.
-    pub fn save(&self, out: &mut Writer<'_>) {
-        self.visited.save(out);
-        self.system_states.save(out);
-    }
-
-    /// The shard that was saved.
-    pub fn load(lanes: usize, saved: &mut Reader<'_>) -> Option<Self> {
-        let (visited, system_states) = (Shard::load(saved)?, Shard::load(saved)?);
-        Some(Self { visited, system_states, ..Self::new(lanes) })
-    }
-
-    /// Bytes kept.
-    pub fn bytes(&self) -> u64 {
-        let fresh: usize = self.fresh.iter().map(Vec::capacity).sum();
-        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Seen)>()) as u64
-    }
-
-    /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the
-    /// same one is new whoever does the work.
-    pub fn admit(&mut self, this: usize, lanes: &[Lane]) {
-        for lane in lanes {
-            self.visited.warm(lane.arrivals[this].iter().map(Arrival::fingerprint));
-            self.system_states.warm(lane.system_states[this].iter().copied());
-        }
-        for (lane, fresh) in lanes.iter().zip(&mut self.fresh) {
-            fresh.clear();
-            for system_state in &lane.system_states[this] {
-                self.system_states.insert(*system_state, 0);
-            }
-            for arrival in &lane.arrivals[this] {
-                let seen = self.visited.insert(arrival.fingerprint(), arrival.depth);
-                if seen != Seen::Already {
-                    fresh.push((arrival.child, seen));
-                }
-            }
-        }
-    }
 }
