@@ -110,19 +110,6 @@ pub fn too_long(path: &str, source: &str, lines_max: usize) -> Option<String> {
     (lines > lines_max).then(|| format!("{path} has {lines} lines, more than {lines_max}: split it by what it knows"))
 }
 
-/// What to say about files with more lines than that, those apart that are known to be too long; and about those of them that
-/// are short by now.
-pub fn long_files(sources: &[(String, String)], lines_max: usize, known: &[&str]) -> Vec<String> {
-    let is_long = |path: &str| {
-        let source = sources.iter().find(|(other, _)| other == path);
-        source.is_some_and(|(path, source)| too_long(path, source, lines_max).is_some())
-    };
-    let long = sources.iter().filter(|(path, _)| !known.contains(&path.as_str()));
-    let long = long.filter_map(|(path, source)| too_long(path, source, lines_max));
-    let short = known.iter().filter(|path| !is_long(path));
-    long.chain(short.map(|path| format!("{path} is short enough: take it off the list"))).collect()
-}
-
 /// Terms that a glossary defines twice, and what to say if it has more terms than that.
 pub fn wrong_glossary(glossary: &str, terms_max: usize) -> Vec<String> {
     let rows = glossary.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| term |"));
@@ -386,15 +373,6 @@ mod tests {
     fn a_long_file_is_found() {
         assert_eq!(too_long("a.rs", "1\n2\n", 2), None);
         assert!(too_long("a.rs", "1\n2\n3\n", 2).is_some_and(|finding| finding.contains("3 lines")));
-    }
-
-    #[test]
-    fn a_long_file_that_is_not_on_the_list_is_found_and_a_short_one_that_is() {
-        let sources = [("a.rs".to_owned(), "1\n2\n3\n".to_owned()), ("b.rs".to_owned(), "1\n".to_owned())];
-        assert_eq!(long_files(&sources, 2, &["a.rs"]), [""; 0]);
-        assert_eq!(long_files(&sources, 2, &[]), ["a.rs has 3 lines, more than 2: split it by what it knows"]);
-        assert_eq!(long_files(&sources, 2, &["a.rs", "b.rs"]), ["b.rs is short enough: take it off the list"]);
-        assert_eq!(long_files(&sources, 3, &["c.rs"]), ["c.rs is short enough: take it off the list"]);
     }
 
     #[test]

@@ -1,0 +1,262 @@
+//! The events of the next size: extensions compete, and survivors become events.
+
+use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{ClassId, MachineError};
+use host_model::lts::Step;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::unfolding::adequate_order::Order;
+use crate::unfolding::view::{Extension, Instance, InstanceId, NONE, Offer, Staged};
+use crate::unfolding::{Event, EventId, Unfolding, class_bit};
+
+/// What [`Unfolding::grow`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// There may be larger events.
+    More,
+    /// There are no larger events.
+    Complete,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// How many extensions or events are worked on between two questions whether to go on.
+const PART: usize = 16_384;
+
+/// How many events the first part has whose results take an amount of memory that is not known before.
+const FIRST_PART: usize = 64;
+
+/// Bytes that the results of a part may take, about: the next part is shorter or longer by them.
+const PART_BYTES: usize = 16 << 20;
+
+/// How many extensions a worker takes at a time.
+const GRAIN: usize = 256;
+
+impl Unfolding<'_, '_> {
+    /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
+    /// `may_go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn grow(&mut self, may_go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
+        if cfg!(feature = "canary") && self.order == Order::LargestFirst {
+            self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
+        }
+        while self.queue.get(self.size).is_none_or(Vec::is_empty) {
+            if self.size >= self.queue.len() {
+                return Ok(Grown::Complete);
+            }
+            self.size += 1;
+        }
+        if self.limits.depth.is_some_and(|depth| self.size as u32 > depth) {
+            return Ok(Grown::Complete);
+        }
+        let extensions = std::mem::take(&mut self.queue[self.size]);
+        self.queued -= extensions.len() as u64;
+        self.at_hand = extensions.capacity() * size_of::<Extension>();
+        let Some(staged) = self.compete(&extensions, may_go_on)? else { return Ok(Grown::Stopped) };
+        drop(extensions);
+        self.at_hand = staged.capacity() * size_of::<Staged>();
+        let first = self.events.len();
+        // A past has an entry per node.
+        let part_max = (PART_BYTES / (self.nodes * size_of::<EventId>())).clamp(1, PART);
+        for part in staged.chunks(part_max) {
+            let trees = self.trees();
+            let pasts: Vec<Box<[EventId]>> = part.par_iter().map(|staged| trees.past_of(staged.extension)).collect();
+            for (staged, past) in part.iter().zip(pasts) {
+                self.seen.insert(staged.fingerprint, 0);
+                self.add(staged, &past);
+            }
+            if staged.len() > part_max && !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
+        }
+        drop(staged);
+        // All events of this size inherit first: an offer must not meet an event that is only half there.
+        let added: Vec<EventId> = (first..self.events.len()).map(|id| EventId(id as u32)).collect();
+        self.at_hand = added.capacity() * size_of::<EventId>();
+        let mut parts = Parts::new(&added);
+        while let Some(part) = parts.next_part() {
+            let trees = self.trees();
+            let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| trees.inherited(*id)).collect();
+            let room: usize = inherited.iter().map(Vec::capacity).sum();
+            self.candidate_room += room;
+            for (id, inherited) in part.iter().zip(inherited) {
+                self.candidates[id.0 as usize] = inherited;
+                self.schedule(*id)?;
+            }
+            if parts.is_question_due(room * size_of::<InstanceId>()) && !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
+        }
+        let mut parts = Parts::new(&added);
+        while let Some(part) = parts.next_part() {
+            let trees = self.trees();
+            let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| trees.offers(*id)).collect();
+            let room: usize = offers.iter().map(Vec::capacity).sum();
+            for offer in offers.into_iter().flatten() {
+                self.accept(offer)?;
+            }
+            if parts.is_question_due(room * size_of::<Offer>()) && !may_go_on(self) {
+                return Ok(Grown::Stopped);
+            }
+        }
+        self.at_hand = 0;
+        self.size += 1;
+        Ok(Grown::More)
+    }
+
+    /// Executes extensions of one size; of those that reach the same global state only the least survives, and none
+    /// if a smaller one has reached it. None if it was told to stop.
+    fn compete(
+        &mut self,
+        extensions: &[Extension],
+        may_go_on: &mut dyn FnMut(&Self) -> bool,
+    ) -> Result<Option<Vec<Staged>>, MachineError> {
+        let mut survivors: Vec<Staged> = Vec::new();
+        let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
+        for part in extensions.chunks(PART) {
+            let pairs: Vec<_> = part.iter().map(|one| (self.event(one.prev).state, one.trigger)).collect();
+            self.stepper.prepare(&pairs)?;
+            let (trees, seen) = (self.trees(), &self.seen);
+            let mut executed = 0;
+            let reached = |part: &[Extension]| {
+                let mut staged = Vec::with_capacity(part.len());
+                let executed: usize =
+                    part.iter().map(|one| trees.execute(*one, self.base, &self.budgets, &mut staged)).sum();
+                staged.retain(|staged| !seen.contains(staged.fingerprint));
+                (executed, staged)
+            };
+            let reached: Vec<(usize, Vec<Staged>)> = part.par_chunks(GRAIN).map(reached).collect();
+            for (outcomes, staged) in reached {
+                executed += outcomes as u64;
+                for one in staged {
+                    if !self.relevance.is_relevant(one.next) {
+                        continue;
+                    }
+                    match by_state.entry(one.fingerprint) {
+                        Entry::Vacant(entry) => {
+                            entry.insert(survivors.len());
+                            survivors.push(one);
+                        }
+                        Entry::Occupied(entry) => {
+                            let rival = &mut survivors[*entry.get()];
+                            let (past, past_of_rival) = (trees.past_of(one.extension), trees.past_of(rival.extension));
+                            let (words, words_of_rival) = (one.words(&past), rival.words(&past_of_rival));
+                            if words.compare(&words_of_rival, trees.chains, trees.events) == Ordering::Less {
+                                *rival = one;
+                            }
+                        }
+                    }
+                }
+            }
+            self.executed += executed;
+            if !may_go_on(self) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(survivors))
+    }
+
+    fn add(&mut self, staged: &Staged, past: &[EventId]) {
+        let Staged { extension, outcome, .. } = *staged;
+        let id = self.chains.push(extension.prev);
+        let prev = self.event(extension.prev).clone();
+        let row = self.stepper.step(prev.state, extension.trigger).expect("the step was executed before");
+        let executed = self.stepper.outcomes(row)[outcome as usize].clone();
+        let is_local = extension.trigger.local_event().is_some();
+        let delta = match self.stepper.known().is_ordered() {
+            true => {
+                let consumed = extension.consumed.instances(&self.quorums).iter();
+                let consumed = consumed.map(|instance| self.instances[instance.0 as usize].message);
+                self.trees().loose_delta(&executed.sent, consumed)
+            }
+            false => executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger)),
+        };
+        let class = self.stepper.state(executed.next).protocol.class;
+        let size = self.chains.config_size(past) + 1;
+        let first_sent = self.instances.len() as u32;
+        self.events.push(Event {
+            node: prev.node,
+            state: executed.next,
+            class,
+            size,
+            classes_below: 0,
+            step: Step { node: prev.node, trigger: extension.trigger, outcome },
+            consumed: extension.consumed,
+            first_child: NONE,
+            next_sibling: prev.first_child,
+            local_events: prev.local_events + u32::from(is_local),
+            sent: (first_sent, first_sent + executed.sent.len() as u32),
+            chain: prev.chain.wrapping_add(delta),
+        });
+        self.events[extension.prev.0 as usize].first_child = id.0;
+        self.pasts.extend_from_slice(past);
+        let own = self.pasts.len() - self.nodes + prev.node as usize;
+        self.pasts[own] = id;
+        if class != prev.class {
+            self.note_class(id, class);
+        }
+        if self.stepper.known().is_ordered() {
+            self.send_in_order(id, extension.prev, extension.consumed, &executed.sent);
+            self.candidates.push(Vec::new());
+            return;
+        }
+        for message in &executed.sent {
+            let older = self.find_older(id, *message);
+            self.instances.push(Instance { message: *message, sender: id, older, before: NONE, position: 0 });
+        }
+        self.candidates.push(Vec::new());
+    }
+
+    /// Marks an event and all before it as leading to a class.
+    fn note_class(&mut self, event: EventId, class: ClassId) {
+        let bit = class_bit(class);
+        let mut at = event;
+        while self.event(at).classes_below & bit == 0 {
+            self.events[at.0 as usize].classes_below |= bit;
+            at = self.chains.prev(at);
+        }
+    }
+}
+
+/// Events in parts of which each takes about as much memory as the others, whatever comes of an event.
+struct Parts<'e> {
+    events: &'e [EventId],
+    len: usize,
+    /// Events and bytes since the last question whether to go on.
+    events_since: usize,
+    bytes_since: usize,
+}
+
+impl<'e> Parts<'e> {
+    fn new(events: &'e [EventId]) -> Self {
+        Self { events, len: FIRST_PART, events_since: 0, bytes_since: 0 }
+    }
+
+    fn next_part(&mut self) -> Option<&'e [EventId]> {
+        let (part, rest) = self.events.split_at(self.len.min(self.events.len()));
+        self.events = rest;
+        self.events_since += part.len();
+        (!part.is_empty()).then_some(part)
+    }
+
+    /// Whether to ask now: after so many events or bytes, and at the end. The last part has taken so many bytes.
+    fn is_question_due(&mut self, bytes: usize) -> bool {
+        self.len = match bytes {
+            0..PART_BYTES => (2 * self.len).min(PART),
+            _ => (self.len / 2).max(1),
+        };
+        self.bytes_since += bytes;
+        let is_due = self.events.is_empty() || self.events_since >= PART || self.bytes_since >= PART_BYTES;
+        if is_due {
+            (self.events_since, self.bytes_since) = (0, 0);
+        }
+        is_due
+    }
+}
