@@ -60,6 +60,7 @@ impl Unfolding<'_, '_> {
                 self.enqueue(size as usize, Extension { prev: to, trigger: Trigger::deliver(message), consumed });
             }
             Role::Held => {}
+            // Quorums without this instance are scheduled already.
             Role::Member(_) => self.schedule_quorums(to, Some(instance))?,
         }
         Ok(())

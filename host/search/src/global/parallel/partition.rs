@@ -222,6 +222,7 @@ impl Lane {
             let record = self.taken.record(index);
             let reached = record.reached();
             let first = self.edges.len();
+            // Events of the nodes before that of the last event are asleep: possible in the state before too, and counted there.
             self.edges.extend_from_slice(record.edges());
             self.edges[first + reached.step.node as usize..].fill(0);
             if self.cost >= LANE_BYTES {
@@ -262,6 +263,7 @@ impl Lane {
             for (&(node, trigger, row), is_asleep) in all {
                 let base = fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
                 for (outcome, edge) in (0..).zip(wave.known.edges(row)) {
+                    // Another order leads to where an event leads that is asleep, except for a trap: nothing comes after it.
                     if is_asleep && !wave.known.brief(edge.next).is_stuck {
                         continue;
                     }
