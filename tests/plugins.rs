@@ -10,7 +10,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
-use host_model::trace::{Hex, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+use host_model::trace::{Hex, Origin, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_search::kernel::{End, Found, Limits, Report, Search, SymmetryUse, Unmonitored};
 use host_search::strategy;
@@ -351,7 +351,7 @@ fn live_state() -> Trace {
 /// A round of Paxos of which the third node hears nothing, and only the first node learns what is chosen; then the second
 /// node is reset, if so wanted.
 fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace {
-    let (mut replay, _) = Replay::new(plugin(name), &scenario, &[]).expect("the cluster starts");
+    let (mut replay, _) = Replay::new(plugin(name), &scenario, &Origin::default()).expect("the cluster starts");
     let mut steps = vec![take(&mut replay, 0, TraceEvent::from_local(&first_local_event(name, &scenario, 0)))];
     for (kind, responses) in [("\"Prepare\"", "\"PrepareResponse\""), ("\"Accept\"", "\"Learn\"")] {
         for node in [0, 1] {
@@ -370,6 +370,7 @@ fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace
         scenario,
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
+        beginning: None,
         finding: None,
         steps,
     }

@@ -11,6 +11,7 @@
 //! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
+//! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `shortest` | what is said of the length of a path, for each strategy by each of its bounds |
@@ -32,6 +33,7 @@ mod graph;
 mod links;
 mod local;
 mod memory;
+mod origins;
 mod properties;
 mod quorums;
 mod shortest;

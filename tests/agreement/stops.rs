@@ -14,7 +14,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
 use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::start::{self, StartError};
-use host_model::trace::{self, replay};
+use host_model::trace::{self, Origin, replay};
 use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, SearchError, Unmonitored};
 use host_search::strategy::lmc;
 use host_search::strategy::lmc::alongside::Turns;
@@ -95,7 +95,8 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32,
                 stop.goes_on.store(u64::MAX, Ordering::Relaxed);
                 let mut stepper = Stepper::new(&lts).expect("nothing stops it");
                 let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("it was executed");
-                let (mut replay, _) = replay::Replay::new(&factory, lts.scenario(), &[]).expect("a toy starts");
+                let (mut replay, _) =
+                    replay::Replay::new(&factory, lts.scenario(), &Origin::default()).expect("a toy starts");
                 for step in &steps {
                     replay.step(step).unwrap_or_else(|error| panic!("{what}, at {at}: {error}"));
                 }

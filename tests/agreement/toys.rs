@@ -59,6 +59,7 @@ pub fn run_after(
         placements: Vec::new(),
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
+        beginning: None,
         finding: None,
         steps: steps.to_vec(),
     };
@@ -86,7 +87,9 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
         Some(fault) => {
             (0..=u8::MAX).find(|state| fault.message == toys::trap_words(*state)).expect("it names its state")
         }
-        None => state.protocol.snapshot.as_ref().expect("it is no fault").words()[1] as u8,
+        None => {
+            state.protocol.snapshot.as_ref().expect("it is no fault").words().get(1).map_or(u8::MAX, |word| *word as u8)
+        }
     };
     let fault_state = &state.fault_state;
     let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));
@@ -139,13 +142,12 @@ pub fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
 /// Executes a path from the start, at whose end is what was found.
 fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
-    let choices: Vec<_> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
-    let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &choices).expect("a toy starts");
+    let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &found.origin).expect("a toy starts");
     for step in &steps {
         replay.step(step).expect("a path that is reported replays");
     }
     let finding = finding(stepper.lts(), found);
-    trace::confirm(factory, stepper.lts().scenario(), &choices, &steps, &finding).expect("it is there at the end");
+    trace::confirm(factory, stepper.lts().scenario(), &found.origin, &steps, &finding).expect("it is there at the end");
     let mut findings = replay.findings().expect("a toy's property can be evaluated");
     if matches!(found.judgement, Judgement::Deadlock { .. }) {
         findings = replay.deadlock().into_iter().collect();

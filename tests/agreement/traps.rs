@@ -12,7 +12,7 @@ use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
 use host_model::trace::replay::{Replay, ReplayError};
 use host_model::trace::start::{self, StartError};
-use host_model::trace::{Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+use host_model::trace::{Hex, Origin, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_search::kernel::{End, Limits};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
@@ -318,7 +318,7 @@ fn a_prefix_does_not_go_on_after_a_trap() {
     let step = TraceStep { node: 1, event, choices: Vec::new(), sent: None, state: None };
     let why = format!("node 0 is stuck in a fault: {}", trap_words(0));
 
-    let (mut replay, _) = Replay::new(&factory, &Scenario::new(2), &[]).expect("a toy has machines");
+    let (mut replay, _) = Replay::new(&factory, &Scenario::new(2), &Origin::default()).expect("a toy has machines");
     assert_eq!(replay.step(&step), Err(ReplayError::NotEnabled { step: 1, why: why.clone() }));
 
     let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy has properties");
@@ -330,6 +330,7 @@ fn a_prefix_does_not_go_on_after_a_trap() {
         placements: Vec::new(),
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
+        beginning: None,
         finding: None,
         steps: vec![step],
     };

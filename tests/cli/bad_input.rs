@@ -184,7 +184,26 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
         change(&mut trace);
         trace.to_string()
     };
-    check(&changed(&|trace| trace["trace_version"] = json!(2)), &["trace format 2", "understands 1"]);
+    check(&changed(&|trace| trace["trace_version"] = json!(3)), &["trace format 3", "understands 1 and 2"]);
+    check(
+        &changed(&|trace| trace["scenario"]["absent"] = json!([1])),
+        &["it has absent nodes, which format 1 does not have"],
+    );
+    let second = |change: &dyn Fn(&mut Value)| {
+        changed(&|trace| {
+            trace["trace_version"] = json!(2);
+            change(trace);
+        })
+    };
+    check(&second(&|trace| trace["scenario"]["absent"] = json!([7])), &["nodes {7} are absent of 2"]);
+    check(&second(&|trace| trace["scenario"]["absent"] = json!([0, 1])), &["some node must be there"]);
+    check(&second(&|trace| trace["beginning"] = json!({ "states": [] })), &["it begins with states of the nodes []"]);
+    let states = json!([{ "node": 0, "exported": "00" }, { "node": 1, "exported": "00" }]);
+    let flight = json!([{ "from": 0, "to": 9, "payload": "00" }]);
+    check(
+        &second(&|trace| trace["beginning"] = json!({ "states": states, "in_flight": flight })),
+        &["a message from node 0 to node 9 cannot be in flight: there is no such node"],
+    );
     check(&changed(&|trace| trace["trace_version"] = json!("1")), &["line 1 column"]);
     check(&changed(&|trace| trace["extra"] = json!(1)), &["unknown field `extra`", "line 1 column"]);
     check(&changed(&|trace| trace["steps"][0]["event"]["kind"] = json!("fly")), &["fly", "line 1 column"]);

@@ -1,6 +1,7 @@
 //! Who has sent which message when, and when it was delivered: the happens-before of a recording.
 
 use host_model::contract::NodeId;
+use host_model::trace::TraceEvent;
 
 use crate::recording::Recording;
 
@@ -15,8 +16,16 @@ pub struct Arrow {
     pub to: NodeId,
     /// The step that received it; none if it never arrived.
     pub delivered: Option<usize>,
+    /// The step in which it was lost, if a step says so.
+    pub lost: Option<usize>,
     /// The content.
     pub payload: Vec<u8>,
+}
+
+impl Arrow {
+    fn is_in_flight(&self) -> bool {
+        self.delivered.is_none() && self.lost.is_none()
+    }
 }
 
 /// All messages in the order of sending.
@@ -30,10 +39,18 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     for (number, step) in (1..).zip(&recording.trace.steps) {
         for (from, payload) in step.event.received() {
             let is_it = |arrow: &&mut Arrow| {
-                arrow.delivered.is_none() && arrow.from == from && arrow.to == step.node && arrow.payload == payload
+                arrow.is_in_flight() && arrow.from == from && arrow.to == step.node && arrow.payload == payload
             };
             if let Some(arrow) = arrows.iter_mut().find(is_it) {
                 arrow.delivered = Some(number);
+            }
+        }
+        if let TraceEvent::Lose { from, payload } = &step.event {
+            let is_it = |arrow: &&mut Arrow| {
+                arrow.is_in_flight() && (arrow.from, arrow.to, &arrow.payload) == (*from, step.node, &payload.0)
+            };
+            if let Some(arrow) = arrows.iter_mut().find(is_it) {
+                arrow.lost = Some(number);
             }
         }
         send(&mut arrows, recording, step.node, number, &recording.steps[number - 1].sent);
@@ -54,6 +71,7 @@ fn send(
         sent,
         to: message.to,
         delivered: None,
+        lost: None,
         payload: message.payload.0.clone(),
     }));
 }

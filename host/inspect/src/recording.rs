@@ -71,7 +71,7 @@ impl Recording {
     }
 
     fn execute(&mut self, factory: &dyn MachineFactory, trace: &Trace) -> Result<(), ReplayError> {
-        let (mut replay, reports) = Replay::new(factory, &trace.scenario, &trace.init_choices)?;
+        let (mut replay, reports) = Replay::new(factory, &trace.scenario, &trace.origin())?;
         self.properties = replay.properties().to_vec();
         for (node, report) in (0..).zip(reports) {
             if let Some(fault) = report.fault.as_ref().filter(|fault| fault.kind == FaultKind::Refused) {

@@ -46,6 +46,7 @@ pub fn event(step: &TraceStep, with_argument: bool, mut message: impl FnMut(&[u8
             let said = messages.iter().map(|received| message(&received.payload.0)).collect();
             quorum(step.node, name, &senders, said)
         }
+        TraceEvent::Lose { from, payload } => loss(step.node, *from, &message(&payload.0)),
         TraceEvent::Reset => format!("node {}: reset", step.node),
         TraceEvent::Break { peer, lost } => {
             let heard = if *lost { ", and does not notice" } else { "" };
@@ -71,6 +72,11 @@ pub fn event(step: &TraceStep, with_argument: bool, mut message: impl FnMut(&[u8
 pub fn quorum(node: NodeId, name: &str, senders: &[NodeId], mut said: Vec<String>) -> String {
     said.dedup();
     format!("node {node} <- {}: {} [{}]", nodes(senders), on_one_line(name), said.join(", "))
+}
+
+/// A message to a node that is lost.
+pub fn loss(node: NodeId, from: NodeId, said: &str) -> String {
+    format!("node {node}: a message from node {from} is lost: {said}")
 }
 
 /// The answers behind an event: to `choose`, and which messages were refused; empty if there were none.

@@ -205,7 +205,7 @@ impl World {
                 let local = self.locals[alike.node as usize];
                 stepper.as_quorum(local, None, &alike.cause.messages())?.is_some()
             }
-            Cause::Local(_) | Cause::Fault(_) => true,
+            Cause::Local(_) | Cause::Fault(_) | Cause::Lose(_) => true,
         };
         Ok(is_possible.then_some(alike))
     }
@@ -251,6 +251,7 @@ impl World {
                 Cause::Quorum(wanted.iter().map(alike).collect::<Option<_>>()?)
             }
             Cause::Deliver(wanted) => Cause::Deliver(self.flying_like(stepper, (action.node, *wanted), likeness)?),
+            Cause::Lose(wanted) => Cause::Lose(self.flying_like(stepper, (action.node, *wanted), likeness)?),
             Cause::Fault(_) => {
                 let fault = action.cause.trigger(stepper);
                 let possible = &stepper.state(self.locals[action.node as usize]).faults;

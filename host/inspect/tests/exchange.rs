@@ -45,6 +45,7 @@ fn recording(seed: u64) -> Recording {
         placements: Vec::new(),
         limits: BTreeMap::from([("fuel".to_owned(), 123_456)]),
         init_choices: Vec::new(),
+        beginning: None,
         finding: None,
         steps: trace::record(&mut stepper, &start.initial, &path).expect("toys work"),
     };
@@ -74,6 +75,7 @@ fn a_trace_comes_back_from_itf_as_it_was() {
             TraceEvent::Deliver { .. } => "deliver",
             TraceEvent::Quorum { .. } => "quorum",
             TraceEvent::Local { name, .. } => name,
+            TraceEvent::Lose { .. } => "lose",
             TraceEvent::Reset => "reset",
             TraceEvent::Break { .. } => "break",
             TraceEvent::TransportError { .. } => "transport-error",

@@ -73,6 +73,7 @@ fn trace(toy: &Toy, finding: Option<Finding>, steps: Vec<TraceStep>) -> Trace {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        beginning: None,
         finding,
         steps,
     }
@@ -89,7 +90,8 @@ fn minimized(toy: &Arc<Toy>, trace: &Trace, options: Options) -> Minimized {
         (Finding::Fault { fault, .. }, Finding::Fault { fault: wanted, .. }) => assert_eq!(fault.kind, wanted.kind),
         (one, other) => panic!("{one:?} is not {other:?}"),
     }
-    trace::confirm(toy, &trace.scenario, &[], &short.steps, &finding).expect("what is left is an execution");
+    trace::confirm(toy, &trace.scenario, &trace.origin(), &short.steps, &finding)
+        .expect("what is left is an execution");
     short
 }
 
@@ -172,7 +174,7 @@ fn every_event_that_is_left_is_needed() {
         for index in 0..short.steps.len() {
             let mut steps = short.steps.clone();
             steps.remove(index);
-            let left = trace::confirm(&toy, &Scenario::new(3), &[], &steps, &finding);
+            let left = trace::confirm(&toy, &Scenario::new(3), &trace::Origin::default(), &steps, &finding);
             assert!(left.is_err(), "seed {seed}: step {} is not needed", index + 1);
         }
         let (recording, result) = Recording::new(&toy, &trace(&toy, Some(finding), short.steps.clone()));

@@ -6,10 +6,10 @@ use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Row, refusals};
 use host_agreement::reference::Prefix;
 use host_agreement::toys;
-use host_model::contract::{Choice, Judgement, NodeId};
+use host_model::contract::{Judgement, NodeId};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Dice;
-use host_model::trace::{self, TraceStep, start};
+use host_model::trace::{self, Origin, TraceStep, start};
 use host_search::kernel::{Counts, End, Monitor, Progress, Report, Search};
 use host_search::strategy::STRATEGIES;
 use host_search::strategy::random_walk::{self, Sabotage};
@@ -37,7 +37,7 @@ impl Monitor for Room {
 }
 
 /// A finding by content.
-type Finding = (Option<NodeId>, Judgement, Vec<Vec<Choice>>, Vec<TraceStep>);
+type Finding = (Option<NodeId>, Judgement, Origin, Vec<TraceStep>);
 
 /// What no two runs of a case may differ in, but for the counts of distinct things.
 #[derive(Debug, PartialEq)]
@@ -117,12 +117,11 @@ fn walk(
         pool.install(|| random_walk::run_sabotaged(&search, numbers, sabotage)).expect("a toy has no host faults");
     let finding = |found: &host_search::kernel::Found| {
         let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
-        let choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
         if sabotage.is_none() {
             let words = toys::finding(&lts, found);
-            trace::confirm(&factory, lts.scenario(), &choices, &steps, &words).expect("what is found is there");
+            trace::confirm(&factory, lts.scenario(), &found.origin, &steps, &words).expect("what is found is there");
         }
-        (found.node, found.judgement.clone(), choices, steps)
+        (found.node, found.judgement.clone(), found.origin.clone(), steps)
     };
     let Counts { transitions, walks, walks_ended, .. } = report.counts;
     let result = Result {

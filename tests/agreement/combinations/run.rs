@@ -173,6 +173,7 @@ pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep
         placements: Vec::new(),
         limits: BTreeMap::new(),
         init_choices,
+        beginning: None,
         finding,
         steps,
     }
@@ -186,9 +187,8 @@ fn by_content(
     found: &Found,
 ) -> FoundByContent {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
-    let init_choices: Vec<Vec<Choice>> = found.init_choices.iter().map(|choices| choices.to_vec()).collect();
     let replayed =
-        trace::confirm(factory, stepper.lts().scenario(), &init_choices, &steps, &toys::finding(stepper.lts(), found));
+        trace::confirm(factory, stepper.lts().scenario(), &found.origin, &steps, &toys::finding(stepper.lts(), found));
     FoundByContent {
         words: toys::words(found),
         length: (found.path.len() - prefix) as u32,

@@ -26,6 +26,8 @@ struct Head {
     placements: Vec<host_model::trace::Placement>,
     limits: std::collections::BTreeMap<String, u64>,
     init_choices: Vec<Vec<host_model::contract::Choice>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beginning: Option<std::sync::Arc<host_model::trace::Beginning>>,
     finding: Option<Finding>,
 }
 
@@ -50,6 +52,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         placements: trace.placements.clone(),
         limits: trace.limits.clone(),
         init_choices: trace.init_choices.clone(),
+        beginning: trace.beginning.clone(),
         finding: trace.finding.clone(),
     };
     let description = match recording.finding() {
@@ -94,7 +97,7 @@ fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
         .collect();
     let in_flight: Vec<Value> = arrows
         .iter()
-        .filter(|arrow| arrow.sent <= step && arrow.delivered.is_none_or(|delivered| delivered > step))
+        .filter(|arrow| arrow.sent <= step && arrow.delivered.or(arrow.lost).is_none_or(|gone| gone > step))
         .map(|arrow| {
             let (from, to) = (encoded(&json!(arrow.from)), encoded(&json!(arrow.to)));
             json!({ "from": from, "to": to, "message": of_protocol(&message(recording, &arrow.payload)) })
@@ -133,6 +136,7 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
             ("quorum".to_owned(), Some(said.collect()))
         }
         TraceEvent::Local { name, .. } => (name.clone(), None),
+        TraceEvent::Lose { payload, .. } => ("lose".to_owned(), Some(message(recording, &payload.0))),
         TraceEvent::Reset => ("reset".to_owned(), None),
         TraceEvent::Break { .. } => ("break".to_owned(), None),
         TraceEvent::TransportError { .. } => ("transport-error".to_owned(), None),
@@ -215,6 +219,7 @@ pub fn from_itf(document: &Document) -> Result<Trace, String> {
         placements: head.placements,
         limits: head.limits,
         init_choices: head.init_choices,
+        beginning: head.beginning,
         finding: head.finding,
         steps,
     })

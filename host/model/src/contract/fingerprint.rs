@@ -19,6 +19,11 @@ pub fn of_fault(node: NodeId, fault: &Fault) -> Fingerprint {
     hash(b"fault", &[&node.to_le_bytes(), &[fault.kind as u8], fault.message.as_bytes()])
 }
 
+/// Fingerprint of a node that is absent.
+pub fn of_absent(node: NodeId) -> Fingerprint {
+    hash(b"absent", &[&node.to_le_bytes()])
+}
+
 /// Fingerprint of a local state that is more than its content: something has gone wrong at the node.
 pub fn of_fault_state(content: Fingerprint, fault_state: &[u32]) -> Fingerprint {
     let words: Vec<u8> = fault_state.iter().flat_map(|word| word.to_le_bytes()).collect();

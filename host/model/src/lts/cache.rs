@@ -190,7 +190,7 @@ impl Known {
     /// The messages that a trigger takes out of flight, sorted.
     #[inline]
     pub fn taken(&self, trigger: Trigger) -> impl Iterator<Item = MessageId> {
-        trigger.message().into_iter().chain(self.taken_together(trigger).iter().copied())
+        trigger.message().or(trigger.lost()).into_iter().chain(self.taken_together(trigger).iter().copied())
     }
 
     /// What the properties of system scope say about a tuple of classes, if that was asked before.

@@ -25,6 +25,11 @@ impl Tables {
     /// The outcomes of a step; none yet if its handler has to be executed before. A reset may have no outcomes: one that
     /// changes nothing does not happen.
     pub(crate) fn derive(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Option<Vec<Outcome>> {
+        if trigger.lost().is_some() {
+            // Its destination does not notice.
+            let delta = Fingerprint::default().wrapping_sub(self.consumed(trigger));
+            return Some(vec![Outcome::unconditional(id, delta)]);
+        }
         let step = self.protocol_step(rules, id, trigger);
         let executed = match &step {
             Some(step) => Some(Arc::clone(self.protocol_steps.get(step)?)),
@@ -107,10 +112,17 @@ impl Tables {
         if self.protocol_states[outcome.next.0 as usize].snapshot.is_some() {
             for (to, incarnation) in &draft.notices {
                 let route = Route { from, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
-                sent.push(self.intern_message(route, &[]));
+                if !rules.is_absent(*to) {
+                    sent.push(self.intern_message(route, &[]));
+                }
             }
             for Envelope { to, payload } in &outcome.sent {
-                let message = self.intern_message(rules.route(from, *to, &mut fault_state), payload);
+                let route = rules.route(from, *to, &mut fault_state);
+                // An absent node absorbs it.
+                if rules.is_absent(*to) {
+                    continue;
+                }
+                let message = self.intern_message(route, payload);
                 sent.extend(std::iter::repeat_n(message, rules.copies(from, *to)));
             }
         }
@@ -130,7 +142,7 @@ impl Tables {
     /// The fingerprint of what a trigger takes out of flight.
     pub(crate) fn consumed(&self, trigger: Trigger) -> Fingerprint {
         let fingerprint = |message: &MessageId| self.messages[message.0 as usize].fingerprint;
-        match (trigger.message(), trigger.quorum()) {
+        match (trigger.message().or(trigger.lost()), trigger.quorum()) {
             (Some(message), _) => fingerprint(&message),
             (_, Some(quorum)) => {
                 self.quorums[quorum.0 as usize].iter().map(fingerprint).fold(0, Fingerprint::wrapping_add)

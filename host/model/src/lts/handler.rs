@@ -212,6 +212,43 @@ fn observe(
         lts.write().takes_quorums[node as usize] = true;
     }
     machine.arrive(&Arrival { node, encoding: &encoding, fingerprint, from, input, script });
+    show(lts, machine, (fingerprint, encoding.len()))
+}
+
+/// Looks at a state from elsewhere.
+pub(crate) fn look(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    node: NodeId,
+    snapshot: &Snapshot,
+) -> Result<Ended, MachineError> {
+    machine.restore(Some(snapshot))?;
+    let mut seen = || {
+        let encoding = machine.serialize()?;
+        if machine.takes_quorums()? {
+            lts.write().takes_quorums[node as usize] = true;
+        }
+        show(lts, machine, (fingerprint::of_local_state(node, &encoding), encoding.len()))
+    };
+    match seen() {
+        Ok(Ended::New(mut observed)) => {
+            observed.judgements = judge_node(lts, machine, &mut observed)?;
+            Ok(Ended::New(observed))
+        }
+        Ok(ended) => Ok(ended),
+        Err(fault) => {
+            machine.confirm_fault()?;
+            Ok(Ended::Fault(fault))
+        }
+    }
+}
+
+/// The state that a machine is in, whose encoding has this fingerprint and length, with all that is asked of a new one.
+fn show(
+    lts: &Lts<'_>,
+    machine: &mut dyn Machine,
+    (fingerprint, encoding_bytes): (Fingerprint, usize),
+) -> Result<Ended, Fault> {
     let known = lts.read().protocol_state_ids.get(&fingerprint).copied();
     if let Some(id) = known {
         return Ok(Ended::Known(id));
@@ -221,7 +258,7 @@ fn observe(
     let views = (0u32..).zip(&lts.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
     Ok(Ended::New(Box::new(Observed {
         fingerprint,
-        encoding_bytes: encoding.len(),
+        encoding_bytes,
         snapshot,
         local_events,
         views,

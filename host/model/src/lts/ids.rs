@@ -52,9 +52,23 @@ impl Trigger {
         Self(event.0 << 2 | 0b01)
     }
 
+    /// The highest bit tells a lost message from a delivered one: ids leave it free.
+    const LOST: u32 = 1 << 31;
+
+    /// A message vanishes. No search explores that; the path to a start state can have it.
+    pub fn lose(message: MessageId) -> Self {
+        Self(message.0 << 1 | Self::LOST)
+    }
+
     /// The message, if this is a delivery.
+    #[inline]
     pub fn message(self) -> Option<MessageId> {
-        (self.0 & 1 == 0).then_some(MessageId(self.0 >> 1))
+        (self.0 & (Self::LOST | 1) == 0).then_some(MessageId(self.0 >> 1))
+    }
+
+    /// The message that vanishes, if this is a loss.
+    pub fn lost(self) -> Option<MessageId> {
+        (self.0 & (Self::LOST | 1) == Self::LOST).then_some(MessageId((self.0 & !Self::LOST) >> 1))
     }
 
     /// The local event, if this is one.

@@ -11,7 +11,7 @@ use crate::scenario::FaultEvent;
 use crate::scenario::fault_state::Rules;
 
 impl Tables {
-    /// The handler that has to be executed for a step; none for a transport error that is lost.
+    /// The handler that has to be executed for a step; none for a transport error that is lost, or a message.
     pub(crate) fn protocol_step(&self, rules: &Rules, state: LocalStateId, trigger: Trigger) -> Option<ProtocolStep> {
         let state = &self.states[state.0 as usize];
         let error = |peer: NodeId| {

@@ -17,6 +17,7 @@
 //! | `handler` | executes one handler for every resolution of its choices |
 //! | `pool` | executes handlers in batches on many machines |
 //! | `jobs` | from a step of a local state to the handler that has to be executed for it |
+//! | `adopt` | local states from elsewhere, and the one of an absent node |
 //! | `intern` | interns what came out of handlers |
 //! | `derive` | the steps of local states, derived from handler executions without a machine |
 //! | `mover` | moves global states from one local transition system to its sibling |
@@ -27,6 +28,7 @@
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `deadlock` | terminal states, and the nodes that are not done there |
 
+mod adopt;
 mod cache;
 pub mod deadlock;
 mod derive;

@@ -45,6 +45,10 @@ impl Stepper<'_> {
         if let Some(known) = self.done.get(&state) {
             return Ok(known.clone());
         }
+        // Nobody waits for a node of which nothing is known.
+        if self.lts.rules.is_absent(self.state(state).protocol.node) {
+            return Ok(Ok(true));
+        }
         let snapshot = self.state(state).protocol.snapshot.clone();
         let Some(snapshot) = snapshot else { return Ok(Ok(false)) };
         let machine = self.machines.first();

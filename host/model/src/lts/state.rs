@@ -118,6 +118,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// A step that sends nothing and asks for nothing; `delta` as in [`Outcome`].
+    pub(crate) fn unconditional(next: LocalStateId, delta: Fingerprint) -> Self {
+        Self {
+            next,
+            sent: Box::default(),
+            choices: Box::default(),
+            likelihood: Likelihood::CERTAIN,
+            delta,
+            is_lost: false,
+        }
+    }
+
     /// Bytes that are kept of it, with the copy of a stepper.
     pub(crate) fn bytes(&self) -> usize {
         2 * (size_of::<Self>() + size_of_val(&*self.sent)) + size_of_val(&*self.choices)

@@ -215,7 +215,8 @@ impl<'l> Stepper<'l> {
             // A step can be executed once the steps that led to its state and its message were.
             let (states, messages, local_events) = self.lts.sizes();
             let is_known = |(state, trigger): &(LocalStateId, Trigger)| {
-                let message = trigger.message().is_none_or(|message| (message.0 as usize) < messages);
+                let message = trigger.message().or(trigger.lost());
+                let message = message.is_none_or(|message| (message.0 as usize) < messages);
                 let event = trigger.local_event().is_none_or(|event| (event.0 as usize) < local_events);
                 let taken = self.known.taken_together(*trigger);
                 let is_member = |message: &MessageId| matches!(self.known.role(*state, *message), Role::Member(_));
@@ -253,6 +254,10 @@ impl<'l> Stepper<'l> {
     ///
     /// The host cannot provide an instance.
     pub fn init(&mut self, node: NodeId) -> Result<Vec<Outcome>, MachineError> {
+        if self.lts.rules.is_absent(node) {
+            let next = self.absent(node);
+            return Ok(vec![Outcome::unconditional(next, self.state(next).fingerprint)]);
+        }
         let config = self.lts.config.clone();
         let input = Input::Init { node, nodes: self.lts.scenario.nodes, config: &config, durable: None };
         let executions = explore(self.lts, self.machines.first(), node, None, input)?;

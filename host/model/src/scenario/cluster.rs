@@ -1,7 +1,7 @@
 //! What is assumed about the system under test.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,10 @@ pub struct Scenario {
     /// What can go wrong.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
+    /// Nodes of which no state is known. They take no step, and messages to them vanish where they are sent; no property reads
+    /// them. What a cluster does with them is part of what it could do if they were there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<NodeId>,
 }
 
 /// What does not fit together in a scenario.
@@ -133,6 +137,14 @@ pub enum Misfit {
         /// Which of them it is.
         node: NodeId,
         /// How many there are.
+        nodes: u32,
+    },
+    /// An absent node does not exist, or all nodes are absent.
+    #[error("nodes {absent:?} are absent of {nodes}, numbered from 0: some node must be there")]
+    Absent {
+        /// Which nodes.
+        absent: BTreeSet<NodeId>,
+        /// How many nodes there are, absent ones included.
         nodes: u32,
     },
     /// A link stands twice.
@@ -195,6 +207,7 @@ impl Scenario {
             network: Network::Unordered,
             links: Vec::new(),
             faults: Faults::default(),
+            absent: BTreeSet::new(),
         }
     }
 
@@ -230,6 +243,10 @@ impl Scenario {
         let Faults { duplicates, breaks, resets, .. } = self.faults;
         if let Some((kind, count)) = self.faults.kinds().into_iter().find(|(_, count)| *count > Faults::MAX) {
             return Err(Misfit::TooMany { kind, count });
+        }
+        let last_absent = self.absent.last().is_some_and(|last| *last >= self.nodes);
+        if last_absent || self.absent.len() >= self.nodes.max(1) as usize {
+            return Err(Misfit::Absent { absent: self.absent.clone(), nodes: self.nodes });
         }
         let mut last = None;
         for Link { from, to, .. } in &self.links {

@@ -6,6 +6,10 @@
 //! Faults are thereby events of one node like any other: what they depend on, and what they change, is in the local state
 //! of that node and in messages. No strategy needs to know more about them.
 
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
 use crate::contract::{Choice, NodeId};
 use crate::scenario::cluster::{Network, Scenario};
 use crate::scenario::route::Route;
@@ -20,7 +24,8 @@ pub enum FaultEvent {
 }
 
 /// What has gone wrong at a node, and how its connections are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct FaultState {
     /// Resets so far.
     pub resets: u32,
@@ -33,18 +38,30 @@ pub struct FaultState {
 }
 
 /// One end of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct End {
     /// How often the connection was broken, as far as this end knows.
     incarnation: u32,
     /// Whether anything was sent or received since.
+    #[serde(rename = "open")]
     is_open: bool,
 }
+
+/// A fault state from elsewhere that counts further is none: budgets are small, and so are the numbers of incarnations.
+const COUNT_MAX: u32 = 1 << 20;
 
 impl FaultState {
     /// At the start, with ends of the connections to so many nodes.
     pub fn new(nodes: usize) -> Self {
         Self { ends: vec![End::default(); nodes].into(), ..Self::default() }
+    }
+
+    /// Whether a node can be in this fault state, where others have ends of the connections to so many nodes or to none.
+    pub(crate) fn fits(&self, fresh: &Self) -> bool {
+        let counts = [self.resets, self.breaks, self.refusals].into_iter();
+        let incarnations = self.ends.iter().map(|end| end.incarnation);
+        self.ends.len() == fresh.ends.len() && counts.chain(incarnations).all(|count| count <= COUNT_MAX)
     }
 
     /// Whether the local state is as good as its protocol state.
@@ -143,6 +160,8 @@ pub struct Rules {
     /// How often each message that is sent can be delivered, where links do not differ.
     copies: usize,
     nodes: u32,
+    /// The nodes that are absent.
+    absent: BTreeSet<NodeId>,
     /// Whether messages have an order, somewhere at least.
     pub(crate) is_ordered: bool,
     /// Where links differ, for each sender and destination whether messages have an order, and how often each can be
@@ -173,6 +192,7 @@ impl Rules {
             crashes_max: scenario.faults.crashes,
             copies: copies_of(scenario.network),
             nodes: scenario.nodes,
+            absent: scenario.absent.clone(),
             is_ordered,
             links,
             hears_errors,
@@ -182,6 +202,11 @@ impl Rules {
     /// Whether a local state can be more than its protocol state.
     pub(crate) fn has_fault_states(&self) -> bool {
         self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
+    }
+
+    /// Whether a node takes no step and no message.
+    pub(crate) fn is_absent(&self, node: NodeId) -> bool {
+        !self.absent.is_empty() && self.absent.contains(&node)
     }
 
     /// The link from one node to another, where links differ. A trace can name nodes that do not exist.
@@ -221,6 +246,9 @@ impl Rules {
     /// The faults that a node in this fault state can still meet.
     pub(crate) fn faults(&self, me: NodeId, fault_state: &FaultState) -> Vec<FaultEvent> {
         let mut faults = Vec::new();
+        if self.is_absent(me) {
+            return faults;
+        }
         if fault_state.resets < self.resets_max {
             faults.push(FaultEvent::Reset);
         }

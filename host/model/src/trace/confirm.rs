@@ -1,10 +1,12 @@
 //! What is found in the state that a replay is in, and whether it is what a trace shows.
 
-use crate::contract::{Choice, Fault, Machine, MachineFactory, NodeId, PropertyScope};
+use crate::contract::{Fault, Machine, MachineFactory, NodeId, PropertyScope};
 use crate::lts::deadlock;
 use crate::lts::handler::evaluate;
 use crate::scenario::Scenario;
-use crate::trace::document::{Finding, Hex, TraceStep};
+use crate::trace::document::{Finding, TraceStep};
+use crate::trace::hex::Hex;
+use crate::trace::origin::Origin;
 use crate::trace::replay::{Replay, ReplayError};
 
 impl Replay {
@@ -48,18 +50,22 @@ impl Replay {
     /// What is wrong if nothing can happen any more: that some node is not done. None if all are, or something can happen.
     /// The replay cannot go on if a node misbehaves when it is asked.
     pub fn deadlock(&mut self) -> Option<Finding> {
-        let machines = &mut self.machines;
-        let local_events = machines.iter_mut().map(|machine| machine.local_events().ok());
-        let is_busy = local_events.map(|events| Some(!events?.is_empty())).collect::<Option<Vec<bool>>>()?;
+        let (machines, rules) = (&mut self.machines, &self.rules);
+        let is_busy = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match rules.is_absent(node) {
+            true => Some(false),
+            false => Some(!machine.local_events().ok()?.is_empty()),
+        };
+        let is_busy = (0..).zip(machines.iter_mut()).map(is_busy).collect::<Option<Vec<bool>>>()?;
         if !self.faults.is_empty() {
             return None;
         }
         let addressees = self.in_flight.iter().map(|item| item.route.to);
         let crashed = deadlock::crashed(is_busy, addressees, self.rules.crashes_max)?;
-        let is_done = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) {
-            true => Ok(true),
-            false => machine.is_done(),
-        };
+        let is_done =
+            |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) || rules.is_absent(node) {
+                true => Ok(true),
+                false => machine.is_done(),
+            };
         let answers: Vec<Result<bool, Fault>> = (0..).zip(machines).map(is_done).collect();
         deadlock::message(&answers, &crashed).map(|message| Finding::Deadlock { message })
     }
@@ -73,11 +79,11 @@ impl Replay {
 pub fn confirm(
     factory: &dyn MachineFactory,
     scenario: &Scenario,
-    init_choices: &[Vec<Choice>],
+    origin: &Origin,
     steps: &[TraceStep],
     finding: &Finding,
 ) -> Result<Vec<TraceStep>, ReplayError> {
-    let (mut replay, _) = Replay::new(factory, scenario, init_choices)?;
+    let (mut replay, _) = Replay::new(factory, scenario, origin)?;
     let mut confirmed = Vec::with_capacity(steps.len());
     for step in steps {
         let report = replay.step(step)?;

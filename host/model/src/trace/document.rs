@@ -3,37 +3,21 @@
 //! A trace speaks of contents, never of ids, so that it can be replayed without the search that found it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{Choice, Envelope, Fault, Judgement, LocalEvent, LocalKind, NodeId, Property, PropertyKind};
 use crate::scenario::Scenario;
+use crate::trace::hex::Hex;
+use crate::trace::origin::{Beginning, Origin};
 
-/// The version of the format that this build writes and reads.
+/// The version of the format that this build writes wherever it suffices.
 pub const TRACE_VERSION: u32 = 1;
 
-/// Bytes that are written as lower-case hexadecimal digits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Hex(pub Vec<u8>);
-
-impl Serialize for Hex {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-    }
-}
-
-impl<'de> Deserialize<'de> for Hex {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
-        match digits {
-            Some(digits) if digits.len() % 2 == 0 => {
-                Ok(Self(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
-            }
-            _ => Err(serde::de::Error::custom(format!("`{text}` is not an even number of hexadecimal digits"))),
-        }
-    }
-}
+/// The latest version of the format that this build reads: with a beginning in states from elsewhere, absent nodes, and messages
+/// that are lost.
+pub const TRACE_VERSION_MAX: u32 = 2;
 
 /// Which plugin a trace belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +98,13 @@ pub enum TraceEvent {
         /// Whether the node does not hear of it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lost: bool,
+    },
+    /// A message to the node vanishes that could be delivered next. No search does that; a path to a start state can.
+    Lose {
+        /// The sender.
+        from: NodeId,
+        /// The content.
+        payload: Hex,
     },
 }
 
@@ -249,7 +240,7 @@ impl Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// [`TRACE_VERSION`] when it was written.
+    /// The lowest version in which it can be written, at least.
     pub trace_version: u32,
     /// The plugin that it belongs to.
     pub plugin: PluginRef,
@@ -264,9 +255,52 @@ pub struct Trace {
     /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub init_choices: Vec<Vec<Choice>>,
+    /// The states from elsewhere in which it begins; absent if it begins with `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beginning: Option<Arc<Beginning>>,
     /// What it shows at the end; absent for a mere path, such as a start state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
     /// The events.
     pub steps: Vec<TraceStep>,
+}
+
+impl Trace {
+    /// Where it begins.
+    pub fn origin(&self) -> Origin {
+        match &self.beginning {
+            Some(beginning) => Origin::States(Arc::clone(beginning)),
+            None => Origin::Init(self.init_choices.clone()),
+        }
+    }
+
+    /// The same trace with this beginning.
+    #[must_use]
+    pub fn beginning_at(self, origin: Origin) -> Self {
+        let (init_choices, beginning) = match origin {
+            Origin::Init(choices) if choices.iter().all(Vec::is_empty) => (Vec::new(), None),
+            Origin::Init(choices) => (choices, None),
+            Origin::States(beginning) => (Vec::new(), Some(beginning)),
+        };
+        Self { init_choices, beginning, ..self }
+    }
+
+    /// The same trace with the lowest version that has all that is in it.
+    #[must_use]
+    pub fn with_version(self) -> Self {
+        let needs_more = self.beyond_first_version().is_some();
+        Self { trace_version: if needs_more { TRACE_VERSION_MAX } else { TRACE_VERSION }, ..self }
+    }
+
+    /// What the first version of the format does not have, if there is any: a phrase.
+    pub fn beyond_first_version(&self) -> Option<&'static str> {
+        if self.beginning.is_some() {
+            return Some("a beginning in states from elsewhere");
+        }
+        if !self.scenario.absent.is_empty() {
+            return Some("absent nodes");
+        }
+        let is_lost = |step: &TraceStep| matches!(step.event, TraceEvent::Lose { .. });
+        self.steps.iter().any(is_lost).then_some("messages that are lost")
+    }
 }

@@ -3,20 +3,30 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `document` | the trace document and its version |
+//! | `hex` | bytes in documents |
+//! | `origin` | where a path begins: after `init`, or in states from elsewhere |
 //! | `resolve` | from a recorded step to an event that is enabled |
 //! | `record` | from a path of a search to recorded steps |
 //! | `start` | the global states where a search begins |
+//! | `launch` | how a replay begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
 //! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
 
 mod confirm;
 mod document;
+mod hex;
+mod launch;
+mod origin;
 mod record;
 pub mod replay;
 mod resolve;
 pub mod start;
 
 pub use confirm::confirm;
-pub use document::{Finding, Hex, Placement, PluginRef, Received, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+pub use document::{
+    Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION, TRACE_VERSION_MAX, Trace, TraceEvent, TraceStep,
+};
+pub use hex::Hex;
+pub use origin::{Beginning, Flight, NodeState, Origin};
 pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};

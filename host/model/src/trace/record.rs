@@ -3,7 +3,8 @@
 use crate::contract::{MachineError, Role};
 use crate::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
 use crate::scenario::FaultEvent;
-use crate::trace::document::{Hex, Received, Sent, TraceEvent, TraceStep};
+use crate::trace::document::{Received, Sent, TraceEvent, TraceStep};
+use crate::trace::hex::Hex;
 
 /// The trace of a path that begins at an initial state.
 ///
@@ -37,10 +38,13 @@ pub fn record(
 
 /// What happens at a node in a local state, by content. `is_lost` says of a broken connection that the node does not notice it.
 pub fn event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger, is_lost: bool) -> TraceEvent {
-    match (trigger.message(), trigger.local_event()) {
+    match (trigger.message().or(trigger.lost()), trigger.local_event()) {
         (Some(message), _) => {
             let message = stepper.message(message);
             match message.is_notice {
+                _ if trigger.lost().is_some() => {
+                    TraceEvent::Lose { from: message.from, payload: Hex(message.payload.clone()) }
+                }
                 true => TraceEvent::TransportError { peer: message.from, lost: is_lost },
                 false => TraceEvent::Deliver { from: message.from, payload: Hex(message.payload.clone()) },
             }

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::contract::{
-    Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    Quorum, Role,
+    Choice, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
 };
 use crate::scenario::fault_state::Rules;
-use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route, Scenario};
+use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, Wanted, resolve};
 
@@ -100,74 +99,19 @@ pub struct Replay {
     pub(super) views: Vec<Vec<Option<Vec<u8>>>>,
     pub(super) in_flight: InFlight<Travelling>,
     /// The contents of messages on links without order, where others have one; their places are the lanes.
-    contents: Vec<Vec<u8>>,
-    steps: usize,
-    nodes: u32,
-    config: String,
+    pub(super) contents: Vec<Vec<u8>>,
+    pub(super) steps: usize,
+    pub(super) nodes: u32,
+    pub(super) config: String,
     pub(super) rules: Rules,
     /// What has gone wrong at each node so far.
-    fault_states: Vec<FaultState>,
-    takes_quorums: Vec<bool>,
+    pub(super) fault_states: Vec<FaultState>,
+    pub(super) takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
     pub(super) faults: Vec<(NodeId, Fault)>,
 }
 
 impl Replay {
-    /// Starts the cluster: `init` on every node, with these choices where there were any.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance, or the calls of `choose` in `init` differ from the recorded ones.
-    pub fn new(
-        factory: &dyn MachineFactory,
-        scenario: &Scenario,
-        init_choices: &[Vec<Choice>],
-    ) -> Result<(Self, Vec<StepReport>), ReplayError> {
-        let rules = Rules::new(scenario, factory.hears_errors());
-        let fault_states = vec![rules.fresh(); scenario.nodes as usize];
-        let mut judge = factory.machine()?;
-        let properties =
-            judge.properties().map_err(|fault| MachineError::Host(format!("cannot list the properties: {fault}")))?;
-        let views = vec![Vec::new(); scenario.nodes as usize];
-        let mut replay = Self {
-            machines: Vec::new(),
-            judge,
-            properties,
-            views,
-            in_flight: InFlight::default(),
-            contents: Vec::new(),
-            steps: 0,
-            nodes: scenario.nodes,
-            config: scenario.config(),
-            rules,
-            fault_states,
-            takes_quorums: Vec::new(),
-            faults: Vec::new(),
-        };
-        let config = scenario.config();
-        let mut reports = Vec::new();
-        for node in 0..scenario.nodes {
-            let mut machine = factory.machine()?;
-            machine.keep_log(true);
-            replay.machines.push(machine);
-            let input = Input::Init { node, nodes: scenario.nodes, config: &config, durable: None };
-            let choices = init_choices.get(node as usize).map_or(&[][..], Vec::as_slice);
-            replay.takes_quorums.push(false);
-            let mut report = replay.run(node, input, choices)?;
-            if report.fault.is_none() {
-                match replay.machines[node as usize].takes_quorums() {
-                    Ok(takes) => replay.takes_quorums[node as usize] = takes,
-                    Err(fault) => {
-                        replay.stick(node, &fault)?;
-                        (report.fault, report.state) = (Some(fault), None);
-                    }
-                }
-            }
-            reports.push(report);
-        }
-        Ok((replay, reports))
-    }
-
     /// Takes one step of a trace.
     ///
     /// # Errors
@@ -231,6 +175,8 @@ impl Replay {
                 }
             }
             Enabled::Local(event) => self.run(node, Input::Local(&event), choices),
+            // The node does not notice, so nothing is asked of it.
+            Enabled::Lose(_) => Ok(StepReport::default()),
             Enabled::Fault(FaultEvent::Reset) => {
                 let closed = fault_state.reset(node);
                 self.announce(node, &closed);
@@ -267,7 +213,7 @@ impl Replay {
         self.lose(node);
         for (to, incarnation) in closed {
             let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
-            self.post(Travelling { route, payload: Vec::new() });
+            self.send(route, &[]);
         }
     }
 
@@ -326,7 +272,7 @@ impl Replay {
     }
 
     /// The node is stuck in a fault.
-    fn stick(&mut self, node: NodeId, fault: &Fault) -> Result<(), MachineError> {
+    pub(super) fn stick(&mut self, node: NodeId, fault: &Fault) -> Result<(), MachineError> {
         self.machines[node as usize].confirm_fault()?;
         // As in a search, a node that is stuck matters to no property.
         self.views[node as usize] = vec![None; self.properties.len()];
@@ -335,27 +281,26 @@ impl Replay {
     }
 
     /// Runs one handler and takes its messages into flight.
-    fn run(&mut self, node: NodeId, input: Input<'_>, choices: &[Choice]) -> Result<StepReport, ReplayError> {
+    pub(super) fn run(
+        &mut self,
+        node: NodeId,
+        input: Input<'_>,
+        choices: &[Choice],
+    ) -> Result<StepReport, ReplayError> {
         let machine = &mut self.machines[node as usize];
         machine.ask_stop()?;
         let script: Vec<u32> = choices.iter().map(|choice| choice.picked).collect();
         let mut report = StepReport::default();
-        let result = machine.handle(input, &script, &mut report.effects).and_then(|()| {
-            report.state = Some(machine.serialize()?);
-            machine.local_events()?;
-            self.views[node as usize] =
-                (0u32..).zip(&self.properties).map(|(index, _)| machine.view(index)).collect::<Result<_, _>>()?;
-            Ok(())
-        });
-        match result {
-            Ok(()) => report.description = describe_state(&mut **machine)?,
+        match machine.handle(input, &script, &mut report.effects) {
+            Ok(()) => self.look(node, &mut report)?,
             Err(fault) => {
                 self.stick(node, &fault)?;
                 report.fault = Some(fault);
-                report.state = None;
-                // The execution ends here: what was sent before is never delivered.
-                report.effects.sent.clear();
             }
+        }
+        if report.fault.is_some() {
+            // The execution ends here: what was sent before is never delivered.
+            report.effects.sent.clear();
         }
         // A trace without choices means the first alternative of each.
         if !choices.is_empty() && report.effects.choices != choices {
@@ -367,19 +312,52 @@ impl Replay {
             return Err(ReplayError::NotEnabled { step: self.steps, why });
         }
         for Envelope { to, payload } in &report.effects.sent {
-            let mut route = self.rules.route(node, *to, &mut self.fault_states[node as usize]);
-            if route.is_loose() {
-                let known = self.contents.iter().position(|content| content == payload);
-                route.lane = 1 + known.unwrap_or(self.contents.len()) as u32;
-                if known.is_none() {
-                    self.contents.push(payload.clone());
-                }
-            }
+            let route = self.rules.route(node, *to, &mut self.fault_states[node as usize]);
             for _ in 0..self.rules.copies(node, *to) {
-                self.post(Travelling { route, payload: payload.clone() });
+                self.send(route, payload);
             }
         }
+        // What an absent node absorbs was never in flight.
+        report.effects.sent.retain(|envelope| !self.rules.is_absent(envelope.to));
         Ok(report)
+    }
+
+    /// Takes a message or notice into flight, unless its destination is absent.
+    pub(super) fn send(&mut self, mut route: Route, payload: &[u8]) {
+        if self.rules.is_absent(route.to) {
+            return;
+        }
+        if route.is_loose() {
+            let known = self.contents.iter().position(|content| content == payload);
+            route.lane = 1 + known.unwrap_or(self.contents.len()) as u32;
+            if known.is_none() {
+                self.contents.push(payload.to_vec());
+            }
+        }
+        self.post(Travelling { route, payload: payload.to_vec() });
+    }
+
+    /// Asks a node for all that can be seen of its present state.
+    pub(super) fn look(&mut self, node: NodeId, report: &mut StepReport) -> Result<(), MachineError> {
+        let machine = &mut self.machines[node as usize];
+        let mut seen = || {
+            let state = machine.serialize()?;
+            machine.local_events()?;
+            let views = (0u32..).zip(&self.properties).map(|(index, _)| machine.view(index));
+            Ok((state, views.collect::<Result<Vec<_>, Fault>>()?))
+        };
+        match seen() {
+            Ok((state, views)) => {
+                self.views[node as usize] = views;
+                report.state = Some(state);
+                report.description = describe_state(&mut **machine)?;
+            }
+            Err(fault) => {
+                self.stick(node, &fault)?;
+                report.fault = Some(fault);
+            }
+        }
+        Ok(())
     }
 
     fn compare(&self, step: &TraceStep, report: &StepReport) -> Result<(), ReplayError> {
@@ -465,6 +443,9 @@ impl Situation for Replay {
     }
 
     fn local_event(&mut self, node: NodeId, event: &LocalEvent) -> Option<LocalEvent> {
+        if self.rules.is_absent(node) {
+            return None;
+        }
         let possible = self.machines[node as usize].local_events().ok()?;
         possible.into_iter().find(|other| other == event)
     }

@@ -16,13 +16,15 @@ pub enum Enabled<T, L = LocalEventId> {
     Local(L),
     /// Something goes wrong at the node.
     Fault(FaultEvent),
+    /// A message vanishes.
+    Lose(T),
 }
 
 impl<T, L> Enabled<T, L> {
     /// What is taken out of flight.
     pub fn taken(&self) -> &[T] {
         match self {
-            Self::Deliver(item) => std::slice::from_ref(item),
+            Self::Deliver(item) | Self::Lose(item) => std::slice::from_ref(item),
             Self::Quorum(items) => items,
             Self::Local(_) | Self::Fault(_) => &[],
         }
@@ -42,6 +44,7 @@ impl<T: AsMessage> Enabled<T> {
             Self::Quorum(_) => Trigger::deliver_quorum(stepper.quorum(&self.messages())),
             Self::Local(event) => Trigger::local(*event),
             Self::Fault(fault) => Trigger::from(*fault),
+            Self::Lose(item) => Trigger::lose(item.message()),
         }
     }
 }
@@ -156,6 +159,8 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
             true => Ok(Enabled::Fault(FaultEvent::Break(*peer))),
             false => refuse(format!("node {node} cannot break with node {peer}")),
         },
+        // Whether the node would take it makes no difference.
+        TraceEvent::Lose { from, payload } => Ok(Enabled::Lose(find_message(situation, *from, node, &payload.0)?)),
         TraceEvent::Reset => match situation.can_meet(node, FaultEvent::Reset) {
             true => Ok(Enabled::Fault(FaultEvent::Reset)),
             false => refuse(format!("no reset of node {node} is left")),

@@ -1,18 +1,22 @@
-//! The global states where a search begins: after `init`, or after a given trace.
+//! The global states where a search begins: after `init`, in states from elsewhere, or after a given trace.
 
-use crate::contract::{Choice, FaultKind, Judgement, MachineError, NodeId};
+use std::sync::Arc;
+
+use crate::contract::{FaultKind, Judgement, MachineError, NodeId, TransferError};
 use crate::lts::{LocalStateId, MessageId, Outcome, Step, Stepper};
-use crate::scenario::InFlight;
+use crate::scenario::{FaultState, InFlight};
 use crate::trace::document::{Trace, TraceStep};
+use crate::trace::hex::Hex;
+use crate::trace::origin::{Beginning, Flight, NodeState, Origin};
 use crate::trace::record::contents;
 use crate::trace::resolve::{GlobalSituation, Unresolved, resolve};
 
 /// A global state to begin from, with the path that leads there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// The answers to `choose` in `init`, a list for each node.
-    pub init_choices: Vec<Box<[Choice]>>,
-    /// The local states after `init`, one per node.
+    /// Where the path begins.
+    pub origin: Origin,
+    /// The local states there, one per node.
     pub initial: Vec<LocalStateId>,
     /// The events of the prefix; empty without one.
     pub path: Vec<Step>,
@@ -44,6 +48,9 @@ pub enum StartError {
         /// The node that takes messages together.
         to: NodeId,
     },
+    /// The prefix begins in states from elsewhere that are not of this cluster.
+    #[error("{0}")]
+    Beginning(String),
     /// A step of the prefix cannot happen where it stands.
     #[error("step {step} of the prefix cannot happen: {why}")]
     Prefix {
@@ -75,21 +82,10 @@ impl StartError {
 /// A node refuses its configuration, or the host cannot provide an instance. A fault in `init` is no error: it is
 /// a judgement on the node's local state.
 pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
-    let none = Start {
-        init_choices: Vec::new(),
-        initial: Vec::new(),
-        path: Vec::new(),
-        locals: Vec::new(),
-        in_flight: InFlight::default(),
-    };
-    let mut starts = vec![none];
+    let mut starts = vec![Start::default()];
     for node in 0..stepper.lts().scenario().nodes {
         let outcomes = stepper.init(node)?;
-        if stepper.known().takes_quorums(node)
-            && let Some(from) = stepper.lts().scenario().in_order_to(node)
-        {
-            return Err(StartError::QuorumsInOrder { from, to: node });
-        }
+        refuse_quorums_in_order(stepper, node)?;
         if starts.len() * outcomes.len() > STARTS_MAX {
             return Err(StartError::TooManyStarts);
         }
@@ -102,7 +98,7 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
                     return Err(StartError::Refused(fault.message.clone()));
                 }
                 let mut start = start.clone();
-                start.init_choices.push(outcome.choices.clone());
+                start.origin.answer(&outcome.choices);
                 start.initial.push(outcome.next);
                 start.locals.push(outcome.next);
                 let links = stepper.known().links(&start.locals);
@@ -115,21 +111,99 @@ pub fn initial(stepper: &mut Stepper<'_>) -> Result<Vec<Start>, StartError> {
     Ok(starts)
 }
 
-/// The initial global state in which a trace begins: the one with its answers to `choose` in `init`.
+/// Messages in order are taken one by one, so no node may take them together.
+fn refuse_quorums_in_order(stepper: &Stepper<'_>, node: NodeId) -> Result<(), StartError> {
+    match stepper.lts().scenario().in_order_to(node) {
+        Some(from) if stepper.known().takes_quorums(node) => Err(StartError::QuorumsInOrder { from, to: node }),
+        _ => Ok(()),
+    }
+}
+
+/// The global state in which a trace begins: the initial one with its answers to `choose` in `init`, or that of its states from
+/// elsewhere.
 ///
 /// # Errors
 ///
-/// As for [`initial`]; or no initial state has these answers.
+/// As for [`initial`]; no initial state has these answers, or the states from elsewhere are not of this cluster.
 pub fn begin(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartError> {
+    let origin = trace.origin();
+    if let Origin::States(beginning) = &origin {
+        return adopt(stepper, beginning);
+    }
     let starts = initial(stepper)?;
-    let recorded = |start: &Start| -> bool {
-        let choices: Vec<&[Choice]> = start.init_choices.iter().map(|choices| &**choices).collect();
-        trace.init_choices.is_empty() || trace.init_choices.iter().map(|choices| &**choices).eq(choices)
-    };
-    starts.into_iter().find(recorded).ok_or_else(|| StartError::Prefix {
+    let is_recorded = |start: &Start| trace.init_choices.is_empty() || start.origin == origin;
+    starts.into_iter().find(is_recorded).ok_or_else(|| StartError::Prefix {
         step: 0,
         why: "no resolution of the choices in `init` is the recorded one".to_owned(),
     })
+}
+
+/// The global state of these states from elsewhere.
+///
+/// # Errors
+///
+/// They are not of this cluster, or the host cannot provide an instance.
+pub fn adopt(stepper: &mut Stepper<'_>, beginning: &Arc<Beginning>) -> Result<Start, StartError> {
+    let lts = stepper.lts();
+    let settled = beginning.settle(lts.scenario(), &lts.rules).map_err(StartError::Beginning)?;
+    let mut locals = Vec::with_capacity(settled.fault_states.len());
+    for (node, fault_state) in (0..).zip(settled.fault_states) {
+        let state = beginning.states.iter().find(|state| state.node == node);
+        locals.push(match state {
+            None => stepper.absent(node),
+            Some(state) => {
+                let refuse = |why| StartError::Beginning(format!("the state of node {node}: {why}"));
+                let snapshot = stepper.import(node, &state.exported.0).map_err(|error| match error {
+                    TransferError::Refused(why) => refuse(why),
+                    TransferError::Machine(error) => error.into(),
+                })?;
+                stepper.adopt(node, &snapshot, fault_state)?
+            }
+        });
+        refuse_quorums_in_order(stepper, node)?;
+    }
+    let items = settled.in_flight.into_iter().map(|(route, payload)| stepper.in_flight(route, payload)).collect();
+    let in_flight = InFlight::of(&stepper.known().links(&locals), items);
+    Ok(Start {
+        origin: Origin::States(Arc::clone(beginning)),
+        initial: locals.clone(),
+        path: Vec::new(),
+        locals,
+        in_flight,
+    })
+}
+
+/// A global state in a form in which it can leave this process: where a path [begins](adopt) in another one.
+///
+/// # Errors
+///
+/// A node is stuck in a fault, states cannot leave the machines of the protocol, or the host cannot provide an instance.
+pub fn export(stepper: &mut Stepper<'_>, start: &Start) -> Result<Beginning, TransferError> {
+    let mut states = Vec::with_capacity(start.locals.len());
+    for (node, local) in (0..).zip(&start.locals) {
+        if stepper.lts().scenario().absent.contains(&node) {
+            continue;
+        }
+        let exported = Hex(stepper.export(*local)?);
+        let fault_state = Some(&stepper.state(*local).fault_state).filter(|state| !state.is_fresh());
+        states.push(NodeState {
+            node,
+            exported,
+            fault_state: fault_state.map_or_else(FaultState::default, Clone::clone),
+        });
+    }
+    let flight = |id: &MessageId| {
+        let message = stepper.message(*id);
+        Flight {
+            from: message.from,
+            to: message.to,
+            payload: Hex(message.payload.clone()),
+            incarnation: message.incarnation,
+            notice: message.is_notice,
+        }
+    };
+    let in_flight = start.in_flight.iter().map(flight).collect();
+    Ok(Beginning { states, in_flight })
 }
 
 /// The global state after a trace.

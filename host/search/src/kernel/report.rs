@@ -1,7 +1,8 @@
 //! The report of a search: findings with their paths, and counts.
 
-use host_model::contract::{Choice, Judgement, NodeId, PropertyKind, Severity};
+use host_model::contract::{Judgement, NodeId, PropertyKind, Severity};
 use host_model::lts::{LocalStateId, Lts, Step};
+use host_model::trace::Origin;
 use host_model::trace::start::Start;
 
 use crate::kernel::{Counts, End, Limits};
@@ -13,9 +14,9 @@ pub struct Found {
     pub judgement: Judgement,
     /// The node that is in the judged local state; none if several nodes are judged together.
     pub node: Option<NodeId>,
-    /// The answers to `choose` in `init`, a list for each node.
-    pub init_choices: Vec<Box<[Choice]>>,
-    /// The local states after `init`.
+    /// Where the path begins.
+    pub origin: Origin,
+    /// The local states there.
     pub initial: Vec<LocalStateId>,
     /// All events, those of the prefix included.
     pub path: Vec<Step>,
@@ -29,7 +30,7 @@ impl Found {
         Self {
             judgement,
             node,
-            init_choices: start.init_choices.clone(),
+            origin: start.origin.clone(),
             initial: start.initial.clone(),
             path: start.path.iter().chain(path).copied().collect(),
             shortest: false,

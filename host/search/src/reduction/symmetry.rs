@@ -86,7 +86,9 @@ impl Symmetry {
     pub fn declared(stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<Option<Self>, SymmetryError> {
         let nodes = stepper.lts().scenario().nodes;
         let mut declared: Option<Vec<Vec<NodeId>>> = None;
-        for local in &starts[0].initial {
+        let absent = &stepper.lts().scenario().absent;
+        let present = (0..).zip(&starts[0].initial).filter(|(node, _)| !absent.contains(node));
+        for (_, local) in present {
             if stepper.state(*local).is_stuck() {
                 return Ok(None);
             }
@@ -99,6 +101,13 @@ impl Symmetry {
         let renamings = renamings(&groups, nodes).map_err(SymmetryError::Asymmetric)?;
         if renamings.len() == 1 {
             return Ok(None);
+        }
+        // Of the states after `init` it is known which is which one renamed.
+        if starts.iter().any(|start| start.origin.states().is_some()) {
+            return Err(SymmetryError::Asymmetric("the search begins in states from elsewhere".to_owned()));
+        }
+        if !absent.is_empty() {
+            return Err(SymmetryError::Asymmetric("nodes are absent".to_owned()));
         }
         let mut all = Self::new(renamings);
         all.begin(stepper, starts)?;
@@ -157,9 +166,9 @@ impl Symmetry {
     fn begin(&mut self, stepper: &mut Stepper<'_>, starts: &[Start]) -> Result<(), SymmetryError> {
         for start in starts {
             for (node, local) in start.initial.iter().enumerate() {
-                let choices = &start.init_choices[node];
+                let choices = start.origin.choices(node as NodeId);
                 let image = |to: usize| {
-                    let other = starts.iter().find(|other| other.init_choices[to] == *choices)?;
+                    let other = starts.iter().find(|other| other.origin.choices(to as NodeId) == choices)?;
                     Some(other.initial[to])
                 };
                 let images: Option<Vec<LocalStateId>> =
@@ -171,6 +180,10 @@ impl Symmetry {
             }
             let mut locals = start.initial.clone();
             for Step { node, trigger, outcome } in &start.path {
+                // A loss changes no local state.
+                if trigger.lost().is_some() {
+                    continue;
+                }
                 let local = &mut locals[*node as usize];
                 self.check(stepper, *local, *trigger)?;
                 let row = stepper.step(*local, *trigger)?;

@@ -113,6 +113,7 @@ impl Cluster {
             scenario: self.scenario.clone(),
             limits: limits::changed(&self.plugin.limits),
             init_choices: Vec::new(),
+            beginning: None,
             finding: None,
             steps: Vec::new(),
         }

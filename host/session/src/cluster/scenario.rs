@@ -47,7 +47,8 @@ pub fn scenario(spec: &RunSpec, loaded: &Loaded, others: &Others, prefix: Option
     let all = || std::iter::once(loaded).chain(others.loaded());
     parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
     let links = links(asked, others, (nodes, network), prefix)?;
-    let mut scenario = Scenario { nodes, parameters, network, links, faults: Faults::default() };
+    let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
+    scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
     check_faults(spec, &scenario)?;
     Ok(scenario)
@@ -67,6 +68,7 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
             }
             Misfit::TooMany { kind: "breaks", .. } if spec.cluster.faults.partitions.is_some() => failure("partitions"),
             Misfit::TooMany { kind, .. } => failure(kind),
+            Misfit::Absent { .. } => failure("prefix"),
             Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("link"),
         }
     })?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host_inspect::exchange;
-use host_model::trace::{PluginRef, TRACE_VERSION, Trace};
+use host_model::trace::{PluginRef, TRACE_VERSION, TRACE_VERSION_MAX, Trace};
 use serde::Deserialize;
 
 use crate::base::names::{safe_name, short_digest};
@@ -37,7 +37,7 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
         let what = if error.is_data() { "is no trace that this version understands" } else { "is not JSON" };
         let failure = Failure::configuration(format_args!("{name} {what}: {error}"));
         failure.help(format_args!(
-            "traces are written by `host run`; this version reads and writes format {TRACE_VERSION}"
+            "traces are written by `host run`; this version reads the formats {TRACE_VERSION} and {TRACE_VERSION_MAX}"
         ))
     };
     if is_itf {
@@ -53,8 +53,10 @@ pub fn read(given: &Path, directory: &Path) -> Result<Trace, Failure> {
     }
     // The version first: a newer format may well have fields that are unknown here.
     let Version { trace_version } = serde_json::from_slice(&bytes).map_err(malformed)?;
-    if trace_version != TRACE_VERSION {
-        let what = format_args!("{name} has trace format {trace_version}, this version understands {TRACE_VERSION}");
+    if !(TRACE_VERSION..=TRACE_VERSION_MAX).contains(&trace_version) {
+        let what = format_args!(
+            "{name} has trace format {trace_version}, this version understands {TRACE_VERSION} and {TRACE_VERSION_MAX}"
+        );
         return Err(Failure::configuration(what).help("use the version of `host` that wrote it, or record it again"));
     }
     let trace: Trace = serde_json::from_slice(&bytes).map_err(malformed)?;
@@ -81,6 +83,17 @@ fn check(trace: &Trace) -> Result<(), String> {
     trace.scenario.check().map_err(|misfit| misfit.to_string())?;
     for (name, value) in &trace.limits {
         limits::check(name, *value)?;
+    }
+    if trace.trace_version == TRACE_VERSION
+        && let Some(what) = trace.beyond_first_version()
+    {
+        return Err(format!("it has {what}, which format {TRACE_VERSION} does not have"));
+    }
+    if let Some(beginning) = &trace.beginning {
+        beginning.check(&trace.scenario)?;
+        if !trace.init_choices.is_empty() {
+            return Err("it begins in states from elsewhere, and has choices in `init` as well".to_owned());
+        }
     }
     let recorded = trace.init_choices.len();
     if recorded != 0 && recorded != nodes as usize {

@@ -72,12 +72,8 @@ pub fn exit(finding: &Finding) -> Exit {
 pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &Found) -> Result<Trace, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
-    let recorded = found.init_choices.iter().map(|choices| choices.to_vec());
-    let init_choices = match found.init_choices.iter().all(|choices| choices.is_empty()) {
-        true => Vec::new(),
-        false => recorded.collect(),
-    };
-    Ok(Trace { init_choices, finding: Some(finding(lts, found)), steps, ..cluster.empty_trace() })
+    let trace = cluster.empty_trace().beginning_at(found.origin.clone());
+    Ok(Trace { finding: Some(finding(lts, found)), steps, ..trace }.with_version())
 }
 
 /// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
@@ -94,7 +90,7 @@ pub fn confirm(
 ) -> Result<Violation, Failure> {
     let finding = finding(lts, found);
     let (mut nondeterminism, mut unfinished) = (None, None);
-    match trace::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &trace.steps, &finding) {
+    match trace::confirm(cluster.factory(), &trace.scenario, &trace.origin(), &trace.steps, &finding) {
         Ok(steps) => trace.steps = steps,
         Err(ReplayError::Machine(MachineError::Stopped(why))) => unfinished = Some(Unfinished::Confirming(why)),
         Err(ReplayError::Machine(error)) => return Err(error.into()),

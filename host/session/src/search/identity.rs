@@ -54,11 +54,14 @@ impl Identity {
 
     /// All fields are named, so that none is forgotten.
     fn add_cluster(&mut self, scenario: &Scenario) {
-        let Scenario { nodes, parameters: _, network, links, faults } = scenario;
+        let Scenario { nodes, parameters: _, network, links, faults, absent } = scenario;
         self.add("nodes", nodes);
         self.add("the network", network);
         if !links.is_empty() {
             self.add("links", &words::links(links).join(", "));
+        }
+        for node in absent {
+            self.add(&format!("absent node {node}"), &"absent");
         }
         for (name, count) in faults.kinds() {
             self.add(name, &count);

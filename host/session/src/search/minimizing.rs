@@ -21,7 +21,7 @@ pub fn shorten(
     let mut stepper = Stepper::new(lts)?;
     let mut minimized = minimize::minimize(&mut stepper, trace, options)?;
     let finding = minimize::finding(lts, &minimized);
-    let confirmed = trace::confirm(cluster.factory(), &trace.scenario, &trace.init_choices, &minimized.steps, &finding);
+    let confirmed = trace::confirm(cluster.factory(), &trace.scenario, &trace.origin(), &minimized.steps, &finding);
     match confirmed {
         Ok(steps) => Ok((Trace { finding: Some(finding), steps, ..trace.clone() }, minimized)),
         Err(ReplayError::Machine(error)) => Err(error.into()),

@@ -141,6 +141,11 @@ fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>
             ));
             failure.help("record it again with this plugin and scenario")
         }
+        StartError::Beginning(why) => {
+            let path = spec.cluster.prefix.clone().unwrap_or_default();
+            let failure = Failure::configuration(format_args!("the prefix {} cannot begin: {why}", path.display()));
+            failure.help("its states belong to the component that they were exported from, and to its parameters")
+        }
         StartError::QuorumsInOrder { from, to } => failed(&error).help(format_args!(
             "give --network unordered, or links without order to node {to}: --link {from}-{to}=unordered and so on"
         )),

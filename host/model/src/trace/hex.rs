@@ -1,0 +1,26 @@
+//! Bytes in documents.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Bytes that are written as lower-case hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hex(pub Vec<u8>);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+        match digits {
+            Some(digits) if digits.len() % 2 == 0 => {
+                Ok(Self(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
+            }
+            _ => Err(serde::de::Error::custom(format!("`{text}` is not an even number of hexadecimal digits"))),
+        }
+    }
+}
