@@ -18,6 +18,7 @@
 //! | `refusals` | every combination of options that is refused |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
+//! | `origins` | traces that begin in states from elsewhere |
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
@@ -44,6 +45,7 @@ mod links;
 mod machines;
 mod mixed;
 mod new;
+mod origins;
 mod refusals;
 mod results;
 mod scenarios;

@@ -100,7 +100,7 @@ fn searches_from_exported_states_equal_those_after_the_path() {
             let after = Trace { init_choices: prefix.init_choices, steps: prefix.steps, ..empty_trace(&scenario) };
             let beginning = exported(&system, &after);
             beginning.check(&scenario).expect("it fits the scenario");
-            let from = Trace { beginning: Some(Arc::new(beginning)), ..empty_trace(&scenario) };
+            let from = Trace { beginning: Some(beginning), ..empty_trace(&scenario) };
             for row in STRATEGIES.iter().filter(|row| row.name != "walk") {
                 let what = format!("seed {seed}, {:?}, {:?}, {}", system.network, system.faults, row.name);
                 assert_eq!(said(&system, &from, row.run), said(&system, &after, row.run), "{what}");
@@ -131,7 +131,7 @@ fn what_is_lost_is_no_longer_in_flight() {
                 lost += 1;
             }
             assert_eq!(exported(&system, &after), beginning, "seed {seed}");
-            let from = Trace { beginning: Some(Arc::new(beginning)), ..empty_trace(&scenario) };
+            let from = Trace { beginning: Some(beginning), ..empty_trace(&scenario) };
             for row in STRATEGIES.iter().filter(|row| row.name != "walk") {
                 assert_eq!(said(&system, &from, row.run), said(&system, &after, row.run), "seed {seed}, {}", row.name);
             }
@@ -208,7 +208,7 @@ fn beginnings_that_cannot_be_are_refused() {
     assert!(only.check(&absent).expect_err("nobody takes it").contains("its destination is absent"));
     only.in_flight.clear();
     only.states[0].exported = Hex(vec![9, 9, 9]);
-    stepper_trace.beginning = Some(Arc::new(only));
+    stepper_trace.beginning = Some(only);
     let factory = Arc::new(system.toy.clone());
     let lts = Lts::new(&factory, absent).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");

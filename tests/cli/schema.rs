@@ -81,6 +81,12 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
     found
 }
 
+/// What is wrong with a trace.
+pub fn misfits(trace: &Value) -> Vec<String> {
+    let schema = schema();
+    wrong(&schema, trace, &schema, "")
+}
+
 fn schema() -> Value {
     let text = std::fs::read_to_string(folder("../docs/trace.schema.json")).expect("the schema is there");
     serde_json::from_str(&text).expect("a schema is JSON")
@@ -127,7 +133,7 @@ fn what_is_damaged_does_not_fit_the_schema() {
     let live = std::fs::read_to_string(folder("paxos/scenarios/live-state.json")).expect("the trace is there");
     let good: Value = serde_json::from_str(&live).expect("JSON");
     for (pointer, damage) in [
-        ("/trace_version", json!(2)),
+        ("/trace_version", json!(3)),
         ("/plugin", json!({})),
         ("/steps/0/node", json!(-1)),
         ("/steps/0/event/kind", json!("teleport")),

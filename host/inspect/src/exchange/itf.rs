@@ -27,7 +27,7 @@ struct Head {
     limits: std::collections::BTreeMap<String, u64>,
     init_choices: Vec<Vec<host_model::contract::Choice>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    beginning: Option<std::sync::Arc<host_model::trace::Beginning>>,
+    beginning: Option<host_model::trace::Beginning>,
     finding: Option<Finding>,
 }
 

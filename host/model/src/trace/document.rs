@@ -257,7 +257,7 @@ pub struct Trace {
     pub init_choices: Vec<Vec<Choice>>,
     /// The states from elsewhere in which it begins; absent if it begins with `init`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beginning: Option<Arc<Beginning>>,
+    pub beginning: Option<Beginning>,
     /// What it shows at the end; absent for a mere path, such as a start state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
@@ -269,7 +269,7 @@ impl Trace {
     /// Where it begins.
     pub fn origin(&self) -> Origin {
         match &self.beginning {
-            Some(beginning) => Origin::States(Arc::clone(beginning)),
+            Some(beginning) => Origin::States(Arc::new(beginning.clone())),
             None => Origin::Init(self.init_choices.clone()),
         }
     }
@@ -280,7 +280,7 @@ impl Trace {
         let (init_choices, beginning) = match origin {
             Origin::Init(choices) if choices.iter().all(Vec::is_empty) => (Vec::new(), None),
             Origin::Init(choices) => (choices, None),
-            Origin::States(beginning) => (Vec::new(), Some(beginning)),
+            Origin::States(beginning) => (Vec::new(), Some(Arc::unwrap_or_clone(beginning))),
         };
         Self { init_choices, beginning, ..self }
     }
