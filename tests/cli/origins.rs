@@ -43,7 +43,7 @@ fn a_search_from_exported_states_is_told_like_any_other() {
     let saved = ["o/two/trace.json", "--plugin", bundled("paxos")];
     place.host(&[&["replay"], &saved[..]].concat()).exits(12);
     place.host(&[&["minimize"], &saved[..], &["--out", "o/short.json"]].concat()).exits(0);
-    for format in ["svg", "mermaid", "dot", "shiviz"] {
+    for format in ["itf", "shiviz"] {
         place
             .host(&[&["export"], &saved[..], &["--format", format, "--out", &format!("o/{format}")]].concat())
             .exits(0);
