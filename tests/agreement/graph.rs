@@ -12,7 +12,7 @@ use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper};
 use host_model::scenario::{Faults, Network};
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::graph::{self, GraphSink, GraphState, Origin};
+use host_search::graph::{self, Discovery, GraphSink, GraphState};
 use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -24,7 +24,7 @@ const STATES_MAX: usize = 600;
 struct Recorder {
     levels: Vec<Range<u32>>,
     states: Vec<(Vec<LocalStateId>, Vec<MessageId>, u32, bool)>,
-    origins: Vec<Origin>,
+    discoveries: Vec<Discovery>,
     edges: Vec<(u32, Step, u32)>,
     reached: BTreeSet<u32>,
     expanded: Vec<Option<End>>,
@@ -44,13 +44,17 @@ impl GraphSink for Recorder {
     fn state(&mut self, state: &GraphState<'_>) {
         assert_eq!(state.number as usize, self.states.len(), "numbers are dense");
         self.states.push((state.locals.to_vec(), state.in_flight.to_vec(), state.depth, state.is_bad));
-        self.origins.push(state.origin);
+        self.discoveries.push(state.discovery);
     }
 
     fn edge(&mut self, from: u32, step: Step, to: u32) {
         assert_eq!(from as usize, self.expanded.len(), "edges come state by state");
-        if self.reached.insert(to) && matches!(self.origins[to as usize], Origin::Step(..)) {
-            assert_eq!(self.origins[to as usize], Origin::Step(from, step), "the first edge to a state is its origin");
+        if self.reached.insert(to) && matches!(self.discoveries[to as usize], Discovery::Step(..)) {
+            assert_eq!(
+                self.discoveries[to as usize],
+                Discovery::Step(from, step),
+                "the first edge to a state is its discovery"
+            );
         }
         self.edges.push((from, step, to));
     }

@@ -1,4 +1,4 @@
-//! What a stateless strategy has executed, judged and counted: its counterpart of the [`bookkeeping`](crate::global::bookkeeping).
+//! What a stateless strategy has executed, judged and counted.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -28,7 +28,7 @@ use rustc_hash::FxHashSet;
 use self::expansion::{Arrival, Batch, Expansion, Fresh, Target};
 use self::frontier::{Block, Frontier, Layout};
 use self::numbers::Numbers;
-use self::sink::{GraphSink, GraphState, Origin};
+use self::sink::{Discovery, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
 use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
@@ -124,7 +124,7 @@ impl BreadthFirst<'_, '_> {
     fn enter_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(stepper.known(), start);
-            let (number, is_new) = self.numbers.number(state.fingerprint, Origin::Start(index));
+            let (number, is_new) = self.numbers.number(state.fingerprint, Discovery::Start(index));
             if !is_new {
                 continue;
             }
@@ -137,7 +137,7 @@ impl BreadthFirst<'_, '_> {
             let judgements = judge_start(self.search, stepper, start)?;
             if let Some(sink) = &mut self.sink {
                 let is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, &state, (number, Origin::Start(index), 0), is_bad);
+                tell(*sink, &state, (number, Discovery::Start(index), 0), is_bad);
             }
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(End::Violation));
@@ -291,10 +291,10 @@ impl BreadthFirst<'_, '_> {
         let to = match &arrival.target {
             Target::Met(number) => *number,
             Target::Fresh(fresh) => {
-                let (number, is_new) = self.numbers.number(fresh.fingerprint, Origin::Step(parent, step));
+                let (number, is_new) = self.numbers.number(fresh.fingerprint, Discovery::Step(parent, step));
                 if is_new {
                     self.queue(stepper, from, (number, step, fresh), piece.record(fresh));
-                    end = self.enter(stepper, (number, from.0.depth + 1), Origin::Step(parent, step), fresh)?;
+                    end = self.enter(stepper, (number, from.0.depth + 1), Discovery::Step(parent, step), fresh)?;
                 }
                 number
             }
@@ -341,7 +341,7 @@ impl BreadthFirst<'_, '_> {
         &mut self,
         stepper: &mut Stepper<'_>,
         (number, depth): (u32, u32),
-        origin: Origin,
+        discovery: Discovery,
         fresh: &Fresh,
     ) -> Result<Option<End>, SearchError> {
         self.report.depth = self.report.depth.max(depth);
@@ -361,7 +361,7 @@ impl BreadthFirst<'_, '_> {
         }
         if let Some(sink) = &mut self.sink {
             let said = judge_global_state(self.search, stepper, &self.state)?;
-            tell(*sink, &self.state, (number, origin, depth), said.iter().any(|(_, judgement)| judgement.is_bad()));
+            tell(*sink, &self.state, (number, discovery, depth), said.iter().any(|(_, judgement)| judgement.is_bad()));
         }
         judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
         if !judgements.is_empty() {
@@ -411,9 +411,14 @@ impl BreadthFirst<'_, '_> {
 }
 
 /// Tells of a new state.
-fn tell(sink: &mut dyn GraphSink, state: &GlobalState, (number, origin, depth): (u32, Origin, u32), is_bad: bool) {
+fn tell(
+    sink: &mut dyn GraphSink,
+    state: &GlobalState,
+    (number, discovery, depth): (u32, Discovery, u32),
+    is_bad: bool,
+) {
     let (locals, in_flight) = (&state.locals, &state.in_flight);
-    sink.state(&GraphState { number, origin, depth, locals, in_flight, is_bad });
+    sink.state(&GraphState { number, discovery, depth, locals, in_flight, is_bad });
 }
 
 /// The local states whose local events and faults were followed.

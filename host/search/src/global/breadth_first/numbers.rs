@@ -4,7 +4,7 @@
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::lts::Step;
 
-use crate::global::breadth_first::sink::Origin;
+use crate::global::breadth_first::sink::Discovery;
 use crate::global::ordered_table::{Key, OrderedTable, Slot};
 use crate::global::visited::{SHARD_BITS, SHARDS, high_of, shard_of};
 
@@ -94,7 +94,7 @@ impl Numbers {
     ///
     /// There are four billion states.
     #[inline]
-    pub fn number(&mut self, fingerprint: Fingerprint, origin: Origin) -> (u32, bool) {
+    pub fn number(&mut self, fingerprint: Fingerprint, discovery: Discovery) -> (u32, bool) {
         let number = self.len();
         let (table, entry) = (&mut self.shards[shard_of(fingerprint)], Entry::new(fingerprint, number));
         let index = table.find(entry);
@@ -104,9 +104,9 @@ impl Numbers {
         }
         assert!(number < u32::MAX, "fewer than four billion states");
         table.insert_at(index, entry);
-        match origin {
-            Origin::Start(start) => self.starts.push(start),
-            Origin::Step(parent, step) => self.found.push(Found { parent, step }),
+        match discovery {
+            Discovery::Start(start) => self.starts.push(start),
+            Discovery::Step(parent, step) => self.found.push(Found { parent, step }),
         }
         (number, true)
     }

@@ -8,7 +8,7 @@ use crate::kernel::End;
 
 /// How a state was met first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum Discovery {
     /// It is the start state with this index.
     Start(u32),
     /// By a step from the state with this number.
@@ -21,7 +21,7 @@ pub struct GraphState<'g> {
     /// Its number: states are numbered from 0 on in the order of discovery.
     pub number: u32,
     /// How it was met first.
-    pub origin: Origin,
+    pub discovery: Discovery,
     /// Number of events on a shortest path to it.
     pub depth: u32,
     /// The local states, one per node.
