@@ -13,12 +13,12 @@ fn the_readme_lists_the_exit_codes() {
 
 #[test]
 fn the_security_page_lists_the_limits() {
-    let limits = host_sandbox::Limits::default();
+    let limits = host_sandbox::GuestLimits::default();
     let expected: Vec<String> = host_sandbox::LIMITS.iter().map(|limit| limit_row(limit, &limits)).collect();
     none(checks::wrong_rows(&read("docs/security.md"), "Limits", &expected));
 }
 
-fn limit_row(limit: &host_sandbox::Limit, limits: &host_sandbox::Limits) -> String {
+fn limit_row(limit: &host_sandbox::Limit, limits: &host_sandbox::GuestLimits) -> String {
     let value = limit.get(limits);
     let value = match limit.unit {
         Unit::Bytes if value.is_multiple_of(1 << 30) => format!("{} GiB", value >> 30),

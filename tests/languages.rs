@@ -17,7 +17,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
-use host_search::kernel::{Counts, End, Limits, Monitor, Report, Search, Unmonitored};
+use host_search::kernel::{Counts, EndCondition, Monitor, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy;
 
 use host_agreement::stopping::Stopping;
@@ -87,7 +87,7 @@ fn scenario(parameters: &[(&str, &str)]) -> Scenario {
 /// What a run found: end, counts, violated properties and the encodings of all local states, sorted by content.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    end: End,
+    end: EndCondition,
     counts: Counts,
     violated: Vec<String>,
     local_states: Vec<Fingerprint>,
@@ -106,8 +106,8 @@ fn run_watched(
     let lts = Lts::new(plugin, scenario.clone()).map_err(|error| error.to_string())?;
     let mut stepper = Stepper::new(&lts).map_err(|error| error.to_string())?;
     let starts = start::initial(&mut stepper).map_err(|error| error.to_string())?;
-    let limits = Limits { states: Some(200_000), ..Limits::default() };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: true };
+    let limits = SearchBounds { states: Some(200_000), ..SearchBounds::default() };
+    let search = Search { lts: &lts, starts: &starts, bounds: limits, monitor, collect_system_states: true };
     let strategy = strategy::find(algo).expect("a strategy");
     let report: Report = (strategy.run)(&search).map_err(|error| error.to_string())?;
     let states = report.system_states.iter().flatten().flatten();
@@ -311,7 +311,7 @@ fn globals_and_growing_memory_survive_workers_and_checkpoints() {
             pool.install(|| run_watched(&plugin, &parameters, "bdfs", monitor)).expect("the plugin runs")
         };
         let one = with(1, &Unmonitored);
-        assert_eq!(one.end, End::SpaceExhausted, "{name}");
+        assert_eq!(one.end, EndCondition::SpaceExhausted, "{name}");
         assert_eq!(with(2, &Unmonitored), one, "{name}");
         let keeper = Stopping::default();
         let mut pieces = 0;
@@ -319,7 +319,7 @@ fn globals_and_growing_memory_survive_workers_and_checkpoints() {
             pieces += 1;
             keeper.checks_left.store(1, Ordering::Relaxed);
             let outcome = with(2, &keeper);
-            if outcome.end != End::Interrupted {
+            if outcome.end != EndCondition::Interrupted {
                 break outcome;
             }
         };
@@ -395,6 +395,6 @@ fn tracking_misses_no_write_in_any_language() {
         let Some(component) = component(name) else { continue };
         let config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
         let outcome = run(&load(&component, config), &scenario(&[("reads", "1")]), "lmc").expect("the plugin runs");
-        assert_eq!(outcome.end, End::SpaceExhausted, "{name}");
+        assert_eq!(outcome.end, EndCondition::SpaceExhausted, "{name}");
     }
 }

@@ -12,7 +12,7 @@ use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
 use host_model::trace::{Hex, Origin, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
-use host_search::kernel::{End, Found, Limits, Report, Search, SymmetryUse, Unmonitored};
+use host_search::kernel::{EndCondition, FoundViolation, Report, Search, SearchBounds, SymmetryUse, Unmonitored};
 use host_search::strategy;
 use host_search::strategy::STRATEGIES;
 
@@ -48,16 +48,16 @@ fn refusing(scenario: Scenario, refusals: u32) -> Scenario {
 
 /// Runs a strategy from the start, and returns the system states by content.
 fn run(name: &'static str, scenario: &Scenario, algo: &str) -> (Report, BTreeSet<Vec<Fingerprint>>) {
-    run_from(name, scenario, algo, None, (Limits::default(), true))
+    run_from(name, scenario, algo, None, (SearchBounds::default(), true))
 }
 
 /// Runs a strategy until the violation that it is expected to find, from the start or after a trace.
-fn hunt(scenario: &Scenario, algo: &str, prefix: Option<&Trace>) -> Found {
-    hunt_within(scenario, algo, prefix, Limits::default())
+fn hunt(scenario: &Scenario, algo: &str, prefix: Option<&Trace>) -> FoundViolation {
+    hunt_within(scenario, algo, prefix, SearchBounds::default())
 }
 
 /// The same within bounds.
-fn hunt_within(scenario: &Scenario, algo: &str, prefix: Option<&Trace>, limits: Limits) -> Found {
+fn hunt_within(scenario: &Scenario, algo: &str, prefix: Option<&Trace>, limits: SearchBounds) -> FoundViolation {
     let (report, _) = run_from("paxos", scenario, algo, prefix, (limits, false));
     report.violations.into_iter().next().expect("the bug is found")
 }
@@ -67,7 +67,7 @@ fn run_from(
     scenario: &Scenario,
     algo: &str,
     prefix: Option<&Trace>,
-    (limits, collect_system_states): (Limits, bool),
+    (limits, collect_system_states): (SearchBounds, bool),
 ) -> (Report, BTreeSet<Vec<Fingerprint>>) {
     let lts = Lts::new(plugin(name), scenario.clone()).expect("the plugin lists its properties");
     let mut stepper = Stepper::new(&lts).expect("an instance");
@@ -75,7 +75,7 @@ fn run_from(
         Some(trace) => vec![start::follow(&mut stepper, trace).expect("the trace can be followed")],
         None => start::initial(&mut stepper).expect("the plugin starts"),
     };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
+    let search = Search { lts: &lts, starts: &starts, bounds: limits, monitor: &Unmonitored, collect_system_states };
     let report = (strategy::find(algo).expect("a strategy").run)(&search).expect("no host fault");
     let states = report.system_states.iter().flatten();
     let states = states.map(|locals| locals.iter().map(|id| lts.state(*id).fingerprint).collect()).collect();
@@ -104,7 +104,7 @@ fn global_counts_are_those_derived_from_the_definitions() {
         let (report, _) = run(name, &scenario, "bdfs");
         let counts = [report.counts.global_states, report.counts.transitions, report.counts.system_states];
         assert_eq!(counts, expected.map(Some), "{name} {scenario:?}");
-        assert_eq!(report.end, End::SpaceExhausted);
+        assert_eq!(report.end, EndCondition::SpaceExhausted);
     }
 }
 
@@ -140,10 +140,18 @@ fn correct_protocols_stand_faults_by_two_strategies() {
     ];
     for (name, scenario) in cases {
         let (report, reached) = run(name, &scenario, "unfold");
-        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name} {scenario:?} by unfold");
-        let reduced = (Limits { reduce: true, ..Limits::default() }, true);
+        assert_eq!(
+            (report.end, report.violations.len()),
+            (EndCondition::SpaceExhausted, 0),
+            "{name} {scenario:?} by unfold"
+        );
+        let reduced = (SearchBounds { reduce: true, ..SearchBounds::default() }, true);
         let (report, states) = run_from(name, &scenario, "bdfs", None, reduced);
-        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name} {scenario:?}, reduced");
+        assert_eq!(
+            (report.end, report.violations.len()),
+            (EndCondition::SpaceExhausted, 0),
+            "{name} {scenario:?}, reduced"
+        );
         assert_eq!(states.len(), reached.len(), "{name} {scenario:?}");
         assert!(states == reached, "{name} {scenario:?}: as many, and not the same");
     }
@@ -158,14 +166,14 @@ fn quorum_forms_are_explored_by_every_strategy() {
         let scenario = scenario(nodes, &[("quorum", "on")]);
         let (report, reached) = run(name, &scenario, "bdfs");
         let counts = [report.counts.global_states, report.counts.transitions];
-        assert_eq!((counts, report.end), (expected.map(Some), End::SpaceExhausted), "{name}");
+        assert_eq!((counts, report.end), (expected.map(Some), EndCondition::SpaceExhausted), "{name}");
         for algo in ["unfold", "lmc-opt", "lmc-gen", "dpor"] {
             let (report, states) = run(name, &scenario, algo);
-            assert_eq!((report.end, states == reached), (End::SpaceExhausted, true), "{name} by {algo}");
+            assert_eq!((report.end, states == reached), (EndCondition::SpaceExhausted, true), "{name} by {algo}");
         }
-        let reduced = (Limits { reduce: true, ..Limits::default() }, true);
+        let reduced = (SearchBounds { reduce: true, ..SearchBounds::default() }, true);
         let (report, states) = run_from(name, &scenario, "bdfs", None, reduced);
-        assert_eq!((report.end, states == reached), (End::SpaceExhausted, true), "{name} reduced");
+        assert_eq!((report.end, states == reached), (EndCondition::SpaceExhausted, true), "{name} reduced");
         assert!(matches!(report.symmetry, Some(SymmetryUse::Renamings(2..))), "{name}: {:?}", report.symmetry);
     }
 }
@@ -182,7 +190,7 @@ fn the_tree_primer_has_one_unreachable_system_state() {
     assert_eq!(report.counts.system_states, Some(4));
     assert_eq!(report.counts.preliminary_violations, Some(1));
     assert_eq!(accepted, reached);
-    assert_eq!(report.end, End::SpaceExhausted);
+    assert_eq!(report.end, EndCondition::SpaceExhausted);
 }
 
 /// Where a plugin declares interchangeable nodes, the search up to renamings reaches all system states; those that the
@@ -211,19 +219,19 @@ fn interchangeable_nodes_change_no_result() {
     for (name, scenario, expected) in cases {
         let is_large = scenario.parameters.contains_key("proposers");
         let reduced = |no_symmetry| {
-            let limits = Limits { reduce: true, no_symmetry, ..Limits::default() };
+            let limits = SearchBounds { reduce: true, no_symmetry, ..SearchBounds::default() };
             run_from(name, &scenario, "bdfs", None, (limits, !is_large))
         };
         let ((report, states), (each, all)) = (reduced(false), reduced(true));
         assert_eq!(report.symmetry, expected, "{name} {scenario:?}");
         assert_eq!((report.end, report.witnessed), (each.end, each.witnessed), "{name} {scenario:?}");
         assert_eq!(report.violations.is_empty(), each.violations.is_empty(), "{name} {scenario:?}");
-        if report.end == End::SpaceExhausted {
+        if report.end == EndCondition::SpaceExhausted {
             assert_eq!(states, all, "{name} {scenario:?}");
         }
         let (kept, of) = (report.counts.global_states, each.counts.global_states);
         // Fanout has one state left without symmetry: each of its messages can be put off.
-        let is_smaller = expected.is_some() && name != "fanout" && report.end == End::SpaceExhausted;
+        let is_smaller = expected.is_some() && name != "fanout" && report.end == EndCondition::SpaceExhausted;
         assert!(if is_smaller { kept < of } else { kept <= of }, "{name} {scenario:?}: {kept:?} of {of:?}");
     }
 }
@@ -255,7 +263,7 @@ fn strategies_agree_on_every_plugin() {
             }
             let (report, states) = run(name, &scenario, strategy.name);
             assert_eq!(states, expected, "{name} {scenario:?} {}", strategy.name);
-            assert_eq!(report.end, End::SpaceExhausted, "{name} {scenario:?} {}", strategy.name);
+            assert_eq!(report.end, EndCondition::SpaceExhausted, "{name} {scenario:?} {}", strategy.name);
         }
     }
 }
@@ -278,14 +286,14 @@ fn local_model_checking_ends_where_global_states_are_few() {
         other => other.map(|other| panic!("{other:?}")),
     };
     for (name, scenario) in cases {
-        let reduced = Limits { reduce: true, ..Limits::default() };
+        let reduced = SearchBounds { reduce: true, ..SearchBounds::default() };
         let (expected, _) = run_from(name, &scenario, "bdfs", None, (reduced, false));
-        assert!(matches!(expected.end, End::SpaceExhausted | End::Violation), "{name} {scenario:?}");
+        assert!(matches!(expected.end, EndCondition::SpaceExhausted | EndCondition::Violation), "{name} {scenario:?}");
         for algo in ["lmc-opt", "lmc-gen"] {
-            let (report, _) = run_from(name, &scenario, algo, None, (Limits::default(), false));
+            let (report, _) = run_from(name, &scenario, algo, None, (SearchBounds::default(), false));
             assert_eq!(report.end, expected.end, "{name} {scenario:?} {algo}");
             assert_eq!(property(&report), property(&expected), "{name} {scenario:?} {algo}");
-            if report.end == End::SpaceExhausted {
+            if report.end == EndCondition::SpaceExhausted {
                 assert_eq!(report.witnessed, expected.witnessed, "{name} {scenario:?} {algo}");
             }
         }
@@ -301,7 +309,7 @@ fn consequence_prediction_leaves_out_the_second_query_in_parallel() {
     let (report, states) = run("query", &scenario, "consequence");
     assert_eq!(report.counts.transitions, Some(18));
     assert_eq!(report.counts.global_states, Some(1 + 14));
-    assert_eq!(report.end, End::Pruned);
+    assert_eq!(report.end, EndCondition::Pruned);
     assert!(states.is_subset(&reached));
     assert_eq!(reached.len() - states.len(), 1);
 }
@@ -322,9 +330,9 @@ fn dpor_explores_seven_executions_of_two_queries() {
 fn dpor_explores_one_execution_of_independent_events() {
     for nodes in [10, 30] {
         let scenario = scenario(nodes, &[]);
-        let (report, _) = run_from("fanout", &scenario, "dpor", None, (Limits::default(), false));
+        let (report, _) = run_from("fanout", &scenario, "dpor", None, (SearchBounds::default(), false));
         assert_eq!((report.counts.executions, report.counts.transitions), (Some(1), Some(nodes.into())));
-        assert_eq!(report.end, End::SpaceExhausted);
+        assert_eq!(report.end, EndCondition::SpaceExhausted);
     }
 }
 
@@ -457,7 +465,8 @@ fn the_shortest_violation_from_the_live_state_has_nine_events() {
 fn the_bugs_of_multi_paxos_are_found_from_the_live_states() {
     for (_, trace) in figures() {
         for algo in ["bdfs", "unfold", "lmc-opt"] {
-            let (report, _) = run_from("multi-paxos", &trace.scenario, algo, Some(&trace), (Limits::default(), false));
+            let (report, _) =
+                run_from("multi-paxos", &trace.scenario, algo, Some(&trace), (SearchBounds::default(), false));
             let found = report.violations.first().expect("the bug is found");
             let shortest = trace.steps.len() + 1 + 2 + 2 + 2 + 2;
             assert!(found.path.len() >= shortest, "{algo} {:?}", trace.scenario);
@@ -470,7 +479,7 @@ fn the_bugs_of_multi_paxos_are_found_from_the_live_states() {
 #[test]
 fn walks_find_the_last_response_bug() {
     let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
-    let limits = |seed| Limits { seed: Some(seed), walks: Some(5_000), ..Limits::default() };
+    let limits = |seed| SearchBounds { seed: Some(seed), walks: Some(5_000), ..SearchBounds::default() };
     let found = |seed| hunt_within(&buggy, "walk", None, limits(seed)).path.len();
     for seed in [0, 1] {
         assert!(found(seed) >= 18);
@@ -488,7 +497,7 @@ fn the_last_response_bug_is_found_from_the_start() {
     {
         // Without a bound, DPOR would go through all orders of the many last events of long executions first.
         let depth = (strategy.name == "dpor").then_some(18);
-        let found = hunt_within(&buggy, strategy.name, None, Limits { depth, ..Limits::default() });
+        let found = hunt_within(&buggy, strategy.name, None, SearchBounds { depth, ..SearchBounds::default() });
         assert!(found.path.len() >= 18, "{}", strategy.name);
         assert!(!found.shortest || found.path.len() == 18, "{}: {}", strategy.name, found.path.len());
     }

@@ -4,7 +4,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
-use host_search::kernel::{Limits, Search, Unmonitored};
+use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy::random_walk;
 
 /// A guest that says how likely its answers are.
@@ -16,8 +16,9 @@ fn answers_are_drawn_by_their_weights() {
         let lts = Lts::new(&plugin, Scenario::new(1)).expect("it lists its properties");
         let mut stepper = Stepper::new(&lts).expect("an instance");
         let starts = start::initial(&mut stepper).expect("the plugin starts");
-        let limits = Limits { depth: Some(1), seed: Some(seed), walks: Some(walks), ..Limits::default() };
-        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+        let limits = SearchBounds { depth: Some(1), seed: Some(seed), walks: Some(walks), ..SearchBounds::default() };
+        let search =
+            Search { lts: &lts, starts: &starts, bounds: limits, monitor: &Unmonitored, collect_system_states: false };
         random_walk::run(&search).expect("no host fault").counts
     };
     // The first answer changes nothing, the others lead to states of their own. One of weight 0 is never drawn.

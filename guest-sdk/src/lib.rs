@@ -69,13 +69,14 @@
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
 //! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
-//! | `seat` | a configured protocol that knows its node, as the exports need it |
+//! | `configured_node` | a configured protocol that knows its node, as the exports need it |
 //! | `wasm` | from the generated bindings to the trait |
 //! | `test` | a native cluster for unit tests |
 
 mod about;
 mod canonical;
 mod clock;
+mod configured_node;
 mod context;
 pub mod linearizability;
 mod parameters;
@@ -83,7 +84,6 @@ mod property;
 mod protocol;
 mod renaming;
 mod role;
-mod seat;
 mod timers;
 
 #[cfg(target_arch = "wasm32")]

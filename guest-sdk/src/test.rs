@@ -15,8 +15,8 @@ use std::rc::Rc;
 
 pub use explore::Explored;
 
+use crate::configured_node::{ConfiguredNode, Sent};
 use crate::context::Environment;
-use crate::seat::{Seat, Sent};
 use crate::{
     Canonical, Encoding, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, Role,
     property,
@@ -41,7 +41,7 @@ impl<M: Canonical> InFlight<M> {
 
 /// The nodes of a protocol and the messages between them: one global state, and what leads to the next.
 pub struct Cluster<P: Protocol> {
-    seats: Rc<Vec<Seat<P>>>,
+    configured_nodes: Rc<Vec<ConfiguredNode<P>>>,
     states: Vec<P::State>,
     in_flight: Vec<InFlight<P::Message>>,
     /// What [`explore`](Self::explore) may do to each node.
@@ -54,7 +54,7 @@ pub struct Cluster<P: Protocol> {
 impl<P: Protocol> Clone for Cluster<P> {
     fn clone(&self) -> Self {
         Self {
-            seats: Rc::clone(&self.seats),
+            configured_nodes: Rc::clone(&self.configured_nodes),
             states: self.states.iter().map(Canonical::duplicate).collect(),
             in_flight: self.in_flight.iter().map(InFlight::duplicate).collect(),
             resets_left: self.resets_left.clone(),
@@ -82,9 +82,10 @@ impl<P: Protocol> Cluster<P> {
     pub fn scripted(nodes: u32, parameters: &[(&str, &str)], answers: &[u32]) -> Result<Self, ParameterError> {
         let lines: Vec<String> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let config = lines.join("\n");
-        let seats = (0..nodes).map(|me| Seat::new(me, nodes, &config)).collect::<Result<Vec<_>, _>>()?;
+        let configured_nodes =
+            (0..nodes).map(|me| ConfiguredNode::new(me, nodes, &config)).collect::<Result<Vec<_>, _>>()?;
         let mut cluster = Self {
-            seats: Rc::new(seats),
+            configured_nodes: Rc::new(configured_nodes),
             states: Vec::new(),
             in_flight: Vec::new(),
             resets_left: vec![0; nodes as usize],
@@ -92,7 +93,7 @@ impl<P: Protocol> Cluster<P> {
             is_declined: false,
         };
         for me in 0..nodes {
-            let (state, sent) = cluster.seats[me as usize].init(&mut cluster.script, None);
+            let (state, sent) = cluster.configured_nodes[me as usize].init(&mut cluster.script, None);
             cluster.states.push(round_trip(&state, P::ENCODING));
             cluster.post(me, sent);
         }
@@ -133,9 +134,9 @@ impl<P: Protocol> Cluster<P> {
     /// Delivers a message, given its place in [`in_flight`](Self::in_flight).
     pub fn deliver(&mut self, index: usize) {
         let InFlight { from, to, message } = self.in_flight.remove(index);
-        let seat = Rc::clone(&self.seats);
+        let configured_node = Rc::clone(&self.configured_nodes);
         let state = &mut self.states[to as usize];
-        let sent = seat[to as usize].handle_message(&mut self.script, state, from, message);
+        let sent = configured_node[to as usize].handle_message(&mut self.script, state, from, message);
         *state = round_trip(state, P::ENCODING);
         self.post(to, sent);
     }
@@ -143,9 +144,9 @@ impl<P: Protocol> Cluster<P> {
     /// How the destination of a message takes it in its present state, given its place in [`in_flight`](Self::in_flight).
     pub fn role(&self, index: usize) -> Role {
         let InFlight { from, to, message } = &self.in_flight[index];
-        let seat = &self.seats[*to as usize];
-        match seat.protocol.takes_quorums() {
-            true => seat.role(self.state(*to), *from, message),
+        let configured_node = &self.configured_nodes[*to as usize];
+        match configured_node.protocol.takes_quorums() {
+            true => configured_node.role(self.state(*to), *from, message),
             false => Role::Alone,
         }
     }
@@ -167,9 +168,9 @@ impl<P: Protocol> Cluster<P> {
         assert!(is_one, "{roles:?} are no quorum: {:?}", messages.into_iter().map(show).collect::<Vec<_>>());
         let to = messages[0].to;
         let messages = messages.into_iter().map(|message| (message.from, message.message.duplicate())).collect();
-        let seat = Rc::clone(&self.seats);
+        let configured_node = Rc::clone(&self.configured_nodes);
         let mut state = self.states[to as usize].duplicate();
-        let sent = seat[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
+        let sent = configured_node[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
         let Some(sent) = sent else { return false };
         self.states[to as usize] = round_trip(&state, P::ENCODING);
         let mut index = 0;
@@ -260,7 +261,7 @@ impl<P: Protocol> Cluster<P> {
 
     /// What can happen to a node without a message.
     pub fn local_events(&self, node: NodeId) -> Vec<LocalEvent<P::Local>> {
-        self.seats[node as usize].local_events(self.state(node))
+        self.configured_nodes[node as usize].local_events(self.state(node))
     }
 
     /// Makes the first local event of a node that has this name happen.
@@ -281,9 +282,9 @@ impl<P: Protocol> Cluster<P> {
     }
 
     fn happen_event(&mut self, node: NodeId, event: &P::Local) {
-        let seat = Rc::clone(&self.seats);
+        let configured_node = Rc::clone(&self.configured_nodes);
         let state = &mut self.states[node as usize];
-        let sent = seat[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
+        let sent = configured_node[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
         *state = round_trip(state, P::ENCODING);
         self.post(node, sent);
     }
@@ -291,8 +292,8 @@ impl<P: Protocol> Cluster<P> {
     /// Tells a node that its connection to a peer is broken. Messages in flight stay in flight: [`lose`](Self::lose) those
     /// that are to be lost.
     pub fn transport_error(&mut self, node: NodeId, peer: NodeId) {
-        let seat = &self.seats[node as usize];
-        let sent = seat.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
+        let configured_node = &self.configured_nodes[node as usize];
+        let sent = configured_node.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
         self.states[node as usize] = round_trip(&self.states[node as usize], P::ENCODING);
         self.post(node, sent);
     }
@@ -306,9 +307,10 @@ impl<P: Protocol> Cluster<P> {
 
     /// Crashes a node and starts it again with what it persisted. Messages in flight stay in flight.
     pub fn reset(&mut self, node: NodeId) {
-        let seat = &self.seats[node as usize];
-        let durable = seat.protocol.persist(self.state(node)).map(|durable| round_trip(&durable, P::ENCODING));
-        let (state, sent) = seat.init(&mut self.script, durable);
+        let configured_node = &self.configured_nodes[node as usize];
+        let durable =
+            configured_node.protocol.persist(self.state(node)).map(|durable| round_trip(&durable, P::ENCODING));
+        let (state, sent) = configured_node.init(&mut self.script, durable);
         self.states[node as usize] = round_trip(&state, P::ENCODING);
         self.post(node, sent);
     }
@@ -363,10 +365,10 @@ impl<P: Protocol> Cluster<P> {
 
     fn check_property(&self, index: u32, property: &Property) -> Result<(), String> {
         let views: Vec<Option<Vec<u8>>> = self
-            .seats
+            .configured_nodes
             .iter()
             .zip(&self.states)
-            .map(|(seat, state)| property::view(&seat.protocol, state, index))
+            .map(|(configured_node, state)| property::view(&configured_node.protocol, state, index))
             .collect();
         let of_node = |(node, view): (usize, &[Option<Vec<u8>>])| {
             property::check::<P>(index, view).map_err(|why| format!("node {node}: {why}"))

@@ -10,8 +10,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::canonical::json_string;
+use crate::configured_node::{ConfiguredNode, Sent};
 use crate::context::Environment;
-use crate::seat::{Seat, Sent};
 use crate::{
     Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, Role, property,
 };
@@ -29,7 +29,7 @@ use bindings::host::protocol::{environment, odds, types};
 
 /// A node after `init`.
 pub struct Node<P: Protocol> {
-    seat: Seat<P>,
+    configured_node: ConfiguredNode<P>,
     state: P::State,
 }
 
@@ -66,24 +66,25 @@ impl Environment for Host {
 impl<P: Plugin> node::Guest for P {
     fn init(me: NodeId, nodes: u32, config: String, durable: Option<Vec<u8>>) -> Result<Vec<types::Envelope>, String> {
         explain_panics();
-        let seat = Seat::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
+        let configured_node =
+            ConfiguredNode::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
         let durable = durable.map(|bytes| {
             Canonical::decode(&bytes, P::Protocol::ENCODING).expect("what a reset left is what `persist` returned")
         });
-        let (state, sent) = seat.init(&mut Host, durable);
-        P::with(|node| *node = Some(Node { seat, state }));
+        let (state, sent) = configured_node.init(&mut Host, durable);
+        P::with(|node| *node = Some(Node { configured_node, state }));
         Ok(envelopes::<P::Protocol>(sent))
     }
 
     fn handle_message(src: NodeId, message: Vec<u8>) -> Vec<types::Envelope> {
-        with_node::<P, _>(|Node { seat, state }| {
+        with_node::<P, _>(|Node { configured_node, state }| {
             let message = decode_message::<P>(src, &message);
-            envelopes::<P::Protocol>(seat.handle_message(&mut Host, state, src, message))
+            envelopes::<P::Protocol>(configured_node.handle_message(&mut Host, state, src, message))
         })
     }
 
     fn local_events() -> Vec<types::LocalEvent> {
-        with_node::<P, _>(|Node { seat, state }| {
+        with_node::<P, _>(|Node { configured_node, state }| {
             let local = |listed: crate::LocalEvent<<P::Protocol as Protocol>::Local>| types::LocalEvent {
                 name: listed.name.to_owned(),
                 kind: match listed.kind {
@@ -93,15 +94,15 @@ impl<P: Plugin> node::Guest for P {
                 },
                 payload: listed.event.encode(P::Protocol::ENCODING),
             };
-            seat.local_events(state).into_iter().map(local).collect()
+            configured_node.local_events(state).into_iter().map(local).collect()
         })
     }
 
     fn handle_local(event: types::LocalEvent) -> Vec<types::Envelope> {
-        with_node::<P, _>(|Node { seat, state }| {
+        with_node::<P, _>(|Node { configured_node, state }| {
             let local = Canonical::decode(&event.payload, P::Protocol::ENCODING)
                 .unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
-            envelopes::<P::Protocol>(seat.handle_local(&mut Host, state, local))
+            envelopes::<P::Protocol>(configured_node.handle_local(&mut Host, state, local))
         })
     }
 
@@ -129,7 +130,7 @@ impl<P: Plugin> specification::Guest for P {
     }
 
     fn view(property: u32) -> Option<Vec<u8>> {
-        with_node::<P, _>(|node| property::view(&node.seat.protocol, &node.state, property))
+        with_node::<P, _>(|node| property::view(&node.configured_node.protocol, &node.state, property))
     }
 
     fn invariant(property: u32, views: Vec<Option<Vec<u8>>>) -> Result<(), String> {
@@ -182,20 +183,20 @@ impl<P: Plugin> describe::Guest for P {
 impl<P: Plugin> durable::Guest for P {
     fn persist() -> Option<Vec<u8>> {
         with_node::<P, _>(|node| {
-            node.seat.protocol.persist(&node.state).map(|durable| durable.encode(P::Protocol::ENCODING))
+            node.configured_node.protocol.persist(&node.state).map(|durable| durable.encode(P::Protocol::ENCODING))
         })
     }
 }
 
 impl<P: Plugin> quorum::Guest for P {
     fn is_used() -> bool {
-        with_node::<P, _>(|node| node.seat.protocol.takes_quorums())
+        with_node::<P, _>(|node| node.configured_node.protocol.takes_quorums())
     }
 
     fn role_of(src: NodeId, message: Vec<u8>) -> quorum::Role {
         with_node::<P, _>(|node| {
             let message = decode_message::<P>(src, &message);
-            match node.seat.role(&node.state, src, &message) {
+            match node.configured_node.role(&node.state, src, &message) {
                 Role::Alone => quorum::Role::Alone,
                 Role::Held => quorum::Role::Held,
                 Role::Member { name, size } => quorum::Role::Member(quorum::Kind { name: name.to_owned(), size }),
@@ -204,11 +205,11 @@ impl<P: Plugin> quorum::Guest for P {
     }
 
     fn handle_quorum(name: String, messages: Vec<quorum::Received>) -> Option<Vec<types::Envelope>> {
-        with_node::<P, _>(|Node { seat, state }| {
+        with_node::<P, _>(|Node { configured_node, state }| {
             let messages = messages.into_iter();
             let messages =
                 messages.map(|received| (received.src, decode_message::<P>(received.src, &received.message)));
-            let sent = seat.handle_quorum(&mut Host, state, &name, messages.collect());
+            let sent = configured_node.handle_quorum(&mut Host, state, &name, messages.collect());
             sent.map(envelopes::<P::Protocol>)
         })
     }
@@ -216,7 +217,7 @@ impl<P: Plugin> quorum::Guest for P {
 
 impl<P: Plugin> symmetry::Guest for P {
     fn interchangeable() -> Vec<Vec<NodeId>> {
-        with_node::<P, _>(|node| node.seat.interchangeable())
+        with_node::<P, _>(|node| node.configured_node.interchangeable())
     }
 
     fn rename_message(message: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
@@ -236,15 +237,15 @@ impl<P: Plugin> symmetry::Guest for P {
 
 impl<P: Plugin> transport::Guest for P {
     fn handle_transport_error(peer: NodeId) -> Vec<types::Envelope> {
-        with_node::<P, _>(|Node { seat, state }| {
-            envelopes::<P::Protocol>(seat.handle_transport_error(&mut Host, state, peer))
+        with_node::<P, _>(|Node { configured_node, state }| {
+            envelopes::<P::Protocol>(configured_node.handle_transport_error(&mut Host, state, peer))
         })
     }
 }
 
 impl<P: Plugin> completion::Guest for P {
     fn is_done() -> bool {
-        with_node::<P, _>(|Node { seat, state }| seat.protocol.is_done(state))
+        with_node::<P, _>(|Node { configured_node, state }| configured_node.protocol.is_done(state))
     }
 }
 

@@ -9,7 +9,7 @@ use host_model::contract::{Judgement, NodeId};
 use host_model::lts::deadlock;
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
 /// Systems with more global states than this are left out: executions are many more than states.
@@ -69,15 +69,15 @@ fn complete() -> impl Iterator<Item = &'static Strategy> {
     STRATEGIES.iter().filter(|row| row.is_complete && row.honours.contains(&Bound::Deadlock))
 }
 
-fn run(system: &System, limits: Limits, row: &Strategy) -> Ran {
-    toys::run(system, Limits { deadlock: true, ..limits }, row.run, false)
+fn run(system: &System, bounds: SearchBounds, row: &Strategy) -> Ran {
+    toys::run(system, SearchBounds { deadlock: true, ..bounds }, row.run, false)
 }
 
 /// A search that goes on reports each set of nodes that wait for ever once, and `unfold` the shortest way to each.
 fn check_all(system: &System, row: &Strategy, reached: &Reached, seed: u64) {
     let states = executions(row, system);
-    let ran = run(system, Limits { states, violations: Some(u64::MAX), ..Limits::default() }, row);
-    if !row.honours.contains(&Bound::Violations) || ran.report.end == End::StateBound {
+    let ran = run(system, SearchBounds { states, violations: Some(u64::MAX), ..SearchBounds::default() }, row);
+    if !row.honours.contains(&Bound::Violations) || ran.report.end == EndCondition::StateBound {
         return;
     }
     let of = |(crashed, waiting): &(Vec<NodeId>, Vec<NodeId>)| {
@@ -106,23 +106,25 @@ fn executions(row: &Strategy, system: &System) -> Option<u64> {
 /// Every complete strategy that looks for deadlocks finds one exactly if the reference does, and it replays; those that say
 /// that there is no shorter way are right. The others find no deadlock that is not there.
 fn check(family: fn(u64) -> System) {
-    let bounded =
-        [Limits { local_events: Some(1), ..Limits::default() }, Limits { depth: Some(5), ..Limits::default() }];
+    let bounded = [
+        SearchBounds { local_events: Some(1), ..SearchBounds::default() },
+        SearchBounds { depth: Some(5), ..SearchBounds::default() },
+    ];
     let (mut deadlocked, mut deepest, mut several) = (0, 0, 0);
-    for limits in std::iter::once(Limits::default()).chain(bounded) {
+    for bounds in std::iter::once(SearchBounds::default()).chain(bounded) {
         let mut tried = 0;
         for seed in 0.. {
             let system = family(seed);
-            let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX) else {
+            let Some(reached) = reference::search(&system, bounds.depth, bounds.local_events, STATES_MAX) else {
                 continue;
             };
             if reached.global_states < 20 {
                 continue;
             }
-            for row in complete().filter(|row| limits.depth.is_none() || row.honours.contains(&Bound::Depth)) {
+            for row in complete().filter(|row| bounds.depth.is_none() || row.honours.contains(&Bound::Depth)) {
                 let states = executions(row, &system);
-                let ran = run(&system, Limits { states, ..limits }, row);
-                if ran.report.end == End::StateBound {
+                let ran = run(&system, SearchBounds { states, ..bounds }, row);
+                if ran.report.end == EndCondition::StateBound {
                     continue;
                 }
                 let name = row.name;
@@ -133,14 +135,14 @@ fn check(family: fn(u64) -> System) {
                 assert!(length.is_none() || length == reached.deadlock_depth(), "seed {seed}, {name}");
                 let is_sure = ran.report.violations.is_empty() || length.is_some();
                 assert!(is_sure || !matches!(name, "bdfs" | "unfold"), "seed {seed}, {name} finds a shortest one");
-                if limits == Limits::default() {
+                if bounds == SearchBounds::default() {
                     several += u64::from(reached.deadlocks.len() > 1);
                     check_all(&system, row, &reached, seed);
                 }
             }
             for (strategy, walks) in [(consequence::run as toys::Run, None), (random_walk::run, Some(30))] {
-                let limits = Limits { deadlock: true, walks, seed: walks.map(|_| seed), ..limits };
-                let found = toys::run(&system, limits, strategy, false).confirmed;
+                let bounds = SearchBounds { deadlock: true, walks, seed: walks.map(|_| seed), ..bounds };
+                let found = toys::run(&system, bounds, strategy, false).confirmed;
                 let is_there = !reached.deadlocks.is_empty();
                 assert!(found.is_none_or(|findings| !findings.is_empty() && is_there), "seed {seed}");
             }
@@ -216,14 +218,19 @@ fn forgetful() -> Toy {
 #[test]
 fn who_waits_for_what_was_never_sent_is_named() {
     for row in complete() {
-        let ran = run(&System::new(forgetful()), Limits::default(), row);
+        let ran = run(&System::new(forgetful()), SearchBounds::default(), row);
         assert_eq!(found(&ran), Some(("nothing can happen any more, and node 1 is not done", 1)), "{}", row.name);
-        assert_eq!(ran.report.end, End::Violation);
+        assert_eq!(ran.report.end, EndCondition::Violation);
         // To wait is all right for a node that says so.
         let patient = System::new(forgetful().done(1, 0));
-        assert_eq!(run(&patient, Limits::default(), row).report.end, End::SpaceExhausted, "{}", row.name);
+        assert_eq!(
+            run(&patient, SearchBounds::default(), row).report.end,
+            EndCondition::SpaceExhausted,
+            "{}",
+            row.name
+        );
     }
-    let counts = toys::run(&System::new(forgetful()), Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&System::new(forgetful()), SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(4), Some(3)));
 }
 
@@ -233,7 +240,7 @@ fn the_start_can_be_a_deadlock() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Message(1, 0), 1, &[(1, 0)]);
     let toy = toy.rule(1, 0, ToyTrigger::Message(0, 0), 1, &[(0, 0)]).done(0, 1).done(1, 1);
     for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock)) {
-        let ran = run(&System::new(toy.clone()), Limits::default(), row);
+        let ran = run(&System::new(toy.clone()), SearchBounds::default(), row);
         let message = "nothing can happen any more, and nodes 0 and 1 are not done";
         assert_eq!(found(&ran), Some((message, 0)), "{}", row.name);
     }
@@ -249,7 +256,7 @@ fn a_fault_saves_nobody() {
     let toy = toy.keep(1, 0, 0).keep(1, 1, 1).keep(1, 2, 2).done(0, 0).done(1, 2);
     let system = System { faults: Faults { resets: 1, ..Faults::default() }, ..System::new(toy) };
     for row in complete() {
-        let ran = run(&system, Limits::default(), row);
+        let ran = run(&system, SearchBounds::default(), row);
         let message = "nothing can happen any more, and node 1 is not done";
         assert_eq!(found(&ran), Some((message, 1)), "{}", row.name);
     }
@@ -268,9 +275,9 @@ fn who_waits_for_a_node_that_has_crashed_is_named() {
     for row in STRATEGIES.iter().filter(|row| row.honours.contains(&Bound::Deadlock)) {
         for crashes in 0..3 {
             let faults = Faults { crashes, ..Faults::default() };
-            let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
-            let limits = if row.honours.contains(&Bound::Violations) { limits } else { Limits::default() };
-            let ran = run(&System { faults, ..System::new(toy.clone()) }, limits, row);
+            let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
+            let bounds = if row.honours.contains(&Bound::Violations) { bounds } else { SearchBounds::default() };
+            let ran = run(&System { faults, ..System::new(toy.clone()) }, bounds, row);
             let message = "nothing can happen any more after node 0 has crashed, and node 1 is not done";
             assert_eq!(found(&ran), (crashes > 0).then_some((message, 1)), "{}", row.name);
             assert!(ran.report.violations.len() <= 1, "{}", row.name);
@@ -284,10 +291,10 @@ fn a_bound_makes_no_deadlock() {
     let toy = Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]);
     let toy = toy.done(0, 2);
     for row in complete() {
-        let limits = Limits { local_events: Some(1), ..Limits::default() };
-        let ran = run(&System::new(toy.clone()), limits, row);
-        assert_eq!((found(&ran), ran.report.end), (None, End::LocalEventBound), "{}", row.name);
-        let ran = run(&System::new(toy.clone()), Limits::default(), row);
-        assert_eq!((found(&ran), ran.report.end), (None, End::SpaceExhausted), "{}", row.name);
+        let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+        let ran = run(&System::new(toy.clone()), bounds, row);
+        assert_eq!((found(&ran), ran.report.end), (None, EndCondition::LocalEventBound), "{}", row.name);
+        let ran = run(&System::new(toy.clone()), SearchBounds::default(), row);
+        assert_eq!((found(&ran), ran.report.end), (None, EndCondition::SpaceExhausted), "{}", row.name);
     }
 }

@@ -5,7 +5,7 @@ use host_agreement::reference::{self, System};
 use host_agreement::toys;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, unfold};
 
 use crate::traps::FAMILIES;
@@ -23,8 +23,8 @@ fn systems() -> u64 {
 
 /// The strategies whose bound on depth is tried here; those that search global states keep it state by state.
 fn bounded() -> impl Iterator<Item = &'static Strategy> {
-    let is_it = |row: &&Strategy| row.is_complete && row.honours.contains(&Bound::Depth);
-    STRATEGIES.iter().filter(is_it)
+    let is_exact = |row: &&Strategy| row.is_complete && row.honours.contains(&Bound::Depth);
+    STRATEGIES.iter().filter(is_exact)
 }
 
 /// Within a bound everything is found that the reference finds within it. Where a search says that it has left nothing out, the
@@ -49,16 +49,16 @@ fn what_a_bound_leaves_out_is_told() {
         for depth in [needed / 2, needed.saturating_sub(1), needed, all.farthest, 2 * all.farthest + 4] {
             let within = reference::search(&system, Some(depth), local_events, usize::MAX).expect("there is no bound");
             let within = within.findings(nodes, deadlock);
-            let limits = Limits { depth: Some(depth), local_events, deadlock, ..Limits::default() };
+            let bounds = SearchBounds { depth: Some(depth), local_events, deadlock, ..SearchBounds::default() };
             for row in bounded() {
                 let is_stateless = row.name.starts_with("dpor");
                 let states = is_stateless.then_some(EXECUTIONS_MAX);
-                let limits = Limits { states, violations: Some(u64::MAX), ..limits };
-                let ran = toys::run(&system, limits, row.run, false);
+                let bounds = SearchBounds { states, violations: Some(u64::MAX), ..bounds };
+                let ran = toys::run(&system, bounds, row.run, false);
                 let name = format!("seed {seed}, {} to depth {depth}", row.name);
                 let found = toys::findings(&ran.report);
                 executed += u64::from(is_stateless);
-                if ran.report.end == End::StateBound {
+                if ran.report.end == EndCondition::StateBound {
                     let is_there = found.keys().all(|words| within.contains_key(words));
                     assert!(is_there, "{name}: {found:?} of {within:?}");
                     continue;
@@ -69,13 +69,14 @@ fn what_a_bound_leaves_out_is_told() {
                 let is_least = |(words, (length, shortest)): (&_, &(u32, bool))| !shortest || *length == within[words];
                 assert!(found.iter().all(is_least), "{name}: {found:?} of {within:?}");
                 match ran.report.end {
-                    End::SpaceExhausted => {
+                    EndCondition::SpaceExhausted => {
                         assert_eq!(within, expected, "{name}: it says that it has left nothing out");
                         complete += 1;
                     }
                     _ => cut += 1,
                 }
-                larger += u64::from(row.name == "unfold" && ran.report.end == End::DepthBound && depth >= needed);
+                larger +=
+                    u64::from(row.name == "unfold" && ran.report.end == EndCondition::DepthBound && depth >= needed);
             }
         }
         tried += 1;
@@ -105,25 +106,36 @@ fn independent_events_beyond_the_bound_are_told() {
             for (toy, needed) in [(&three, 3), (&two, 2)] {
                 let system = System { network, ..System::new(toy.clone()) };
                 for depth in 0..5 {
-                    let ran = toys::run(&system, Limits { depth: Some(depth), ..Limits::default() }, row.run, false);
-                    let expected = if depth < needed { End::DepthBound } else { End::Violation };
+                    let ran = toys::run(
+                        &system,
+                        SearchBounds { depth: Some(depth), ..SearchBounds::default() },
+                        row.run,
+                        false,
+                    );
+                    let expected = if depth < needed { EndCondition::DepthBound } else { EndCondition::Violation };
                     assert_eq!(ran.report.end, expected, "{} to depth {depth}", row.name);
                 }
             }
         }
     }
     // Where nothing is wrong with any of them, the unfolding knows that after the events alone.
-    let ran =
-        toys::run(&System::new(three_events()), Limits { depth: Some(1), ..Limits::default() }, unfold::run, false);
-    assert_eq!(ran.report.end, End::SpaceExhausted);
+    let ran = toys::run(
+        &System::new(three_events()),
+        SearchBounds { depth: Some(1), ..SearchBounds::default() },
+        unfold::run,
+        false,
+    );
+    assert_eq!(ran.report.end, EndCondition::SpaceExhausted);
 }
 
 /// The system states beyond the bound are told where they are counted.
 #[test]
 fn a_count_within_a_bound_says_so() {
-    for (depth, states, end) in [(1, 4, End::DepthBound), (2, 7, End::DepthBound), (3, 8, End::SpaceExhausted)] {
-        let limits = Limits { depth: Some(depth), count_system_states: true, ..Limits::default() };
-        let report = toys::run(&System::new(three_events()), limits, unfold::run, false).report;
+    for (depth, states, end) in
+        [(1, 4, EndCondition::DepthBound), (2, 7, EndCondition::DepthBound), (3, 8, EndCondition::SpaceExhausted)]
+    {
+        let bounds = SearchBounds { depth: Some(depth), count_system_states: true, ..SearchBounds::default() };
+        let report = toys::run(&System::new(three_events()), bounds, unfold::run, false).report;
         assert_eq!((report.counts.system_states, report.end), (Some(states), end));
     }
 }
@@ -136,12 +148,17 @@ fn a_later_start_can_have_the_shorter_way() {
         toy = toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]);
     }
     for violations in [None, Some(5)] {
-        let ran = toys::run(&System::new(toy.clone()), Limits { violations, ..Limits::default() }, unfold::run, false);
+        let ran = toys::run(
+            &System::new(toy.clone()),
+            SearchBounds { violations, ..SearchBounds::default() },
+            unfold::run,
+            false,
+        );
         let found: Vec<_> = toys::findings(&ran.report).into_values().collect();
         assert_eq!(found, [(1, true)]);
         // If the search ends before all start states were looked at, nothing is claimed.
-        let limits = Limits { violations, states: Some(2), ..Limits::default() };
-        let ran = toys::run(&System::new(toy.clone()), limits, unfold::run, false);
+        let bounds = SearchBounds { violations, states: Some(2), ..SearchBounds::default() };
+        let ran = toys::run(&System::new(toy.clone()), bounds, unfold::run, false);
         assert!(toys::findings(&ran.report).values().all(|(length, shortest)| *length == 1 || !shortest));
     }
 }

@@ -6,7 +6,7 @@ use host_agreement::toys::{self, Run};
 use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::TraceStep;
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -68,14 +68,14 @@ fn with_refusals_and_breaks(seed: u64) -> System {
 /// Calls `check` with systems of a family that are tractable and not trivial.
 fn for_systems(
     family: Family,
-    limits: Limits,
+    bounds: SearchBounds,
     states_max: usize,
     mut check: impl FnMut(u64, &System, &reference::Reached),
 ) {
     let mut tried = 0;
     for seed in 0.. {
         let system = family(seed);
-        if let Some(reached) = reference::search(&system, limits.depth, limits.local_events, states_max)
+        if let Some(reached) = reference::search(&system, bounds.depth, bounds.local_events, states_max)
             && reached.global_states > 60
         {
             check(seed, &system, &reached);
@@ -90,14 +90,16 @@ fn for_systems(
 /// Every complete strategy that is no search of executions reaches exactly what the reference reaches; `bdfs` counts as it
 /// does; a violation is found where there is one, and replays.
 pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
-    let bounded =
-        [Limits { local_events: Some(1), ..Limits::default() }, Limits { depth: Some(6), ..Limits::default() }];
-    for limits in std::iter::once(Limits::default()).chain(bounded) {
-        let reductions = if limits.depth.is_none() { reductions } else { &[] };
+    let bounded = [
+        SearchBounds { local_events: Some(1), ..SearchBounds::default() },
+        SearchBounds { depth: Some(6), ..SearchBounds::default() },
+    ];
+    for bounds in std::iter::once(SearchBounds::default()).chain(bounded) {
+        let reductions = if bounds.depth.is_none() { reductions } else { &[] };
         let mut violated = 0;
-        for_systems(family, limits, states_max, |seed, system, reached| {
+        for_systems(family, bounds, states_max, |seed, system, reached| {
             let free = unconstrained(system);
-            let honours = |row: &&Strategy| limits.depth.is_none() || row.honours.contains(&Bound::Depth);
+            let honours = |row: &&Strategy| bounds.depth.is_none() || row.honours.contains(&Bound::Depth);
             let complete = STRATEGIES.iter().filter(|row| row.is_complete && !row.name.starts_with("dpor"));
             // It builds every tuple of local states, and other networks have many more of these.
             let is_tractable = |row: &&Strategy| {
@@ -107,20 +109,20 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let complete =
                 complete.map(|row| (row.name, row.run)).chain(reductions.iter().map(|run| ("reduced", *run)));
             for (name, strategy) in complete {
-                let ran = toys::run(&free, limits, strategy, true);
+                let ran = toys::run(&free, bounds, strategy, true);
                 assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {name}");
-                let ran = toys::run(system, limits, strategy, false);
+                let ran = toys::run(system, bounds, strategy, false);
                 assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, {name}");
                 assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}, {name}");
                 let found = ran.report.violations.first().filter(|found| found.shortest);
                 let length = found.map(|found| found.path.len() as u32);
                 // From the middle of that path on, all strategies reach the same.
-                if name == "bdfs" && limits == Limits::default() && seed % 4 == 0 {
+                if name == "bdfs" && bounds == SearchBounds::default() && seed % 4 == 0 {
                     check_after(&free, &ran.steps[..ran.steps.len() / 2], seed);
                 }
                 assert!(length.is_none() || length == reached.violation_depth, "seed {seed}, {name}");
             }
-            let counts = toys::run(&free, limits, bdfs::run, false).report.counts;
+            let counts = toys::run(&free, bounds, bdfs::run, false).report.counts;
             // The reference has a budget for each message in flight, and the strategies have copies of it.
             let is_same = system.faults.duplicates == 0;
             assert!(is_same || counts.global_states <= Some(reached.global_states), "seed {seed}");
@@ -128,9 +130,9 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
                 assert_eq!(counts.global_states, Some(reached.global_states), "seed {seed}");
                 assert_eq!(counts.transitions, Some(reached.transitions), "seed {seed}");
             }
-            let ran = toys::run(&free, limits, consequence::run, true);
+            let ran = toys::run(&free, bounds, consequence::run, true);
             assert!(ran.system_states.is_subset(&reached.system_states), "seed {seed}");
-            let walks = Limits { walks: Some(50), seed: Some(seed), ..limits };
+            let walks = SearchBounds { walks: Some(50), seed: Some(seed), ..bounds };
             let found = toys::run(system, walks, random_walk::run, false).confirmed;
             assert!(
                 found.is_none_or(|findings| !findings.is_empty() && reached.violation_depth.is_some()),
@@ -148,15 +150,15 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
 /// Every complete strategy reaches the same after some steps: what is in flight and what has gone wrong there is taken
 /// over.
 fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
-    let states = |strategy| toys::run_after(system, steps, Limits::default(), strategy, true);
+    let states = |strategy| toys::run_after(system, steps, SearchBounds::default(), strategy, true);
     let expected = states(bdfs::run).system_states;
     // DPOR-DS may explore an execution many times, so it has no bound that would be enough.
     let is_tractable =
         |row: &&Strategy| row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
     for row in STRATEGIES.iter().filter(|row| row.is_complete).filter(is_tractable) {
-        let budget = Limits { states: (row.name == "dpor").then_some(5_000), ..Limits::default() };
+        let budget = SearchBounds { states: (row.name == "dpor").then_some(5_000), ..SearchBounds::default() };
         let ran = toys::run_after(system, steps, budget, row.run, true);
-        if ran.report.end != End::StateBound {
+        if ran.report.end != EndCondition::StateBound {
             assert_eq!(ran.system_states, expected, "seed {seed}, {} after {} steps", row.name, steps.len());
         }
     }
@@ -173,21 +175,21 @@ pub fn check_executions(family: Family) {
         }
         let reached = reference::search(&system, None, None, usize::MAX).expect("there is no bound");
         let free = unconstrained(&system);
-        let ran = toys::run(&free, Limits::default(), dpor::run, true);
+        let ran = toys::run(&free, SearchBounds::default(), dpor::run, true);
         assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
         assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
-        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
-        let budget = Limits { states: Some(5_000), ..Limits::default() };
+        assert_eq!(ran.report.end, EndCondition::SpaceExhausted, "seed {seed}");
+        let budget = SearchBounds { states: Some(5_000), ..SearchBounds::default() };
         for strategy in [dpor_ds::run as Run, dpor_ds_tree::run] {
             let ran = toys::run(&free, budget, strategy, true);
-            if ran.report.end != End::StateBound {
+            if ran.report.end != EndCondition::StateBound {
                 assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
             }
         }
         for strategy in [dpor::run as Run, dpor_ds::run, dpor_ds_tree::run] {
             let ran = toys::run(&system, budget, strategy, false);
-            if ran.report.end != End::StateBound {
+            if ran.report.end != EndCondition::StateBound {
                 assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
             }
             assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}");
@@ -275,7 +277,7 @@ fn each_message_can_be_refused() {
     for (refusals, states, edges) in [(0, 5, 5), (1, 5 + 3, 5 + 4), (2, 5 + 3 + 1, 5 + 4 + 1)] {
         let faults = Faults { refusals, ..Faults::default() };
         let system = System { faults, ..System::new(toy.clone()) };
-        let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+        let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
         assert_eq!((counts.global_states, counts.transitions), (Some(states), Some(edges)));
         // The local event has 2^2 resolutions, of which those with more refusals than the budget are never executed: `init`
         // twice, four deliveries to node 1, and 1, 3 or 4 resolutions.
@@ -293,12 +295,12 @@ fn a_reset_that_changes_nothing_does_not_happen() {
     let toy =
         Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).rule(0, 1, ToyTrigger::Local(0), 2, &[]).keep(0, 1, 1);
     let system = System { faults: Faults { resets: 1, ..Faults::default() }, ..System::new(toy) };
-    let ran = toys::run(&system, Limits::default(), bdfs::run, true);
+    let ran = toys::run(&system, SearchBounds::default(), bdfs::run, true);
     assert_eq!((ran.report.counts.global_states, ran.report.counts.transitions), (Some(3 + 3), Some(2 + 1 + 2)));
     // The three contents are visited in both fault states, but each of their handlers runs once: `init`, two local events,
     // a reset of each.
     assert_eq!(ran.report.counts.handler_calls, Some(1 + 2 + 3));
-    let ran = toys::run(&system, Limits::default(), dpor::run, true);
+    let ran = toys::run(&system, SearchBounds::default(), dpor::run, true);
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(1), Some(5)));
 }
 
@@ -311,7 +313,7 @@ fn a_reset_sends_the_first_messages_again() {
     let toy = Toy::new(2).in_flight(0, 1, 7).rule(1, 0, from_0, 1, &[]).rule(1, 1, from_0, 2, &[]);
     let toy = toy.keep(1, 0, 0).keep(1, 1, 1).keep(1, 2, 2);
     let system = System { faults: Faults { resets: 1, ..Faults::default() }, ..System::new(toy) };
-    let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
     // Node 1 loses nothing by a reset, so only node 0 is ever reset.
     assert_eq!((counts.global_states, counts.transitions), (Some(2 + 3), Some(1 + 2 + 2)));
 }
@@ -326,7 +328,7 @@ fn a_message_is_delivered_as_often_as_the_budget_allows() {
         let faults = Faults { duplicates, ..Faults::default() };
         let system = System { network: Network::UnorderedDuplicating, faults, ..System::new(toy.clone()) };
         for strategy in [bdfs::run as Run, dpor::run] {
-            let ran = toys::run(&system, Limits::default(), strategy, true);
+            let ran = toys::run(&system, SearchBounds::default(), strategy, true);
             assert_eq!(ran.system_states.len() as u32, 1 + 1 + duplicates);
             assert_eq!(ran.report.counts.transitions, Some(1 + u64::from(duplicates)));
         }
@@ -342,7 +344,7 @@ fn in_order_the_first_message_comes_first() {
     let toy = toy.rule(1, 0, ToyTrigger::Message(0, a), 1, &[]).rule(1, 0, ToyTrigger::Message(0, b), 2, &[]);
     for (network, states, edges) in [(Network::Unordered, 5, 4), (Network::Ordered, 3, 2)] {
         let system = System { network, ..System::new(toy.clone()) };
-        let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+        let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
         assert_eq!((counts.global_states, counts.transitions), (Some(states), Some(edges)));
     }
 }
@@ -365,7 +367,7 @@ fn a_connection_breaks_at_both_ends() {
     let toy = toy.rule(1, 0, ToyTrigger::Error(0), 2, &[]).rule(1, 1, ToyTrigger::Error(0), 2, &[]);
     let faults = Faults { breaks: 1, ..Faults::default() };
     let system = System { network: Network::Ordered, faults, ..System::new(toy) };
-    let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!(counts.global_states, Some(2 + 2 * 7 + 2 + 2 * 2));
     assert_eq!(counts.transitions, Some(3 + 4 + 2 * (2 + 4) + 2 * (2 + 2)));
 }

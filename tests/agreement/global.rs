@@ -11,8 +11,8 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::start;
-use host_search::kernel::{End, Limits, Monitor, Phase, Progress, Report, Search, Unmonitored};
-use host_search::strategy::unfold::Order;
+use host_search::kernel::{EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, Unmonitored};
+use host_search::strategy::unfold::EventOrder;
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, lmc, unfold};
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -24,14 +24,14 @@ pub fn systems() -> u64 {
 }
 
 /// Runs a strategy on a toy and says what it reached, with the system states by content.
-pub fn run(toy: &Toy, limits: Limits, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
-    let ran = toys::run(&System::new(toy.clone()), limits, strategy, true);
+pub fn run(toy: &Toy, bounds: SearchBounds, strategy: Run) -> (Report, BTreeSet<Vec<Local>>) {
+    let ran = toys::run(&System::new(toy.clone()), bounds, strategy, true);
     (ran.report, ran.system_states)
 }
 
 /// The number of system states that a strategy gives without collecting them.
-fn count(toy: &Toy, limits: Limits, strategy: Run) -> Option<u64> {
-    toys::run(&System::new(toy.clone()), limits, strategy, false).report.counts.system_states
+fn count(toy: &Toy, bounds: SearchBounds, strategy: Run) -> Option<u64> {
+    toys::run(&System::new(toy.clone()), bounds, strategy, false).report.counts.system_states
 }
 
 /// The toy without its property, so that searches do not end early.
@@ -40,12 +40,12 @@ pub fn unconstrained(toy: &Toy) -> Toy {
 }
 
 /// Calls `check` with random systems of tractable size.
-pub fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reached)) {
+pub fn for_random_systems(bounds: SearchBounds, mut check: impl FnMut(u64, &Toy, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {
         let toy = Toy::random(seed, 3);
         if let Some(reached) =
-            reference::search(&System::new(toy.clone()), limits.depth, limits.local_events, STATES_MAX)
+            reference::search(&System::new(toy.clone()), bounds.depth, bounds.local_events, STATES_MAX)
             && reached.global_states > 60
         {
             check(seed, &toy, &reached);
@@ -59,26 +59,26 @@ pub fn for_random_systems(limits: Limits, mut check: impl FnMut(u64, &Toy, &Reac
 
 #[test]
 fn bdfs_reaches_what_the_reference_reaches() {
-    let limits = Limits::default();
-    for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, bdfs::run);
+    let bounds = SearchBounds::default();
+    for_random_systems(bounds, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), bounds, bdfs::run);
         assert_eq!(report.counts.global_states, Some(reached.global_states), "seed {seed}");
         assert_eq!(report.counts.transitions, Some(reached.transitions), "seed {seed}");
         assert_eq!(report.counts.system_states, Some(reached.system_states.len() as u64), "seed {seed}");
         assert_eq!(states, reached.system_states, "seed {seed}");
-        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+        assert_eq!(report.end, EndCondition::SpaceExhausted, "seed {seed}");
     });
 }
 
 /// What is left out by the reductions is no system state, and they do leave out global states.
 #[test]
 fn reduced_bdfs_reaches_what_the_reference_reaches() {
-    let limits = Limits::default();
+    let bounds = SearchBounds::default();
     let (mut all, mut kept) = (0, 0);
-    for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, bdfs::explore_reduced);
+    for_random_systems(bounds, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), bounds, bdfs::explore_reduced);
         assert_eq!(states, reached.system_states, "seed {seed}");
-        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+        assert_eq!(report.end, EndCondition::SpaceExhausted, "seed {seed}");
         all += reached.global_states;
         kept += report.counts.global_states.expect("it counts them");
     });
@@ -87,25 +87,26 @@ fn reduced_bdfs_reaches_what_the_reference_reaches() {
 
 #[test]
 fn unfold_reaches_what_the_reference_reaches() {
-    let limits = Limits::default();
-    for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, unfold::run);
+    let bounds = SearchBounds::default();
+    for_random_systems(bounds, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), bounds, unfold::run);
         assert_eq!(states, reached.system_states, "seed {seed}");
-        assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+        assert_eq!(report.end, EndCondition::SpaceExhausted, "seed {seed}");
     });
 }
 
 /// The number of system states, where it is asked for, is that of the reference, with and without bounds.
 #[test]
 fn counted_system_states_are_those_of_the_reference() {
-    let counted = Limits { count_system_states: true, ..Limits::default() };
-    let bounded = [counted, Limits { local_events: Some(1), ..counted }, Limits { depth: Some(5), ..counted }];
-    for limits in bounded {
-        for_random_systems(limits, |seed, toy, reached| {
+    let counted = SearchBounds { count_system_states: true, ..SearchBounds::default() };
+    let bounded =
+        [counted, SearchBounds { local_events: Some(1), ..counted }, SearchBounds { depth: Some(5), ..counted }];
+    for bounds in bounded {
+        for_random_systems(bounds, |seed, toy, reached| {
             let (toy, expected) = (unconstrained(toy), Some(reached.system_states.len() as u64));
-            assert_eq!(count(&toy, limits, unfold::run), expected, "seed {seed}");
-            if limits.depth.is_none() {
-                assert_eq!(count(&toy, limits, bdfs::explore_reduced), expected, "seed {seed}");
+            assert_eq!(count(&toy, bounds, unfold::run), expected, "seed {seed}");
+            if bounds.depth.is_none() {
+                assert_eq!(count(&toy, bounds, bdfs::explore_reduced), expected, "seed {seed}");
             }
         });
     }
@@ -115,12 +116,12 @@ fn counted_system_states_are_those_of_the_reference() {
 /// systems are rare: among those of more than 400 global states this is the first of 4,000.
 #[test]
 fn an_order_that_is_not_adequate_is_caught() {
-    let limits = Limits::default();
+    let bounds = SearchBounds::default();
     let toy = Toy::random(6658, 3);
     let reached = reference::search(&System::new(toy.clone()), None, None, STATES_MAX).expect("2,130 global states");
-    let (_, states) = run(&unconstrained(&toy), limits, |search| unfold::run_with(search, Order::LargestFirst));
+    let (_, states) = run(&unconstrained(&toy), bounds, |search| unfold::run_with(search, EventOrder::LargestFirst));
     assert!(states.is_subset(&reached.system_states) && states != reached.system_states);
-    let (_, states) = run(&unconstrained(&toy), limits, unfold::run);
+    let (_, states) = run(&unconstrained(&toy), bounds, unfold::run);
     assert_eq!(states, reached.system_states);
 }
 
@@ -128,12 +129,12 @@ fn an_order_that_is_not_adequate_is_caught() {
 /// built, and with a property, a violation is reported exactly where there is one.
 #[test]
 fn lmc_accepts_what_the_reference_reaches() {
-    let limits = Limits::default();
-    for_random_systems(limits, |seed, toy, reached| {
+    let bounds = SearchBounds::default();
+    for_random_systems(bounds, |seed, toy, reached| {
         for strategy in [lmc::run_general as Run, lmc::run_optimised] {
-            let (report, states) = run(&unconstrained(toy), limits, strategy);
+            let (report, states) = run(&unconstrained(toy), bounds, strategy);
             assert_eq!(states, reached.system_states, "seed {seed}");
-            assert_eq!(report.end, End::SpaceExhausted, "seed {seed}");
+            assert_eq!(report.end, EndCondition::SpaceExhausted, "seed {seed}");
         }
     });
 }
@@ -142,13 +143,13 @@ fn lmc_accepts_what_the_reference_reaches() {
 #[test]
 fn bounded_depth_agrees_with_the_reference() {
     for depth in [3, 6] {
-        let limits = Limits { depth: Some(depth), ..Limits::default() };
-        for_random_systems(limits, |seed, toy, reached| {
+        let bounds = SearchBounds { depth: Some(depth), ..SearchBounds::default() };
+        for_random_systems(bounds, |seed, toy, reached| {
             for strategy in [bdfs::run as Run, unfold::run] {
-                let (_, states) = run(&unconstrained(toy), limits, strategy);
+                let (_, states) = run(&unconstrained(toy), bounds, strategy);
                 assert_eq!(states, reached.system_states, "seed {seed}");
             }
-            let (report, _) = run(&unconstrained(toy), limits, bdfs::run);
+            let (report, _) = run(&unconstrained(toy), bounds, bdfs::run);
             assert_eq!(report.counts.transitions, Some(reached.transitions), "seed {seed}");
         });
     }
@@ -157,10 +158,10 @@ fn bounded_depth_agrees_with_the_reference() {
 /// Under a bound on local events the strategies leave out the same events.
 #[test]
 fn bounded_local_events_agree_with_the_reference() {
-    let limits = Limits { local_events: Some(1), ..Limits::default() };
-    for_random_systems(limits, |seed, toy, reached| {
+    let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+    for_random_systems(bounds, |seed, toy, reached| {
         for strategy in [bdfs::run as Run, bdfs::explore_reduced, unfold::run] {
-            let (_, states) = run(&unconstrained(toy), limits, strategy);
+            let (_, states) = run(&unconstrained(toy), bounds, strategy);
             assert_eq!(states, reached.system_states, "seed {seed}");
         }
     });
@@ -169,18 +170,18 @@ fn bounded_local_events_agree_with_the_reference() {
 /// What an incomplete strategy reaches is reachable, and if it says that it has left nothing out, it has reached all.
 #[test]
 fn consequence_reaches_nothing_that_the_reference_does_not() {
-    let limits = Limits::default();
+    let bounds = SearchBounds::default();
     let (mut complete, mut pruned) = (0, 0);
-    for_random_systems(limits, |seed, toy, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, consequence::run);
+    for_random_systems(bounds, |seed, toy, reached| {
+        let (report, states) = run(&unconstrained(toy), bounds, consequence::run);
         assert!(states.is_subset(&reached.system_states), "seed {seed}");
         match report.end {
-            End::SpaceExhausted => {
+            EndCondition::SpaceExhausted => {
                 assert_eq!(states, reached.system_states, "seed {seed}");
                 complete += 1;
             }
             end => {
-                assert_eq!(end, End::Pruned, "seed {seed}");
+                assert_eq!(end, EndCondition::Pruned, "seed {seed}");
                 pruned += usize::from(states != reached.system_states);
             }
         }
@@ -194,13 +195,13 @@ fn consequence_reaches_nothing_that_the_reference_does_not() {
 /// A violation is found exactly where there is one, and the counterexample is a shortest one.
 #[test]
 fn violations_agree_with_the_reference_and_are_shortest() {
-    let limits = Limits::default();
+    let bounds = SearchBounds::default();
     let mut violated = 0;
-    for_random_systems(limits, |seed, toy, reached| {
+    for_random_systems(bounds, |seed, toy, reached| {
         // The systems of `stateless.rs` are small enough for the strategies that count executions.
         let stateful = STRATEGIES.iter().filter(|strategy| strategy.is_complete && !strategy.name.starts_with("dpor"));
         for Strategy { name, run: strategy, .. } in stateful {
-            let (report, _) = run(toy, limits, *strategy);
+            let (report, _) = run(toy, bounds, *strategy);
             let found = report.violations.first().map(|found| (found.path.len() as u32, found.shortest));
             let depth = reached.violation_depth;
             assert_eq!(found.is_some(), depth.is_some(), "seed {seed}, {name}");
@@ -211,7 +212,7 @@ fn violations_agree_with_the_reference_and_are_shortest() {
                 }
                 None => {}
             }
-            assert_eq!(report.end == End::Violation, found.is_some(), "seed {seed}, {name}");
+            assert_eq!(report.end == EndCondition::Violation, found.is_some(), "seed {seed}, {name}");
         }
         violated += u32::from(reached.violation_depth.is_some());
     });
@@ -225,16 +226,16 @@ fn violations_agree_with_the_reference_and_are_shortest() {
 /// state only where some tuple names it. `unfold` has the shortest way to each of them.
 #[test]
 fn searches_that_go_on_find_all_violations() {
-    let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
-    let limits_reduced = Limits { reduce: true, ..limits };
+    let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
+    let limits_reduced = SearchBounds { reduce: true, ..bounds };
     let honour = |strategy: &&Strategy| strategy.is_complete && strategy.honours.contains(&Bound::Violations);
     let strategies = STRATEGIES.iter().filter(honour).filter(|strategy| !strategy.name.starts_with("dpor-ds"));
-    let runs: Vec<(&str, Run, Limits)> = strategies
-        .map(|strategy| (strategy.name, strategy.run, limits))
+    let runs: Vec<(&str, Run, SearchBounds)> = strategies
+        .map(|strategy| (strategy.name, strategy.run, bounds))
         .chain([("reduced", bdfs::run as Run, limits_reduced)])
         .collect();
     let (mut several, mut executed, mut tried) = (0, 0, 0);
-    for_random_systems(Limits::default(), |seed, toy, reached| {
+    for_random_systems(SearchBounds::default(), |seed, toy, reached| {
         // Each costs as much as many searches that end with their first violation.
         if seed % 4 > 0 {
             return;
@@ -244,11 +245,11 @@ fn searches_that_go_on_find_all_violations() {
         let views = reached.system_states.iter().map(|locals| (0..).zip(locals).map(shown).collect::<Vec<ToyState>>());
         let expected: BTreeSet<String> =
             views.filter(|states| toy.is_forbidden(states)).map(|states| format!("{states:?} is forbidden")).collect();
-        for (name, strategy, limits) in &runs {
+        for (name, strategy, bounds) in &runs {
             // These systems have too many executions for some of them to be counted.
-            let budget = Limits { states: (*name == "dpor").then_some(200), ..*limits };
+            let budget = SearchBounds { states: (*name == "dpor").then_some(200), ..*bounds };
             let report = toys::run(&System::new(toy.clone()), budget, *strategy, false).report;
-            if report.end == End::StateBound {
+            if report.end == EndCondition::StateBound {
                 continue;
             }
             executed += u64::from(*name == "dpor");
@@ -259,8 +260,8 @@ fn searches_that_go_on_find_all_violations() {
             assert_eq!(words.clone().count(), expected.len(), "seed {seed}, {name}");
             assert_eq!(words.collect::<BTreeSet<_>>(), expected, "seed {seed}, {name}");
             // Without a memory of states, DPOR goes round in circles up to its own bound.
-            let is_round = *name == "dpor" && report.end == End::DepthBound;
-            assert!(is_round || report.end == End::SpaceExhausted, "seed {seed}, {name}");
+            let is_round = *name == "dpor" && report.end == EndCondition::DepthBound;
+            assert!(is_round || report.end == EndCondition::SpaceExhausted, "seed {seed}, {name}");
             let shortest = report.violations.iter().filter(|found| found.shortest).map(|found| found.path.len() as u32);
             assert!(*name != "unfold" || shortest.clone().count() == expected.len(), "seed {seed}");
             assert!(*name != "unfold" || shortest.min() == reached.violation_depth, "seed {seed}");
@@ -295,15 +296,15 @@ fn a_trap_is_reported_only_where_it_is_reachable() {
             let factory = Arc::new(toy.clone());
             let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
             let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-            let (limits, monitor) = (Limits::default(), &Unmonitored);
-            let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
+            let (bounds, monitor) = (SearchBounds::default(), &Unmonitored);
+            let search = Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false };
             strategy(&search).expect("a toy has no host faults")
         };
         let report = search(&trap_on_the_answer(0));
-        assert_eq!((report.end, report.violations.len()), (End::SpaceExhausted, 0), "{name}");
+        assert_eq!((report.end, report.violations.len()), (EndCondition::SpaceExhausted, 0), "{name}");
         assert_eq!(report.counts.preliminary_violations, name.starts_with("lmc").then_some(1), "{name}");
         let report = search(&trap_on_the_answer(1));
-        assert_eq!(report.end, End::Violation, "{name}");
+        assert_eq!(report.end, EndCondition::Violation, "{name}");
         let found = &report.violations[0];
         assert!(matches!(found.judgement, Judgement::Fault(_)) && found.node == Some(1), "{name}");
         assert_eq!(found.path.len(), 3, "{name}");
@@ -315,7 +316,7 @@ fn a_trap_is_reported_only_where_it_is_reachable() {
 struct Phases(Mutex<Vec<Phase>>);
 
 impl Monitor for Phases {
-    fn check(&self, _: &Progress) -> Option<End> {
+    fn check(&self, _: &Progress) -> Option<EndCondition> {
         None
     }
 
@@ -332,8 +333,8 @@ fn the_verification_is_announced() {
     for Strategy { name, run: strategy, .. } in STRATEGIES {
         let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-        let (limits, monitor) = (Limits::default(), Phases::default());
-        let search = Search { lts: &lts, starts: &starts, limits, monitor: &monitor, collect_system_states: false };
+        let (bounds, monitor) = (SearchBounds::default(), Phases::default());
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &monitor, collect_system_states: false };
         let report = strategy(&search).expect("a toy has no host faults");
         let phases = monitor.0.into_inner().expect("one thread");
         let (verifications, rest) = phases.as_chunks::<2>();

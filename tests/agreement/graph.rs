@@ -13,7 +13,7 @@ use host_model::scenario::{Faults, Network};
 use host_model::toys::Toy;
 use host_model::trace::start;
 use host_search::graph::{self, Discovery, GraphSink, GraphState};
-use host_search::kernel::{End, Limits, Report, Search, Unmonitored};
+use host_search::kernel::{EndCondition, Report, Search, SearchBounds, Unmonitored};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -27,7 +27,7 @@ struct Recorder {
     discoveries: Vec<Discovery>,
     edges: Vec<(u32, Step, u32)>,
     reached: BTreeSet<u32>,
-    expanded: Vec<Option<End>>,
+    expanded: Vec<Option<EndCondition>>,
 }
 
 impl GraphSink for Recorder {
@@ -59,18 +59,18 @@ impl GraphSink for Recorder {
         self.edges.push((from, step, to));
     }
 
-    fn expanded(&mut self, state: u32, left_out: Option<End>) {
+    fn expanded(&mut self, state: u32, left_out: Option<EndCondition>) {
         assert_eq!(state as usize, self.expanded.len(), "states are expanded one after the other");
         self.expanded.push(left_out);
     }
 }
 
 /// Explores a graph and says it by content.
-fn explore(system: &System, limits: Limits, pool: &ThreadPool) -> (Report, Recorder, Graph) {
+fn explore(system: &System, bounds: SearchBounds, pool: &ThreadPool) -> (Report, Recorder, Graph) {
     let factory = Arc::new(system.toy.clone());
     let lts = Lts::new(&factory, system.scenario()).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
     let mut recorder = Recorder::default();
     let report = pool.install(|| graph::explore(&search, &mut recorder)).expect("a toy has no host faults");
     let contents: Vec<Content> =
@@ -129,17 +129,17 @@ fn graphs_are_those_of_the_reference_edge_by_edge() {
         if expected.states.len() < 20 {
             continue;
         }
-        let limits = Limits { depth, local_events, violations: Some(u64::MAX), ..Limits::default() };
-        let (report, recorder, graph) = explore(&system, limits, &pools[0]);
+        let bounds = SearchBounds { depth, local_events, violations: Some(u64::MAX), ..SearchBounds::default() };
+        let (report, recorder, graph) = explore(&system, bounds, &pools[0]);
         let context = format!("seed {seed}, {:?}, {:?}, {depth:?}, {local_events:?}", system.network, system.faults);
         assert!(graph.states == expected.states, "{context}: {} states", expected.states.len());
         assert!(graph.edges == expected.edges, "{context}: {} edges", expected.edges.len());
         assert_eq!(recorder.levels.len() as u32, report.depth + 1, "{context}");
         assert_eq!(recorder.expanded.len(), recorder.states.len(), "{context}");
         let left_out = recorder.expanded.iter().flatten().max().copied();
-        assert_eq!(left_out.unwrap_or(End::SpaceExhausted), report.end, "{context}");
+        assert_eq!(left_out.unwrap_or(EndCondition::SpaceExhausted), report.end, "{context}");
         assert_eq!(report.counts.transitions, Some(recorder.edges.len() as u64), "{context}");
-        let (_, other, _) = explore(&system, limits, &pools[1]);
+        let (_, other, _) = explore(&system, bounds, &pools[1]);
         assert!(recorder == other, "{context}: other workers tell another story");
         tried += 1;
         bad += u64::from(expected.states.keys().any(|(.., is_bad)| *is_bad));

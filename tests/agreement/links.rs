@@ -9,7 +9,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start::{self, StartError};
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{STRATEGIES, bdfs, dpor};
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
@@ -168,13 +168,13 @@ fn two_receivers() -> System {
 #[test]
 fn a_link_differs_from_the_others() {
     let system = two_receivers();
-    let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(3 * 5), Some(2 * 5 + 3 * 4)));
     for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-        let ran = toys::run(&system, Limits::default(), row.run, true);
-        assert_eq!((ran.report.end, ran.system_states.len()), (End::SpaceExhausted, 2 * 3), "{}", row.name);
+        let ran = toys::run(&system, SearchBounds::default(), row.run, true);
+        assert_eq!((ran.report.end, ran.system_states.len()), (EndCondition::SpaceExhausted, 2 * 3), "{}", row.name);
     }
-    let counts = toys::run(&system, Limits::default(), dpor::run, false).report.counts;
+    let counts = toys::run(&system, SearchBounds::default(), dpor::run, false).report.counts;
     assert_eq!(counts.executions, Some(2));
 }
 
@@ -185,7 +185,7 @@ fn what_a_link_forbids_is_not_found() {
         let system = two_receivers();
         let system = System { toy: system.toy.forbid(&forbidden), ..system };
         for row in STRATEGIES {
-            let ran = toys::run(&system, Limits::default(), row.run, false);
+            let ran = toys::run(&system, SearchBounds::default(), row.run, false);
             assert_eq!(ran.confirmed.is_some_and(|found| !found.is_empty()), is_found, "{}, {forbidden:?}", row.name);
         }
     }

@@ -13,7 +13,9 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::kernel::{Basis, End, Found, Limits, Monitor, Progress, Report, Search, SearchError};
+use host_search::kernel::{
+    Basis, EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, SearchError,
+};
 use host_search::strategy::lmc::alongside::Turns;
 use host_search::strategy::{self, lmc};
 
@@ -43,13 +45,13 @@ impl Patient {
 }
 
 impl Monitor for Patient {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         self.bytes.fetch_max(progress.bytes, Ordering::Relaxed);
         self.local_states.fetch_max(progress.counts.local_states.unwrap_or(0), Ordering::Relaxed);
         self.reachable.fetch_max(progress.counts.reachable_local_states.unwrap_or(0), Ordering::Relaxed);
         let left = self.left.load(Ordering::Relaxed);
         self.left.store(left.saturating_sub(1), Ordering::Relaxed);
-        (left == 0).then_some(End::Interrupted)
+        (left == 0).then_some(EndCondition::Interrupted)
     }
 }
 
@@ -70,18 +72,18 @@ fn endless_ways() -> impl Iterator<Item = Way> {
     ways().filter(|(_, turns)| turns.first < u64::MAX)
 }
 
-fn search_with(system: &Arc<Growing>, limits: Limits, (is_general, turns): Way, monitor: &Patient) -> Report {
+fn search_with(system: &Arc<Growing>, bounds: SearchBounds, (is_general, turns): Way, monitor: &Patient) -> Report {
     let factory = Factory(Arc::clone(system));
     let lts = Lts::new(&factory, Scenario::new(system.nodes)).expect("it lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false };
     lmc::run_with(&search, is_general, turns).expect("there are no host faults")
 }
 
 /// Runs a way to its end.
-fn search(system: &Arc<Growing>, limits: Limits, way: Way) -> Report {
+fn search(system: &Arc<Growing>, bounds: SearchBounds, way: Way) -> Report {
     let monitor = Patient::new(QUESTIONS_MAX);
-    let report = search_with(system, limits, way, &monitor);
+    let report = search_with(system, bounds, way, &monitor);
     assert!(monitor.left.load(Ordering::Relaxed) > 0, "{way:?} does not end: {:?}", report.counts);
     report
 }
@@ -89,12 +91,12 @@ fn search(system: &Arc<Growing>, limits: Limits, way: Way) -> Report {
 /// Without turns a search of this system would not end soon.
 fn does_not_end_alone(system: &Arc<Growing>) {
     for is_general in [false, true] {
-        let report = search_with(system, Limits::default(), (is_general, ALONE), &Patient::new(60));
-        assert_eq!(report.end, End::Interrupted, "the test says little");
+        let report = search_with(system, SearchBounds::default(), (is_general, ALONE), &Patient::new(60));
+        assert_eq!(report.end, EndCondition::Interrupted, "the test says little");
     }
 }
 
-fn words(found: &Found) -> String {
+fn words(found: &FoundViolation) -> String {
     match &found.judgement {
         Judgement::Violated { message, .. } => message.clone(),
         Judgement::Fault(fault) => format!("{:?}: {}", found.node, fault.message),
@@ -112,16 +114,16 @@ fn a_content_that_is_sent_twice_is_not_counted_for_ever() {
     assert_eq!(growing::search(&never, u32::MAX, 10).expect("three").global_states, 3);
     does_not_end_alone(&never);
     for way in endless_ways() {
-        let report = search(&never, Limits::default(), way);
-        assert_eq!((report.end, report.basis), (End::SpaceExhausted, Some(Basis::Unfolding)), "{way:?}");
+        let report = search(&never, SearchBounds::default(), way);
+        assert_eq!((report.end, report.basis), (EndCondition::SpaceExhausted, Some(Basis::Unfolding)), "{way:?}");
         assert_eq!(report.violations.len(), 0, "{way:?}");
         assert!(report.counts.events.is_some(), "{way:?}");
     }
     let twice = Growing { forbidden: vec![vec![None, Some(2)]], ..Arc::into_inner(never).expect("no search is left") };
     let twice = Arc::new(twice);
     for way in endless_ways() {
-        let report = search(&twice, Limits::default(), way);
-        assert_eq!((report.end, report.violations[0].path.len()), (End::Violation, 2), "{way:?}");
+        let report = search(&twice, SearchBounds::default(), way);
+        assert_eq!((report.end, report.violations[0].path.len()), (EndCondition::Violation, 2), "{way:?}");
     }
 }
 
@@ -150,8 +152,8 @@ fn a_heartbeat_does_not_keep_the_verification_from_ending() {
         *growing::search(&system, 8, 100_000).expect("few within the bound").violations.values().min().expect("one");
     assert_eq!(depth, 8, "by the search of global states");
     for way in endless_ways() {
-        let report = search(&system, Limits::default(), way);
-        assert_eq!((report.end, report.violations[0].path.len()), (End::Violation, 8), "{way:?}");
+        let report = search(&system, SearchBounds::default(), way);
+        assert_eq!((report.end, report.violations[0].path.len()), (EndCondition::Violation, 8), "{way:?}");
     }
 }
 
@@ -163,8 +165,8 @@ fn branches_that_exclude_each_other_end() {
     assert!(reached.violations.is_empty() && reached.global_states < 10);
     does_not_end_alone(&system);
     for way in endless_ways() {
-        let report = search(&system, Limits::default(), way);
-        assert_eq!((report.end, report.basis), (End::SpaceExhausted, Some(Basis::Unfolding)), "{way:?}");
+        let report = search(&system, SearchBounds::default(), way);
+        assert_eq!((report.end, report.basis), (EndCondition::SpaceExhausted, Some(Basis::Unfolding)), "{way:?}");
         assert!(report.counts.local_states > Some(10 * reached.local_states as u64) || way.1.first == 1, "{way:?}");
     }
 }
@@ -178,8 +180,8 @@ fn it_is_seen_that_most_local_states_are_not_reachable() {
     let beating = Arc::new(Growing { forbidden: Vec::new(), ..beating });
     for way in endless_ways() {
         let monitor = Patient::new(6_000);
-        let report = search_with(&beating, Limits::default(), way, &monitor);
-        assert_eq!(report.end, End::Interrupted, "{way:?}");
+        let report = search_with(&beating, SearchBounds::default(), way, &monitor);
+        assert_eq!(report.end, EndCondition::Interrupted, "{way:?}");
         let (all, reachable) =
             (monitor.local_states.load(Ordering::Relaxed), monitor.reachable.load(Ordering::Relaxed));
         assert!((1..=reached.local_states as u64 + 1).contains(&reachable), "{way:?}: {reachable}");
@@ -211,10 +213,13 @@ fn random_protocols_that_grow_end_as_the_search_of_global_states_does() {
         }
         let mut is_grown = false;
         for way in endless_ways() {
-            let report = search(&system, Limits::default(), way);
+            let report = search(&system, SearchBounds::default(), way);
             let found = report.violations.first();
-            assert_eq!(report.end == End::Violation, found.is_some(), "seed {seed}, {way:?}");
-            assert!(matches!(report.end, End::Violation | End::SpaceExhausted), "seed {seed}, {way:?}");
+            assert_eq!(report.end == EndCondition::Violation, found.is_some(), "seed {seed}, {way:?}");
+            assert!(
+                matches!(report.end, EndCondition::Violation | EndCondition::SpaceExhausted),
+                "seed {seed}, {way:?}"
+            );
             let least = reached.violations.values().min();
             assert_eq!(found.is_some(), least.is_some(), "seed {seed}, {way:?}");
             if let Some(found) = found {
@@ -222,10 +227,11 @@ fn random_protocols_that_grow_end_as_the_search_of_global_states_does() {
                 assert!(reached.violations[&words(found)] <= length, "seed {seed}, {way:?}");
                 assert!(!found.shortest || Some(&length) == least, "seed {seed}, {way:?}");
             }
-            let all = search(&system, Limits { violations: Some(u64::MAX), ..Limits::default() }, way);
-            assert_eq!(all.end, End::SpaceExhausted, "seed {seed}, {way:?}");
+            let all = search(&system, SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() }, way);
+            assert_eq!(all.end, EndCondition::SpaceExhausted, "seed {seed}, {way:?}");
             let expected: BTreeSet<&String> = reached.violations.keys().collect();
-            let words: Vec<(String, &Found)> = all.violations.iter().map(|found| (words(found), found)).collect();
+            let words: Vec<(String, &FoundViolation)> =
+                all.violations.iter().map(|found| (words(found), found)).collect();
             assert_eq!(words.len(), expected.len(), "seed {seed}, {way:?}");
             for (words, found) in &words {
                 let least = reached.violations.get(words).copied();
@@ -292,8 +298,8 @@ fn whoever_has_the_answer_agrees_with_the_reference() {
             let unbounded = reference::search(system, None, None, STATES_MAX);
             for (name, strategy) in RUNS {
                 let context = format!("seed {seed}, {local_events:?}, {name}");
-                let limits = Limits { local_events, violations: Some(u64::MAX), ..Limits::default() };
-                let report = toys::run(system, limits, strategy, false).report;
+                let bounds = SearchBounds { local_events, violations: Some(u64::MAX), ..SearchBounds::default() };
+                let report = toys::run(system, bounds, strategy, false).report;
                 let expected = reached.findings(system.toy.nodes, false);
                 let found: BTreeMap<_, _> =
                     report.violations.iter().map(|found| ((found.node, words(found)), found)).collect();
@@ -304,22 +310,22 @@ fn whoever_has_the_answer_agrees_with_the_reference() {
                     claimed += u64::from(found.shortest);
                 }
                 match report.end {
-                    End::SpaceExhausted if let Some(unbounded) = &unbounded => {
+                    EndCondition::SpaceExhausted if let Some(unbounded) = &unbounded => {
                         let all = unbounded.findings(system.toy.nodes, false);
                         assert!(all.keys().eq(expected.keys()), "{context}: it says that everything was explored");
                     }
-                    End::SpaceExhausted => {}
+                    EndCondition::SpaceExhausted => {}
                     end => {
-                        assert_eq!(end, End::LocalEventBound, "{context}");
+                        assert_eq!(end, EndCondition::LocalEventBound, "{context}");
                         assert!(reached.is_cut, "{context}: it does not say that everything was explored");
                     }
                 }
-                let is_bounded = local_events.is_some() && report.end == End::SpaceExhausted;
+                let is_bounded = local_events.is_some() && report.end == EndCondition::SpaceExhausted;
                 assert!(report.basis.is_some() || !is_bounded, "{context}: it does not say why it is complete");
                 tried += 1;
                 *by_basis.entry(report.basis.map(|basis| basis as u8)).or_default() += 1;
 
-                let one = toys::run(system, Limits { violations: None, ..limits }, strategy, false);
+                let one = toys::run(system, SearchBounds { violations: None, ..bounds }, strategy, false);
                 assert_eq!(one.report.violations.len(), usize::from(!expected.is_empty()), "{context}");
                 let claims = one.report.violations.iter().filter(|found| found.shortest);
                 let least = expected.values().min().copied();
@@ -339,9 +345,9 @@ fn as_many_as_wanted_are_found(system: &System, reached: &reference::Reached, co
     for (name, strategy) in RUNS.into_iter().chain(strategies) {
         for wanted in 1..=expected.len() {
             let context = format!("{context}, {name}, {wanted} of {}", expected.len());
-            let limits = Limits { violations: Some(wanted as u64), ..Limits::default() };
+            let bounds = SearchBounds { violations: Some(wanted as u64), ..SearchBounds::default() };
             // Words that are there twice are refused.
-            let found = toys::findings(&toys::run(system, limits, strategy, false).report);
+            let found = toys::findings(&toys::run(system, bounds, strategy, false).report);
             assert_eq!(found.len(), wanted, "{context}: {found:?}");
             let is_there = |(words, (length, _)): (_, &(u32, bool))| expected.get(words).is_some_and(|it| it <= length);
             assert!(found.iter().all(is_there), "{context}: {found:?} of {expected:?}");
@@ -389,9 +395,9 @@ fn bounded_local_events_are_those_of_the_reference() {
     for_random_toys(Some(1), |seed, system, reached| {
         let system = System::new(Toy { forbidden: Vec::new(), ..system.toy.clone() });
         for (name, strategy) in RUNS {
-            let limits = Limits { local_events: Some(1), ..Limits::default() };
-            let ran = toys::run(&system, limits, strategy, true);
-            if ran.report.end == End::LocalEventBound {
+            let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+            let ran = toys::run(&system, bounds, strategy, true);
+            if ran.report.end == EndCondition::LocalEventBound {
                 assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {name}");
             }
         }
@@ -412,8 +418,8 @@ fn no_way_is_called_a_shortest_one_if_another_start_has_a_shorter_one() {
     assert_eq!(reference::search(&system, None, None, 10).expect("five").violation_depth, Some(1));
     for (name, strategy) in RUNS {
         for violations in [None, Some(5)] {
-            let limits = Limits { violations, ..Limits::default() };
-            let report = toys::run(&system, limits, strategy, false).report;
+            let bounds = SearchBounds { violations, ..SearchBounds::default() };
+            let report = toys::run(&system, bounds, strategy, false).report;
             let found = &report.violations[0];
             assert!(!found.shortest || found.path.len() == 1, "{name}: {} events", found.path.len());
         }
@@ -433,8 +439,8 @@ fn the_combination_of_classes_hears_the_monitor() {
         for questions in [100, 400] {
             let monitor = Patient::new(questions);
             let before = system.evaluations.load(Ordering::Relaxed);
-            let report = search_with(&system, Limits::default(), (is_general, ALONE), &monitor);
-            assert_eq!(report.end, End::Interrupted);
+            let report = search_with(&system, SearchBounds::default(), (is_general, ALONE), &monitor);
+            assert_eq!(report.end, EndCondition::Interrupted);
             let evaluated = system.evaluations.load(Ordering::Relaxed) - before;
             assert!(evaluated <= 16 * questions, "{evaluated} evaluations, {questions} questions");
             let bytes = monitor.bytes.load(Ordering::Relaxed);

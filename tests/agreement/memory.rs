@@ -9,7 +9,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
-use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search};
+use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds};
 use host_search::strategy::{bdfs, consequence, dpor};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -34,16 +34,16 @@ impl Bounded {
 }
 
 impl Monitor for Bounded {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         self.check_room(progress, 0)
     }
 
-    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<End> {
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         self.most.fetch_max(progress.bytes, Ordering::Relaxed);
         if self.checks_left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            return Some(End::Interrupted);
+            return Some(EndCondition::Interrupted);
         }
-        (progress.bytes + bytes >= self.bytes_max).then_some(End::MemoryBound)
+        (progress.bytes + bytes >= self.bytes_max).then_some(EndCondition::MemoryBound)
     }
 }
 
@@ -62,12 +62,12 @@ fn flood(nodes: u32, contents: u8) -> Toy {
     toy
 }
 
-fn search(toy: &Toy, limits: Limits, bytes_max: u64, strategy: Run) -> (Report, u64) {
+fn search(toy: &Toy, bounds: SearchBounds, bytes_max: u64, strategy: Run) -> (Report, u64) {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts");
     let monitor = Bounded::new(bytes_max);
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &monitor, collect_system_states: false };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &monitor, collect_system_states: false };
     let report = strategy(&search).expect("a toy has no host faults");
     (report, monitor.most.into_inner())
 }
@@ -77,8 +77,8 @@ fn search(toy: &Toy, limits: Limits, bytes_max: u64, strategy: Run) -> (Report, 
 #[test]
 fn a_round_is_bounded_by_its_successors() {
     let bytes_max = 128 * MEBIBYTE;
-    let (report, most) = search(&flood(16, 32), Limits::default(), bytes_max, bdfs::run);
-    assert_eq!(report.end, End::MemoryBound);
+    let (report, most) = search(&flood(16, 32), SearchBounds::default(), bytes_max, bdfs::run);
+    assert_eq!(report.end, EndCondition::MemoryBound);
     assert!(most < bytes_max + margin(bytes_max), "{most} bytes");
     assert!(report.counts.global_states.is_some_and(|states| states > 1_000), "{:?}", report.counts);
 }
@@ -88,10 +88,10 @@ fn a_round_is_bounded_by_its_successors() {
 fn one_expansion_is_bounded() {
     let toy = flood(64, 16);
     for reduce in [false, true] {
-        let limits = Limits { reduce, ..Limits::default() };
+        let bounds = SearchBounds { reduce, ..SearchBounds::default() };
         let bytes_max = 4 * MEBIBYTE;
-        let (report, most) = search(&toy, limits, bytes_max, bdfs::run);
-        assert_eq!(report.end, End::MemoryBound, "reduced: {reduce}");
+        let (report, most) = search(&toy, bounds, bytes_max, bdfs::run);
+        assert_eq!(report.end, EndCondition::MemoryBound, "reduced: {reduce}");
         assert!(most < bytes_max + margin(bytes_max), "reduced: {reduce}: {most} bytes");
     }
 }
@@ -100,8 +100,8 @@ fn one_expansion_is_bounded() {
 #[test]
 fn one_breadth_first_expansion_is_bounded() {
     let bytes_max = 4 * MEBIBYTE;
-    let (report, most) = search(&flood(128, 16), Limits::default(), bytes_max, consequence::run);
-    assert_eq!(report.end, End::MemoryBound);
+    let (report, most) = search(&flood(128, 16), SearchBounds::default(), bytes_max, consequence::run);
+    assert_eq!(report.end, EndCondition::MemoryBound);
     assert!(most < bytes_max + margin(bytes_max), "{most} bytes");
     assert!(report.counts.global_states.is_some_and(|states| states < 1_500), "{:?}", report.counts);
 }
@@ -110,7 +110,7 @@ fn one_breadth_first_expansion_is_bounded() {
 #[test]
 fn executions_that_are_still_to_be_explored_are_counted() {
     let bytes_max = 32 * MEBIBYTE;
-    let (report, most) = search(&flood(8, 32), Limits::default(), bytes_max, dpor::run);
-    assert_eq!(report.end, End::MemoryBound);
+    let (report, most) = search(&flood(8, 32), SearchBounds::default(), bytes_max, dpor::run);
+    assert_eq!(report.end, EndCondition::MemoryBound);
     assert!(most < bytes_max + margin(bytes_max), "{most} bytes");
 }

@@ -12,7 +12,7 @@ use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::start::{self, Start};
 use host_model::trace::{self, Beginning, Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
-use host_search::kernel::{Counts, Limits, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{Counts, Report, Search, SearchBounds, SearchError, Unmonitored};
 use host_search::strategy::STRATEGIES;
 
 /// Systems with more global states than this are left out: some strategies go through all executions.
@@ -66,8 +66,8 @@ fn said(system: &System, trace: &Trace, run: fn(&Search<'_>) -> Result<Report, S
     let lts = Lts::new(&factory, trace.scenario.clone()).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let starts = [start::follow(&mut stepper, trace).expect("the trace can be followed")];
-    let limits = Limits { violations: Some(3), deadlock: true, ..Limits::default() };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    let bounds = SearchBounds { violations: Some(3), deadlock: true, ..SearchBounds::default() };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
     let report = run(&search).expect("a toy has no host faults");
     let mut findings = Vec::new();
     for found in &report.violations {
@@ -165,9 +165,9 @@ fn absent_nodes_are_silent() {
                 let lts = Lts::new(&factory, trace.scenario.clone()).expect("a toy lists its properties");
                 let mut stepper = Stepper::new(&lts).expect("a toy has machines");
                 let starts = start::initial(&mut stepper).expect("a toy starts");
-                let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
+                let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
                 let search =
-                    Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+                    Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
                 let report = (row.run)(&search).expect("a toy has no host faults");
                 let mut found: Vec<_> = report.violations.iter().map(words).collect();
                 found.sort();

@@ -9,7 +9,7 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::TraceEvent;
 use host_model::trace::start::{self, StartError};
-use host_search::kernel::{End, Limits, SymmetryUse};
+use host_search::kernel::{EndCondition, SearchBounds, SymmetryUse};
 use host_search::strategy::{STRATEGIES, bdfs, dpor, unfold};
 
 use crate::faults::{STATES_MAX, check_executions, check_states};
@@ -79,12 +79,12 @@ fn two_of_three() -> Toy {
 #[test]
 fn two_of_three_messages_are_three_sets() {
     let system = System::new(two_of_three());
-    let counts = toys::run(&system, Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(1 + 3), Some(3)));
-    let ran = toys::run(&system, Limits::default(), dpor::run, true);
+    let ran = toys::run(&system, SearchBounds::default(), dpor::run, true);
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(3), Some(3)));
     assert_eq!(ran.system_states.len(), 2);
-    let ran = toys::run(&system, Limits::default(), unfold::run, true);
+    let ran = toys::run(&system, SearchBounds::default(), unfold::run, true);
     // All three sets lead to the same local state, but to different global ones.
     assert_eq!((ran.report.counts.events, ran.system_states.len()), (Some(3), 2));
 
@@ -92,7 +92,7 @@ fn two_of_three_messages_are_three_sets() {
         let toy = toy.in_flight(from, 0, 0).rule(0, 0, ToyTrigger::Message(from, 0), 1, &[]);
         toy.rule(0, 1, ToyTrigger::Message(from, 0), 2, &[]).hold(0, 2, 0)
     });
-    let counts = toys::run(&System::new(single), Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&System::new(single), SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(1 + 3 + 3), Some(3 + 3 * 2)));
 }
 
@@ -102,7 +102,7 @@ fn two_of_three_messages_are_three_sets() {
 fn a_quorum_has_one_message_of_each_sender() {
     let toy = Toy::new(3).in_flight(0, 2, 0).in_flight(0, 2, 0).in_flight(0, 2, 1).in_flight(1, 2, 0);
     let toy = toy.collect((2, 0), &[0, 1], 2, 1, &[]).hold(2, 1, 0).hold(2, 1, 1);
-    let counts = toys::run(&System::new(toy), Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&System::new(toy), SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(1 + 2), Some(2)));
 }
 
@@ -115,10 +115,10 @@ fn a_declined_quorum_does_not_happen() {
     toy.quorums.insert((2, 0, 0), vec![Vec::new()]);
     let toy = toy.hold(2, 1, 0);
     for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-        let ran = toys::run(&System::new(toy.clone()), Limits::default(), row.run, true);
-        assert_eq!((ran.report.end, ran.system_states.len()), (End::SpaceExhausted, 2), "{}", row.name);
+        let ran = toys::run(&System::new(toy.clone()), SearchBounds::default(), row.run, true);
+        assert_eq!((ran.report.end, ran.system_states.len()), (EndCondition::SpaceExhausted, 2), "{}", row.name);
     }
-    let counts = toys::run(&System::new(toy), Limits::default(), bdfs::run, false).report.counts;
+    let counts = toys::run(&System::new(toy), SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(2), Some(1)));
 }
 
@@ -131,8 +131,8 @@ fn messages_that_exclude_each_other_are_no_quorum() {
     let toy = toy.rule(1, 0, ToyTrigger::Message(0, 0), 1, &[(2, b)]).collect((2, 0), &[a, b], 2, 1, &[]);
     let toy = toy.forbid(&[None, None, Some(1)]);
     for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-        let ran = toys::run(&System::new(toy.clone()), Limits::default(), row.run, true);
-        assert_eq!((ran.report.end, ran.system_states.len()), (End::SpaceExhausted, 4), "{}", row.name);
+        let ran = toys::run(&System::new(toy.clone()), SearchBounds::default(), row.run, true);
+        assert_eq!((ran.report.end, ran.system_states.len()), (EndCondition::SpaceExhausted, 4), "{}", row.name);
     }
 }
 
@@ -141,7 +141,7 @@ fn messages_that_exclude_each_other_are_no_quorum() {
 fn a_quorum_is_one_step_of_a_trace() {
     let toy = two_of_three().forbid(&[Some(1), None, None]);
     for row in STRATEGIES {
-        let ran = toys::run(&System::new(toy.clone()), Limits::default(), row.run, false);
+        let ran = toys::run(&System::new(toy.clone()), SearchBounds::default(), row.run, false);
         let [step] = &ran.steps[..] else { panic!("{}: {:?}", row.name, ran.steps) };
         let TraceEvent::Quorum { name, messages } = &step.event else { panic!("{}: {step:?}", row.name) };
         assert_eq!((name.as_str(), messages.len(), step.node), ("0", 2, 0), "{}", row.name);
@@ -154,12 +154,12 @@ fn a_quorum_is_one_step_of_a_trace() {
 #[test]
 fn symmetry_sees_quorums() {
     let symmetric = Toy { interchangeable: vec![vec![1, 2]], ..two_of_three() };
-    let ran = toys::run(&System::new(symmetric.clone()), Limits::default(), bdfs::explore_reduced, true);
+    let ran = toys::run(&System::new(symmetric.clone()), SearchBounds::default(), bdfs::explore_reduced, true);
     assert_eq!(ran.report.symmetry, Some(SymmetryUse::Renamings(2)));
     assert_eq!(ran.system_states.len(), 2);
     let mut wrong = Toy { interchangeable: vec![vec![0, 1]], ..two_of_three() };
     wrong.initial.extend((0..3).map(|from| (from, 1, 0)));
-    let ran = toys::run(&System::new(wrong), Limits::default(), bdfs::explore_reduced, true);
+    let ran = toys::run(&System::new(wrong), SearchBounds::default(), bdfs::explore_reduced, true);
     assert!(matches!(ran.report.symmetry, Some(SymmetryUse::Refused(_))), "{:?}", ran.report.symmetry);
     assert_eq!(ran.system_states.len(), 2);
 }

@@ -7,7 +7,7 @@ use host_agreement::effort;
 use host_agreement::reference::{self, System, Words};
 use host_agreement::toys;
 use host_model::toys::Toy;
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy};
 
 /// Systems with more global states than this are left out: executions are many more than states.
@@ -19,20 +19,20 @@ fn systems() -> u64 {
 }
 
 /// Values of a bound, around what the system needs; each with what it is called.
-fn bounded(needed: u32, farthest: u32) -> Vec<(Option<Bound>, Limits)> {
-    let none = Limits::default();
-    let depth = |depth| (Some(Bound::Depth), Limits { depth: Some(depth), ..none });
-    let local_events = |max| (Some(Bound::LocalEvents), Limits { local_events: Some(max), ..none });
-    let violations = |max| (Some(Bound::Violations), Limits { violations: Some(max), ..none });
-    let states = |max| (Some(Bound::States), Limits { states: Some(max), ..none });
+fn bounded(needed: u32, farthest: u32) -> Vec<(Option<Bound>, SearchBounds)> {
+    let none = SearchBounds::default();
+    let depth = |depth| (Some(Bound::Depth), SearchBounds { depth: Some(depth), ..none });
+    let local_events = |max| (Some(Bound::LocalEvents), SearchBounds { local_events: Some(max), ..none });
+    let violations = |max| (Some(Bound::Violations), SearchBounds { violations: Some(max), ..none });
+    let states = |max| (Some(Bound::States), SearchBounds { states: Some(max), ..none });
     let mut all = vec![(None, none)];
     all.extend([needed.saturating_sub(1), needed, needed + 1, farthest].map(depth));
     all.extend([0, 1, 2].map(local_events));
     all.extend([2, u64::MAX].map(violations));
     all.extend([1, 10, 40].map(states));
-    all.push((Some(Bound::Walks), Limits { walks: Some(5), seed: Some(7), ..none }));
-    all.push((Some(Bound::Reduce), Limits { reduce: true, ..none }));
-    all.push((Some(Bound::Deadlock), Limits { deadlock: true, ..none }));
+    all.push((Some(Bound::Walks), SearchBounds { walks: Some(5), seed: Some(7), ..none }));
+    all.push((Some(Bound::Reduce), SearchBounds { reduce: true, ..none }));
+    all.push((Some(Bound::Deadlock), SearchBounds { deadlock: true, ..none }));
     all
 }
 
@@ -43,21 +43,21 @@ fn name(bound: Option<Bound>) -> &'static str {
     bound.map_or("no bound", Bound::option)
 }
 
-fn check(system: &System, row: &'static Strategy, (bound, limits): (Option<Bound>, Limits), claims: &mut Claims) {
+fn check(system: &System, row: &'static Strategy, (bound, bounds): (Option<Bound>, SearchBounds), claims: &mut Claims) {
     // Some executions go round in circles.
-    let states = limits.states.or(row.name.starts_with("dpor").then_some(300));
-    let limits = Limits { states, ..limits };
+    let states = bounds.states.or(row.name.starts_with("dpor").then_some(300));
+    let bounds = SearchBounds { states, ..bounds };
     let nodes = system.toy.nodes;
     let reach = |depth, local_events| {
         let reached = reference::search(system, depth, local_events, usize::MAX).expect("there is no bound");
-        reached.findings(nodes, limits.deadlock)
+        reached.findings(nodes, bounds.deadlock)
     };
-    let within: BTreeMap<Words, u32> = reach(limits.depth, limits.local_events);
-    let ran = toys::run(system, limits, row.run, false);
+    let within: BTreeMap<Words, u32> = reach(bounds.depth, bounds.local_events);
+    let ran = toys::run(system, bounds, row.run, false);
     let found = toys::findings(&ran.report);
-    let what = format!("{} with {limits:?}: {found:?} of {within:?}", row.name);
+    let what = format!("{} with {bounds:?}: {found:?} of {within:?}", row.name);
     for (words, (length, is_shortest)) in &found {
-        let least = match limits.violations {
+        let least = match bounds.violations {
             None => within.values().min(),
             Some(_) => within.get(words),
         };
@@ -65,7 +65,7 @@ fn check(system: &System, row: &'static Strategy, (bound, limits): (Option<Bound
         let said = claims.entry((row.name, name(bound))).or_default();
         *said = (said.0 + 1, said.1 + u64::from(*is_shortest));
     }
-    if ran.report.end == End::SpaceExhausted {
+    if ran.report.end == EndCondition::SpaceExhausted {
         assert!(found.keys().eq(reach(None, None).keys()), "it says that it has decided everything: {what}");
     }
 }
@@ -80,9 +80,9 @@ fn what_is_said_of_lengths_is_so() {
         let Some(reached) = reference::search(&system, None, None, STATES_MAX) else { continue };
         let Some(needed) = reached.violation_depth.filter(|needed| *needed > 0) else { continue };
         for row in STRATEGIES {
-            for (bound, limits) in bounded(needed, reached.farthest) {
+            for (bound, bounds) in bounded(needed, reached.farthest) {
                 if bound.is_none_or(|bound| row.honours.contains(&bound)) {
-                    check(&system, row, (bound, limits), &mut claims);
+                    check(&system, row, (bound, bounds), &mut claims);
                 }
             }
         }

@@ -12,7 +12,7 @@ use host_model::lts::{Lts, Stepper, deadlock};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::kernel::{End, Limits, Search, Unmonitored};
+use host_search::kernel::{EndCondition, Search, SearchBounds, Unmonitored};
 use host_search::strategy::STRATEGIES;
 
 /// Systems with more global states than this are left out: the reference is slow.
@@ -68,11 +68,11 @@ fn found(ran: &Ran) -> BTreeMap<String, u32> {
 }
 
 /// One search of a strategy that can miss something only if it says so.
-fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached, &Reached), what: &str) {
+fn check(system: &System, bounds: SearchBounds, name: &str, (reached, all): (&Reached, &Reached), what: &str) {
     let row = STRATEGIES.iter().find(|row| row.name == name).expect("it is in the table");
-    let ran = toys::run(system, limits, row.run, true);
-    let (report, wanted) = (&ran.report, limits.violations.unwrap_or(1) as usize);
-    let expected = findings(system, reached, limits.deadlock);
+    let ran = toys::run(system, bounds, row.run, true);
+    let (report, wanted) = (&ran.report, bounds.violations.unwrap_or(1) as usize);
+    let expected = findings(system, reached, bounds.deadlock);
     let found = found(&ran);
     assert_eq!(found.len(), report.violations.len(), "{what}: nothing is reported twice");
     assert!(ran.confirmed.as_ref().is_none_or(|findings| !findings.is_empty()), "{what}");
@@ -87,9 +87,9 @@ fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached,
     }
     assert!(ran.system_states.is_subset(&reached.system_states), "{what}");
     let is_full = report.violations.len() >= wanted;
-    assert_eq!(is_full, report.end == End::Violation, "{what}");
+    assert_eq!(is_full, report.end == EndCondition::Violation, "{what}");
     let misses_nothing = match report.end {
-        End::SpaceExhausted => {
+        EndCondition::SpaceExhausted => {
             // Also nothing that the bound leaves out; the reference has a budget for each message in flight, and tells states
             // apart that the strategies do not.
             assert!(!reached.is_cut || system.faults.duplicates > 0, "{what}");
@@ -97,11 +97,11 @@ fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached,
             true
         }
         // A complete search says that it was cut only if it was; the other one goes to some states by longer paths.
-        End::DepthBound => {
+        EndCondition::DepthBound => {
             assert!(reached.is_cut || !row.is_complete, "{what}");
             row.is_complete
         }
-        End::Violation => false,
+        EndCondition::Violation => false,
         end => {
             assert!(!row.is_complete, "{what}: {end:?}");
             false
@@ -110,7 +110,7 @@ fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached,
     if misses_nothing {
         assert!(found.keys().eq(expected.keys()), "{what}: {found:?} of {expected:?}");
         assert_eq!(ran.system_states, reached.system_states, "{what}");
-        check_counts(system, limits, &ran, reached, what);
+        check_counts(system, bounds, &ran, reached, what);
     }
     let is_surely_found = row.is_complete && expected.len() >= wanted;
     assert!(!is_surely_found || is_full, "{what}: {found:?} of {expected:?}");
@@ -120,7 +120,7 @@ fn check(system: &System, limits: Limits, name: &str, (reached, all): (&Reached,
 }
 
 /// The counts of a search that has missed nothing.
-fn check_counts(system: &System, limits: Limits, ran: &Ran, reached: &Reached, what: &str) {
+fn check_counts(system: &System, bounds: SearchBounds, ran: &Ran, reached: &Reached, what: &str) {
     let counts = ran.report.counts;
     assert_eq!(counts.system_states, Some(reached.system_states.len() as u64), "{what}");
     if system.faults.duplicates == 0 {
@@ -131,7 +131,7 @@ fn check_counts(system: &System, limits: Limits, ran: &Ran, reached: &Reached, w
         let is_level_by_level = system.network == Network::Ordered;
         assert!(!is_level_by_level || ran.report.depth == reached.farthest, "{what}: {}", ran.report.depth);
     }
-    assert!(limits.depth.is_none_or(|max| ran.report.depth <= max), "{what}");
+    assert!(bounds.depth.is_none_or(|max| ran.report.depth <= max), "{what}");
 }
 
 /// All searches of one system.
@@ -141,35 +141,35 @@ fn check_system(system: &System, all: &Reached, seed: u64) {
     for (depth, violations, deadlock) in depths.into_iter().flat_map(|depth| {
         [(depth, None, false), (depth, None, true), (depth, Some(2), true), (depth, Some(u64::MAX), true)]
     }) {
-        let limits = Limits { depth, violations, deadlock, ..Limits::default() };
+        let bounds = SearchBounds { depth, violations, deadlock, ..SearchBounds::default() };
         let reached = reference::search(system, depth, None, STATES_MAX).expect("it has fewer states than all");
         for name in ["bdfs", "consequence"] {
-            let what = format!("seed {seed}, {:?}, {name}, {limits:?}", system.network);
-            check(system, limits, name, (&reached, all), &what);
+            let what = format!("seed {seed}, {:?}, {name}, {bounds:?}", system.network);
+            check(system, bounds, name, (&reached, all), &what);
         }
-        let walks = Limits { walks: Some(20), seed: Some(seed), ..limits };
+        let walks = SearchBounds { walks: Some(20), seed: Some(seed), ..bounds };
         let ran = toys::run(system, walks, host_search::strategy::random_walk::run, false);
         let expected = findings(system, &reached, deadlock);
         for (words, length) in found(&ran) {
             assert!(expected.get(&words).is_some_and(|least| length >= *least), "seed {seed}, walk: {words}");
         }
         if depth.is_none() && !deadlock && !matches!(system.network, Network::Ordered) {
-            check_reduced(system, Limits { reduce: true, ..limits }, all, seed);
+            check_reduced(system, SearchBounds { reduce: true, ..bounds }, all, seed);
         }
     }
 }
 
 /// The reduced search misses no violation either.
-fn check_reduced(system: &System, limits: Limits, all: &Reached, seed: u64) {
-    let ran = toys::run(system, limits, host_search::strategy::bdfs::run, true);
+fn check_reduced(system: &System, bounds: SearchBounds, all: &Reached, seed: u64) {
+    let ran = toys::run(system, bounds, host_search::strategy::bdfs::run, true);
     let (expected, found) = (findings(system, all, false), found(&ran));
     for (words, length) in &found {
         assert!(expected.get(words).is_some_and(|least| length >= least), "seed {seed}, reduced: {words}");
     }
-    let is_full = found.len() as u64 >= limits.violations.unwrap_or(1);
-    assert_eq!(is_full, ran.report.end == End::Violation, "seed {seed}, reduced");
+    let is_full = found.len() as u64 >= bounds.violations.unwrap_or(1);
+    assert_eq!(is_full, ran.report.end == EndCondition::Violation, "seed {seed}, reduced");
     if !is_full {
-        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}, reduced");
+        assert_eq!(ran.report.end, EndCondition::SpaceExhausted, "seed {seed}, reduced");
         assert!(found.keys().eq(expected.keys()), "seed {seed}, reduced: {found:?} of {expected:?}");
         assert_eq!(ran.system_states, all.system_states, "seed {seed}, reduced");
     }
@@ -234,9 +234,9 @@ fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
         let lts = Lts::new(&program, Scenario::new(1)).expect("it lists its properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
         // Several violations are wanted, so that the search for a shorter path does not begin.
-        let limits = Limits { depth: Some(depth as u32), violations: Some(2), ..Limits::default() };
-        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+        let bounds = SearchBounds { depth: Some(depth as u32), violations: Some(2), ..SearchBounds::default() };
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
         let report = host_search::strategy::bdfs::run(&search).expect("no host faults");
-        assert_eq!((report.violations.len(), report.end), (usize::from(is_found), End::DepthBound), "{depth}");
+        assert_eq!((report.violations.len(), report.end), (usize::from(is_found), EndCondition::DepthBound), "{depth}");
     }
 }

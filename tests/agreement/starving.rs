@@ -11,7 +11,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::kernel::{Limits, Search, Unmonitored};
+use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy::bdfs;
 
 /// Machines of a toy that get no memory any more after some calls, whoever calls.
@@ -108,8 +108,8 @@ fn an_audit_without_memory_blames_nobody() {
         let machines = AuditedFactory::new(&factory, Mode::Full);
         let lts = Lts::new(&machines, Scenario::new(nodes)).expect("properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-        let limits = Limits { depth: Some(3), ..Limits::default() };
-        let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+        let bounds = SearchBounds { depth: Some(3), ..SearchBounds::default() };
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
         bdfs::run(&search).expect("nothing is amiss yet");
         // One step in three, for all of the audit would be tens of thousands of audits.
         for calls in (1..).step_by(3).take(400) {

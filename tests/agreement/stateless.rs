@@ -6,7 +6,7 @@ use host_agreement::effort;
 use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Ran, Run};
 use host_model::toys::{Toy, ToyTrigger};
-use host_search::kernel::{End, Limits, Search};
+use host_search::kernel::{EndCondition, Search, SearchBounds};
 use host_search::strategy::dpor::{DEPTH_DEFAULT, Races};
 use host_search::strategy::{dpor, dpor_ds, dpor_ds_tree};
 
@@ -18,8 +18,8 @@ fn systems() -> u64 {
     effort::systems(500)
 }
 
-fn run(toy: &Toy, limits: Limits, strategy: Run) -> Ran {
-    toys::run(&System::new(toy.clone()), limits, strategy, true)
+fn run(toy: &Toy, bounds: SearchBounds, strategy: Run) -> Ran {
+    toys::run(&System::new(toy.clone()), bounds, strategy, true)
 }
 
 /// Calls `check` with random systems of tractable size and their configurations.
@@ -48,15 +48,15 @@ fn unconstrained(toy: &Toy) -> Toy {
 fn dpor_explores_each_happens_before_once() {
     let (mut most, mut violated) = (0, 0);
     for_random_systems(None, |seed, toy, expected| {
-        let ran = run(&unconstrained(toy), Limits::default(), dpor::run);
+        let ran = run(&unconstrained(toy), SearchBounds::default(), dpor::run);
         assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
         assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
-        assert_eq!(ran.report.end, End::SpaceExhausted, "seed {seed}");
+        assert_eq!(ran.report.end, EndCondition::SpaceExhausted, "seed {seed}");
         let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
-        let ran = run(toy, Limits::default(), dpor::run);
+        let ran = run(toy, SearchBounds::default(), dpor::run);
         assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
-        assert_eq!(ran.report.end == End::Violation, ran.confirmed.is_some(), "seed {seed}");
+        assert_eq!(ran.report.end == EndCondition::Violation, ran.confirmed.is_some(), "seed {seed}");
         violated += u32::from(ran.confirmed.is_some());
         assert!(ran.confirmed.is_none_or(|findings| !findings.is_empty()), "seed {seed}");
         most = most.max(expected.maximal);
@@ -77,9 +77,9 @@ fn dpor_ds_explores_each_happens_before() {
         let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         let mut executed = [None, None];
         for (index, strategy) in strategies.into_iter().enumerate() {
-            let budget = Limits { states: Some(20_000), ..Limits::default() };
+            let budget = SearchBounds { states: Some(20_000), ..SearchBounds::default() };
             let ran = run(&unconstrained(toy), budget, strategy);
-            if ran.report.end == End::StateBound {
+            if ran.report.end == EndCondition::StateBound {
                 continue; // Too many repetitions.
             }
             let (executions, redundant) = (ran.report.counts.executions, ran.report.counts.redundant);
@@ -88,7 +88,7 @@ fn dpor_ds_explores_each_happens_before() {
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {index}");
             repeated[index] += u32::from(redundant > Some(0));
             executed[index] = executions;
-            let ran = run(toy, Limits::default(), strategy);
+            let ran = run(toy, SearchBounds::default(), strategy);
             assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, {index}");
             violated[index] += u32::from(ran.confirmed.is_some());
         }
@@ -110,12 +110,12 @@ fn dpor_ds_explores_each_happens_before() {
 /// A bound on local events is one on what a node can do, so all of that holds under it, too.
 #[test]
 fn dpor_honours_a_bound_on_local_events() {
-    let limits = Limits { local_events: Some(1), ..Limits::default() };
-    for_random_systems(limits.local_events, |seed, toy, expected| {
-        let ran = run(&unconstrained(toy), limits, dpor::run);
+    let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+    for_random_systems(bounds.local_events, |seed, toy, expected| {
+        let ran = run(&unconstrained(toy), bounds, dpor::run);
         assert_eq!(ran.report.counts.executions, Some(expected.maximal), "seed {seed}");
         assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}");
-        let reached = reference::search(&System::new(toy.clone()), None, limits.local_events, usize::MAX)
+        let reached = reference::search(&System::new(toy.clone()), None, bounds.local_events, usize::MAX)
             .expect("there is no other bound");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
     });
@@ -128,19 +128,19 @@ fn dpor_honours_a_bound_on_depth() {
     for_random_systems(None, |seed, toy, _| {
         let all = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
         for depth in [2, 4, 6] {
-            let limits = Limits { depth: Some(depth), ..Limits::default() };
-            let ran = run(&unconstrained(toy), limits, dpor::run);
-            let reached = reference::search(&System::new(toy.clone()), limits.depth, None, usize::MAX)
+            let bounds = SearchBounds { depth: Some(depth), ..SearchBounds::default() };
+            let ran = run(&unconstrained(toy), bounds, dpor::run);
+            let reached = reference::search(&System::new(toy.clone()), bounds.depth, None, usize::MAX)
                 .expect("there is no other bound");
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, depth {depth}");
             assert_eq!(ran.report.counts.redundant, Some(0), "seed {seed}, depth {depth}");
-            let budget = Limits { states: Some(20_000), ..limits };
+            let budget = SearchBounds { states: Some(20_000), ..bounds };
             let tree = run(&unconstrained(toy), budget, dpor_ds_tree::run);
-            let is_over = tree.report.end == End::StateBound;
+            let is_over = tree.report.end == EndCondition::StateBound;
             assert!(is_over || tree.system_states == reached.system_states, "seed {seed}, depth {depth}");
-            let is_cut = ran.report.end == End::DepthBound;
+            let is_cut = ran.report.end == EndCondition::DepthBound;
             assert!(is_cut || ran.system_states == all.system_states, "seed {seed}, depth {depth}");
-            let ran = run(toy, limits, dpor::run);
+            let ran = run(toy, bounds, dpor::run);
             assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}, depth {depth}");
             assert!(ran.report.violations.iter().all(|found| found.path.len() <= depth as usize), "seed {seed}");
             cut += u32::from(is_cut);
@@ -156,7 +156,7 @@ fn a_dropped_race_is_caught() {
     let mut missed = 0;
     for_random_systems(None, |seed, toy, expected| {
         let all = |search: &Search<'_>| dpor::run_with(search, Races::Executed);
-        let ran = run(&unconstrained(toy), Limits::default(), all);
+        let ran = run(&unconstrained(toy), SearchBounds::default(), all);
         let executions = ran.report.counts.executions.expect("dpor counts executions");
         assert!(executions <= expected.maximal, "seed {seed}");
         let reached = reference::search(&System::new(toy.clone()), None, None, usize::MAX).expect("there is no bound");
@@ -170,7 +170,7 @@ fn a_dropped_race_is_caught() {
 #[test]
 fn local_events_that_exclude_each_other_are_both_taken() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 0)]).rule(0, 0, ToyTrigger::Local(1), 2, &[]);
-    let ran = run(&toy, Limits::default(), dpor::run);
+    let ran = run(&toy, SearchBounds::default(), dpor::run);
     // The first with its delivery, and the second.
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(2), Some(2 + 1)));
     let states: BTreeSet<_> = ran.system_states.iter().map(|locals| reference::states(locals)).collect();
@@ -188,8 +188,8 @@ fn an_endless_execution_ends_at_the_bound() {
         &[(1, 0)],
     );
     for (depth, expected) in [(None, DEPTH_DEFAULT), (Some(7), 7)] {
-        let ran = run(&toy, Limits { depth, ..Limits::default() }, dpor::run);
-        assert_eq!((ran.report.end, ran.report.depth), (End::DepthBound, expected));
+        let ran = run(&toy, SearchBounds { depth, ..SearchBounds::default() }, dpor::run);
+        assert_eq!((ran.report.end, ran.report.depth), (EndCondition::DepthBound, expected));
         assert_eq!(ran.report.counts.transitions, Some(expected.into()));
     }
 }
@@ -211,9 +211,9 @@ fn dpor_ds_explores_independent_events_once() {
         }
     }
     for strategy in [dpor::run as Run, dpor_ds::run, dpor_ds_tree::run] {
-        let counts = run(&independent, Limits::default(), strategy).report.counts;
+        let counts = run(&independent, SearchBounds::default(), strategy).report.counts;
         assert_eq!((counts.executions, counts.redundant, counts.transitions), (Some(1), Some(0), Some(9)));
-        let counts = run(&dependent, Limits::default(), strategy).report.counts;
+        let counts = run(&dependent, SearchBounds::default(), strategy).report.counts;
         assert_eq!(counts.executions.zip(counts.redundant).map(|(all, redundant)| all - redundant), Some(2 * 2));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_model::contract::{Stop, Stopped};
 use host_search::kernel::checkpoint_codec::{Reader, Writer};
-use host_search::kernel::{End, Keeper, Monitor, Progress};
+use host_search::kernel::{EndCondition, Keeper, Monitor, Progress};
 
 /// Stops a search after some checks, and keeps what it saves.
 #[derive(Default)]
@@ -41,10 +41,10 @@ impl Stop for StopAfter {
 }
 
 impl Monitor for Stopping {
-    fn check(&self, _: &Progress) -> Option<End> {
+    fn check(&self, _: &Progress) -> Option<EndCondition> {
         let left = self.checks_left.load(Ordering::Relaxed);
         self.checks_left.store(left.saturating_sub(1), Ordering::Relaxed);
-        (left == 0).then_some(End::Interrupted)
+        (left == 0).then_some(EndCondition::Interrupted)
     }
 
     fn keeper(&self) -> Option<&dyn Keeper> {

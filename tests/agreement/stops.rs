@@ -15,7 +15,7 @@ use host_model::scenario::{Faults, Scenario};
 use host_model::toys::{Toy, ToyState, ToyTrigger};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{self, Origin, replay};
-use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored};
 use host_search::strategy::lmc;
 use host_search::strategy::lmc::alongside::Turns;
 use host_search::strategy::{STRATEGIES, Strategy};
@@ -48,7 +48,7 @@ fn stoppable(toy: &Toy, stop: &Arc<StopAfter>) -> Factory {
 fn search(
     lts: &Lts<'_>,
     strategy: &Strategy,
-    limits: Limits,
+    bounds: SearchBounds,
     monitor: &(dyn Monitor + Sync),
 ) -> Result<Report, Stopped> {
     let stopped = |error: MachineError| match error {
@@ -59,7 +59,7 @@ fn search(
         StartError::Machine(error) => stopped(error),
         error => panic!("a toy starts: {error}"),
     })?;
-    let search = Search { lts, starts: &starts, limits, monitor, collect_system_states: false };
+    let search = Search { lts, starts: &starts, bounds, monitor, collect_system_states: false };
     (strategy.run)(&search).map_err(|error| match error {
         SearchError::Machine(error) => stopped(error),
         error => panic!("a toy has no host faults: {error}"),
@@ -72,11 +72,11 @@ fn scenario(toy: &Toy, resets: u32) -> Scenario {
 
 /// A search that is stopped ends with at most a few more questions and says that it was stopped; what it reports is
 /// true; and nothing of what it left half done is there when somebody goes on with the same local transition system.
-fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32, what: &str) {
+fn stopped_anywhere(toy: &Toy, strategy: &Strategy, bounds: SearchBounds, resets: u32, what: &str) {
     let never = Arc::new(StopAfter::new(u64::MAX));
     let factory = stoppable(toy, &never);
     let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
-    let whole = search(&lts, strategy, limits, &Unmonitored).expect("nothing stops it");
+    let whole = search(&lts, strategy, bounds, &Unmonitored).expect("nothing stops it");
     let all = never.asked.load(Ordering::Relaxed);
     // The first moments, then some.
     for at in (0..12).chain((12..all).step_by((all as usize / 8).max(1))) {
@@ -85,12 +85,12 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32,
         let lts = Lts::new(&factory, scenario(toy, resets)).expect("a toy lists its properties");
         let before = stop.asked.load(Ordering::Relaxed);
         stop.goes_on.store(before + at, Ordering::Relaxed);
-        let stopped = search(&lts, strategy, limits, &Unmonitored);
+        let stopped = search(&lts, strategy, bounds, &Unmonitored);
         let late = stop.asked.load(Ordering::Relaxed).saturating_sub(before + at);
         assert!(late <= LATE_MAX, "{what}, at {at} of {all}: {late} questions after the stop");
         if let Ok(report) = stopped {
             let has_ended = late == 0 || report.is_full();
-            assert!(has_ended || report.end == End::Interrupted, "{what}, at {at} of {all}: {:?}", report.end);
+            assert!(has_ended || report.end == EndCondition::Interrupted, "{what}, at {at} of {all}: {:?}", report.end);
             for found in &report.violations {
                 stop.goes_on.store(u64::MAX, Ordering::Relaxed);
                 let mut stepper = Stepper::new(&lts).expect("nothing stops it");
@@ -104,7 +104,7 @@ fn stopped_anywhere(toy: &Toy, strategy: &Strategy, limits: Limits, resets: u32,
             }
         }
         stop.goes_on.store(u64::MAX, Ordering::Relaxed);
-        let after = search(&lts, strategy, limits, &Unmonitored).expect("nothing stops it");
+        let after = search(&lts, strategy, bounds, &Unmonitored).expect("nothing stops it");
         let facts = |report: &Report| {
             (report.end, report.counts.global_states, report.counts.events, report.counts.transitions)
         };
@@ -119,28 +119,28 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
         let toy = &toy;
         let without = Toy { forbidden: Vec::new(), ..toy.clone() };
         for strategy in STRATEGIES {
-            let limits = Limits { depth: Some(4), walks: Some(20), ..Limits::default() };
+            let bounds = SearchBounds { depth: Some(4), walks: Some(20), ..SearchBounds::default() };
             let honoured = |bound| strategy.honours.contains(&bound);
-            let limits = Limits {
-                depth: limits.depth.filter(|_| honoured(host_search::strategy::Bound::Depth)),
-                walks: limits.walks.filter(|_| honoured(host_search::strategy::Bound::Walks)),
-                ..limits
+            let bounds = SearchBounds {
+                depth: bounds.depth.filter(|_| honoured(host_search::strategy::Bound::Depth)),
+                walks: bounds.walks.filter(|_| honoured(host_search::strategy::Bound::Walks)),
+                ..bounds
             };
             for (toy, resets) in [(toy, 0), (&without, 0), (&without, 1)] {
                 // Without a bound on depth, a fault is too much for tests.
-                if resets > 0 && limits.depth.is_none() {
+                if resets > 0 && bounds.depth.is_none() {
                     continue;
                 }
                 stopped_anywhere(
                     toy,
                     strategy,
-                    limits,
+                    bounds,
                     resets,
                     &format!("seed {seed}, {}, {resets} resets", strategy.name),
                 );
             }
         }
-        let reduced = Limits { reduce: true, ..Limits::default() };
+        let reduced = SearchBounds { reduce: true, ..SearchBounds::default() };
         let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
         stopped_anywhere(&without, bdfs, reduced, 0, &format!("seed {seed}, --reduce"));
     }
@@ -155,7 +155,7 @@ fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
             let run = |stop: &Arc<StopAfter>, monitor: &(dyn Monitor + Sync)| {
                 let factory = stoppable(toy, stop);
                 let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
-                search(&lts, strategy, Limits::default(), monitor)
+                search(&lts, strategy, SearchBounds::default(), monitor)
             };
             let never = Arc::new(StopAfter::new(u64::MAX));
             let whole = run(&never, &Unmonitored).expect("nothing stops it");
@@ -167,7 +167,7 @@ fn a_search_that_is_stopped_inside_steps_goes_on_to_the_same_end() {
                 // Each process executes again what those before it have executed, and some more.
                 let stop = Arc::new(StopAfter::new(3 * pieces));
                 match run(&stop, &keeper) {
-                    Ok(report) if report.end != End::Interrupted => break report,
+                    Ok(report) if report.end != EndCondition::Interrupted => break report,
                     _ => {}
                 }
             };
@@ -190,7 +190,7 @@ fn a_search_is_saved_wherever_it_is_stopped() {
         let run = |stop: &Arc<StopAfter>, keeper: &Stopping| {
             let factory = stoppable(toy, stop);
             let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
-            search(&lts, bdfs, Limits::default(), keeper)
+            search(&lts, bdfs, SearchBounds::default(), keeper)
         };
         let new = || {
             let keeper = Stopping::default();
@@ -204,7 +204,7 @@ fn a_search_is_saved_wherever_it_is_stopped() {
         for at in 1..all {
             let keeper = new();
             match run(&Arc::new(StopAfter::new(at)), &keeper) {
-                Ok(report) if report.end != End::Interrupted => continue,
+                Ok(report) if report.end != EndCondition::Interrupted => continue,
                 _ => {}
             }
             let is_saved = keeper.saves.load(Ordering::Relaxed) > 0;
@@ -230,7 +230,7 @@ fn an_audit_that_is_stopped_is_not_finished() {
         let machines = AuditedFactory::new(&factory, Mode::Full);
         let lts = Lts::new(&machines, scenario(toy, 0)).expect("a toy lists its properties");
         let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
-        search(&lts, bdfs, Limits::default(), &Unmonitored).expect("nothing stops it");
+        search(&lts, bdfs, SearchBounds::default(), &Unmonitored).expect("nothing stops it");
         let before = stop.asked.load(Ordering::Relaxed);
         let whole = machines.check(lts.properties()).expect("a toy has machines");
         assert_eq!(whole.stopped, None, "seed {seed}");
@@ -256,13 +256,13 @@ struct Idle {
 }
 
 impl Monitor for Idle {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         let steps = progress.counts.transitions.expect("local model checking counts them");
         let mut asked = self.asked.lock().expect("one thread");
         let questions = asked.entry(steps).or_default();
         *questions += 1;
         let is_over = self.stops_at.is_some_and(|at| (steps, *questions) >= at);
-        is_over.then_some(End::Interrupted)
+        is_over.then_some(EndCondition::Interrupted)
     }
 }
 
@@ -272,8 +272,8 @@ fn idle(toy: &Toy, stops_at: Option<(u64, u64)>) -> (Report, BTreeMap<u64, u64>)
     let lts = Lts::new(&factory, scenario(toy, 0)).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
     let monitor = Idle { stops_at, ..Idle::default() };
-    let limits = Limits::default();
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &monitor, collect_system_states: false };
+    let bounds = SearchBounds::default();
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &monitor, collect_system_states: false };
     let alone = Turns { first: u64::MAX, least: 0 };
     let report = lmc::run_with(&search, false, alone).expect("a toy has no host faults");
     (report, monitor.asked.into_inner().expect("one thread"))
@@ -286,7 +286,7 @@ fn hears_while_idle(toy: &Toy, steps: u64, least: u64) {
     assert!(questions >= least, "{questions} questions after {steps} steps, which take long");
     for nth in [1, 2, questions / 2, questions - 1] {
         let (report, asked) = idle(toy, Some((steps, nth)));
-        assert_eq!((report.end, report.counts.transitions), (End::Interrupted, Some(steps)), "question {nth}");
+        assert_eq!((report.end, report.counts.transitions), (EndCondition::Interrupted, Some(steps)), "question {nth}");
         let after = asked.range(steps + 1..).count() as u64;
         let late = asked[&steps] + after - nth;
         assert!(late <= LATE_MAX, "{late} questions after a no to question {nth}");

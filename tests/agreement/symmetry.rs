@@ -8,20 +8,20 @@ use host_agreement::toys;
 use host_model::contract::NodeId;
 use host_model::scenario::Faults;
 use host_model::toys::{self as model, Toy, ToyState, ToyTrigger};
-use host_search::kernel::{Limits, SymmetryUse};
+use host_search::kernel::{SearchBounds, SymmetryUse};
 use host_search::strategy::bdfs;
 
 use crate::global::{STATES_MAX, for_random_systems, run, systems, unconstrained};
 
 /// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and what the reference reaches.
-fn for_symmetric_systems(nodes: u32, resets: u32, limits: Limits, mut check: impl FnMut(u64, &System, &Reached)) {
+fn for_symmetric_systems(nodes: u32, resets: u32, bounds: SearchBounds, mut check: impl FnMut(u64, &System, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {
         let system = System {
             faults: Faults { resets, ..Faults::default() },
             ..System::new(Toy::random_symmetric(seed, nodes))
         };
-        if let Some(reached) = reference::search(&system, limits.depth, limits.local_events, STATES_MAX)
+        if let Some(reached) = reference::search(&system, bounds.depth, bounds.local_events, STATES_MAX)
             && reached.global_states > 60
         {
             check(seed, &system, &reached);
@@ -38,17 +38,17 @@ fn for_symmetric_systems(nodes: u32, resets: u32, limits: Limits, mut check: imp
 fn symmetry_reaches_what_the_reference_reaches() {
     for (nodes, renamings) in [(3, 2), (4, 6)] {
         let (mut each, mut kept, mut violated) = (0, 0, 0);
-        for_symmetric_systems(nodes, 0, Limits::default(), |seed, System { toy, .. }, reached| {
+        for_symmetric_systems(nodes, 0, SearchBounds::default(), |seed, System { toy, .. }, reached| {
             let declared = Toy { forbidden: Vec::new(), ..toy.clone() };
-            let (report, states) = run(&declared, Limits::default(), bdfs::explore_reduced);
+            let (report, states) = run(&declared, SearchBounds::default(), bdfs::explore_reduced);
             assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
             assert_eq!(states, reached.system_states, "seed {seed}");
             kept += report.counts.global_states.expect("it counts them");
-            let limits = Limits { no_symmetry: true, ..Limits::default() };
-            let (report, states) = run(&declared, limits, bdfs::explore_reduced);
+            let bounds = SearchBounds { no_symmetry: true, ..SearchBounds::default() };
+            let (report, states) = run(&declared, bounds, bdfs::explore_reduced);
             assert_eq!((report.symmetry, states), (None, reached.system_states.clone()), "seed {seed}");
             each += report.counts.global_states.expect("it counts them");
-            let (report, _) = run(toy, Limits::default(), bdfs::explore_reduced);
+            let (report, _) = run(toy, SearchBounds::default(), bdfs::explore_reduced);
             assert_eq!(report.violations.is_empty(), reached.violation_depth.is_none(), "seed {seed}");
             assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(renamings)), "seed {seed}");
             violated += u32::from(reached.violation_depth.is_some());
@@ -66,9 +66,9 @@ fn symmetry_reaches_what_the_reference_reaches() {
 fn symmetry_finds_every_violation_up_to_renaming() {
     for nodes in [3, 4] {
         let (mut several, mut left_out) = (0, 0);
-        for_symmetric_systems(nodes, 0, Limits::default(), |seed, system, reached| {
-            let limits = Limits { reduce: true, violations: Some(u64::MAX), ..Limits::default() };
-            let ran = toys::run(system, limits, bdfs::run, false);
+        for_symmetric_systems(nodes, 0, SearchBounds::default(), |seed, system, reached| {
+            let bounds = SearchBounds { reduce: true, violations: Some(u64::MAX), ..SearchBounds::default() };
+            let ran = toys::run(system, bounds, bdfs::run, false);
             assert!(matches!(ran.report.symmetry, Some(SymmetryUse::Renamings(_))), "seed {seed}");
             let found: BTreeSet<String> = toys::findings(&ran.report).into_keys().map(|(_, words)| words).collect();
             let renamings = model::permutations(1..nodes);
@@ -102,9 +102,9 @@ fn symmetry_finds_every_violation_up_to_renaming() {
 /// A budget belongs to a node, and is renamed with it.
 #[test]
 fn symmetry_under_a_bound_on_local_events() {
-    let limits = Limits { local_events: Some(1), ..Limits::default() };
-    for_symmetric_systems(3, 0, limits, |seed, System { toy, .. }, reached| {
-        let (report, states) = run(&unconstrained(toy), limits, bdfs::explore_reduced);
+    let bounds = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+    for_symmetric_systems(3, 0, bounds, |seed, System { toy, .. }, reached| {
+        let (report, states) = run(&unconstrained(toy), bounds, bdfs::explore_reduced);
         assert_eq!(report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
         assert_eq!(states, reached.system_states, "seed {seed}");
     });
@@ -113,12 +113,12 @@ fn symmetry_under_a_bound_on_local_events() {
 /// A reset happens at every node in the same way: each of these loses everything. Its budget belongs to the local state.
 #[test]
 fn symmetry_under_resets() {
-    for_symmetric_systems(3, 1, Limits::default(), |seed, system, reached| {
+    for_symmetric_systems(3, 1, SearchBounds::default(), |seed, system, reached| {
         let free = System { toy: unconstrained(&system.toy), ..system.clone() };
-        let ran = toys::run(&free, Limits::default(), bdfs::explore_reduced, true);
+        let ran = toys::run(&free, SearchBounds::default(), bdfs::explore_reduced, true);
         assert_eq!(ran.report.symmetry, Some(SymmetryUse::Renamings(2)), "seed {seed}");
         assert_eq!(ran.system_states, reached.system_states, "seed {seed}");
-        let ran = toys::run(system, Limits::default(), bdfs::explore_reduced, false);
+        let ran = toys::run(system, SearchBounds::default(), bdfs::explore_reduced, false);
         assert_eq!(ran.confirmed.is_some(), reached.violation_depth.is_some(), "seed {seed}");
     });
 }
@@ -131,8 +131,8 @@ fn what_is_known_of_a_following_state_is_not_forgotten() {
         let system = System::new(unconstrained(&Toy::random_symmetric(seed, 3)));
         let reached = reference::search(&system, None, local_events, STATES_MAX).expect("it is small");
         for no_symmetry in [false, true] {
-            let limits = Limits { local_events, no_symmetry, ..Limits::default() };
-            let ran = toys::run(&system, limits, bdfs::explore_reduced, true);
+            let bounds = SearchBounds { local_events, no_symmetry, ..SearchBounds::default() };
+            let ran = toys::run(&system, bounds, bdfs::explore_reduced, true);
             assert_eq!(ran.system_states, reached.system_states, "seed {seed}, {no_symmetry}");
         }
     }
@@ -142,9 +142,9 @@ fn what_is_known_of_a_following_state_is_not_forgotten() {
 #[test]
 fn a_false_declaration_is_refused() {
     let (mut refused, mut used) = (0, 0);
-    for_random_systems(Limits::default(), |seed, toy, reached| {
+    for_random_systems(SearchBounds::default(), |seed, toy, reached| {
         let toy = Toy { interchangeable: vec![vec![0, 1, 2]], ..unconstrained(toy) };
-        let (report, states) = run(&toy, Limits::default(), bdfs::explore_reduced);
+        let (report, states) = run(&toy, SearchBounds::default(), bdfs::explore_reduced);
         assert_eq!(states, reached.system_states, "seed {seed}");
         match report.symmetry {
             Some(SymmetryUse::Refused(_)) => refused += 1,
@@ -160,7 +160,7 @@ fn a_false_declaration_is_refused() {
 fn a_property_that_tells_nodes_apart_is_refused() {
     let toy = Toy::new(3).rule(1, 0, ToyTrigger::Local(0), 1, &[]).rule(2, 0, ToyTrigger::Local(0), 1, &[]);
     let toy = Toy { interchangeable: vec![vec![1, 2]], ..toy.forbid(&[None, Some(0), Some(1)]) };
-    let (report, _) = run(&toy, Limits::default(), bdfs::explore_reduced);
+    let (report, _) = run(&toy, SearchBounds::default(), bdfs::explore_reduced);
     assert_eq!(report.violations.len(), 1);
     let why = "the property `forbidden` tells them apart".to_owned();
     assert_eq!(report.symmetry, Some(SymmetryUse::Refused(why)));
@@ -176,7 +176,8 @@ fn symmetry_counts_orbits() {
             toy = toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]).rule(node, 1, ToyTrigger::Local(0), 2, &[]);
         }
         let states = |no_symmetry| {
-            let (report, states) = run(&toy, Limits { no_symmetry, ..Limits::default() }, bdfs::explore_reduced);
+            let (report, states) =
+                run(&toy, SearchBounds { no_symmetry, ..SearchBounds::default() }, bdfs::explore_reduced);
             assert_eq!(states.len(), 3_usize.pow(nodes));
             report.counts.global_states
         };

@@ -8,7 +8,7 @@ use host_model::lts::{LocalStateId, Lts, Stepper};
 use host_model::toys::{self, Toy};
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
-use host_search::kernel::{Found, Limits, Report, Search, SearchError, Unmonitored};
+use host_search::kernel::{FoundViolation, Report, Search, SearchBounds, SearchError, Unmonitored};
 
 use crate::reference::{Local, System, Words};
 
@@ -32,8 +32,8 @@ pub struct Ran {
 /// # Panics
 ///
 /// The strategy has an error, or a path that it reports does not replay.
-pub fn run(system: &System, limits: Limits, strategy: Run, collect_system_states: bool) -> Ran {
-    run_after(system, &[], limits, strategy, collect_system_states)
+pub fn run(system: &System, bounds: SearchBounds, strategy: Run, collect_system_states: bool) -> Ran {
+    run_after(system, &[], bounds, strategy, collect_system_states)
 }
 
 /// The same after some steps.
@@ -44,7 +44,7 @@ pub fn run(system: &System, limits: Limits, strategy: Run, collect_system_states
 pub fn run_after(
     system: &System,
     steps: &[TraceStep],
-    limits: Limits,
+    bounds: SearchBounds,
     strategy: Run,
     collect_system_states: bool,
 ) -> Ran {
@@ -67,7 +67,7 @@ pub fn run_after(
         [] => start::initial(&mut stepper).expect("a toy starts"),
         _ => vec![start::follow(&mut stepper, &prefix).expect("the steps can be taken")],
     };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let mut replayed = report.violations.iter().map(|found| replay(&mut stepper, &factory, found));
@@ -113,7 +113,7 @@ pub fn findings(report: &Report) -> BTreeMap<Words, (u32, bool)> {
 }
 
 /// What was found, in the words of the reference.
-pub fn words(found: &Found) -> Words {
+pub fn words(found: &FoundViolation) -> Words {
     let words = match &found.judgement {
         Judgement::Violated { message, .. } | Judgement::Deadlock { message } => message,
         Judgement::Broken { fault, .. } | Judgement::Fault(fault) => &fault.message,
@@ -123,7 +123,7 @@ pub fn words(found: &Found) -> Words {
 }
 
 /// What was found, in the words of a trace.
-pub fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
+pub fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
     let property = |index: u32| lts.properties()[index as usize].clone();
     match &found.judgement {
         Judgement::Violated { property: index, message } => {
@@ -140,7 +140,7 @@ pub fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
 }
 
 /// Executes a path from the start, at whose end is what was found.
-fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &Found) -> (Vec<TraceStep>, Vec<Finding>) {
+fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &FoundViolation) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &found.origin).expect("a toy starts");
     for step in &steps {

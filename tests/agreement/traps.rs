@@ -13,7 +13,7 @@ use host_model::toys::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words}
 use host_model::trace::replay::{Replay, ReplayError};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{Hex, Origin, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
 /// Systems with more global states than this are left out: executions are many more than states.
@@ -98,23 +98,23 @@ fn check(family: fn(u64) -> System) {
             continue;
         }
         let deadlock = seed.is_multiple_of(2);
-        let limits = Limits { local_events, deadlock, violations: Some(u64::MAX), ..Limits::default() };
+        let bounds = SearchBounds { local_events, deadlock, violations: Some(u64::MAX), ..SearchBounds::default() };
         for row in STRATEGIES.iter().filter(|row| row.is_complete) {
             // It builds every tuple of local states, and other networks have many more of these.
             let is_plain = system.network == Network::Unordered && system.links.is_empty();
             if row.name != "lmc-gen" || is_plain {
-                let is_whole = check_strategy(&system, &reached, (row, limits), seed);
+                let is_whole = check_strategy(&system, &reached, (row, bounds), seed);
                 if is_stateless(row) {
                     executed = (executed.0 + 1, executed.1 + u64::from(is_whole));
                 }
             }
         }
         if is_unordered(&system) {
-            let limits = Limits { reduce: true, deadlock: false, ..limits };
-            check_run(&system, &reached, ("reduced", bdfs::explore_reduced, limits), seed);
+            let bounds = SearchBounds { reduce: true, deadlock: false, ..bounds };
+            check_run(&system, &reached, ("reduced", bdfs::explore_reduced, bounds), seed);
         }
-        check_counts(&system, &reached, limits, seed);
-        check_incomplete(&system, &reached, limits, seed);
+        check_counts(&system, &reached, bounds, seed);
+        check_incomplete(&system, &reached, bounds, seed);
         tried += 1;
         trapped += u64::from(reached.violations.is_empty());
         both += u64::from(!reached.violations.is_empty());
@@ -141,22 +141,22 @@ fn is_unordered(system: &System) -> bool {
 }
 
 /// Returns whether all was looked at.
-fn check_strategy(system: &System, reached: &Reached, (row, limits): (&Strategy, Limits), seed: u64) -> bool {
-    let deadlock = limits.deadlock && row.honours.contains(&Bound::Deadlock);
+fn check_strategy(system: &System, reached: &Reached, (row, bounds): (&Strategy, SearchBounds), seed: u64) -> bool {
+    let deadlock = bounds.deadlock && row.honours.contains(&Bound::Deadlock);
     // There are many more executions than states, some of which go round in circles; with crashes all cuts of each are looked at.
     let states =
         is_stateless(row).then_some(if system.faults.crashes > 0 { CUT_EXECUTIONS_MAX } else { EXECUTIONS_MAX });
-    let limits = Limits { deadlock, states, ..limits };
-    check_first(system, reached, (row.name, row.run, Limits { violations: None, ..limits }), seed);
-    check_run(system, reached, (row.name, row.run, limits), seed)
+    let bounds = SearchBounds { deadlock, states, ..bounds };
+    check_first(system, reached, (row.name, row.run, SearchBounds { violations: None, ..bounds }), seed);
+    check_run(system, reached, (row.name, row.run, bounds), seed)
 }
 
 /// All findings are wanted. Returns whether all was looked at.
-fn check_run(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) -> bool {
-    let ran = toys::run(system, limits, run, true);
+fn check_run(system: &System, reached: &Reached, (name, run, bounds): (&str, Run, SearchBounds), seed: u64) -> bool {
+    let ran = toys::run(system, bounds, run, true);
     let found = toys::findings(&ran.report);
-    let expected = reached.findings(system.toy.nodes, limits.deadlock);
-    if ran.report.end == End::StateBound {
+    let expected = reached.findings(system.toy.nodes, bounds.deadlock);
+    if ran.report.end == EndCondition::StateBound {
         assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}");
         return false;
     }
@@ -169,13 +169,13 @@ fn check_run(system: &System, reached: &Reached, (name, run, limits): (&str, Run
 }
 
 /// The first finding is enough.
-fn check_first(system: &System, reached: &Reached, (name, run, limits): (&str, Run, Limits), seed: u64) {
-    let ran = toys::run(system, limits, run, false);
+fn check_first(system: &System, reached: &Reached, (name, run, bounds): (&str, Run, SearchBounds), seed: u64) {
+    let ran = toys::run(system, bounds, run, false);
     let found = toys::findings(&ran.report);
-    let expected = reached.findings(system.toy.nodes, limits.deadlock);
+    let expected = reached.findings(system.toy.nodes, bounds.deadlock);
     // The state that it is about can have several: a property and a deadlock.
     let lengths: BTreeSet<u32> = found.values().map(|(length, _)| *length).collect();
-    let is_there = lengths.len() == 1 || ran.report.end == End::StateBound;
+    let is_there = lengths.len() == 1 || ran.report.end == EndCondition::StateBound;
     assert!(is_there && found.keys().all(|words| expected.contains_key(words)), "seed {seed}, {name}: {found:?}");
     check_lengths(&found, &expected, &format!("seed {seed}, {name}"));
     let least = expected.values().min();
@@ -190,8 +190,8 @@ fn check_lengths(found: &BTreeMap<Words, (u32, bool)>, expected: &BTreeMap<Words
     }
 }
 
-fn check_counts(system: &System, reached: &Reached, limits: Limits, seed: u64) {
-    let counts = toys::run(system, limits, bdfs::run, false).report.counts;
+fn check_counts(system: &System, reached: &Reached, bounds: SearchBounds, seed: u64) {
+    let counts = toys::run(system, bounds, bdfs::run, false).report.counts;
     assert_eq!(counts.system_states, Some(reached.system_states.len() as u64), "seed {seed}");
     // The reference has a budget for each message in flight, and the strategies have copies of it.
     if system.faults.duplicates == 0 {
@@ -201,10 +201,10 @@ fn check_counts(system: &System, reached: &Reached, limits: Limits, seed: u64) {
 }
 
 /// What is found is there.
-fn check_incomplete(system: &System, reached: &Reached, limits: Limits, seed: u64) {
-    let expected = reached.findings(system.toy.nodes, limits.deadlock);
+fn check_incomplete(system: &System, reached: &Reached, bounds: SearchBounds, seed: u64) {
+    let expected = reached.findings(system.toy.nodes, bounds.deadlock);
     for (strategy, walks) in [(consequence::run as Run, None), (random_walk::run, Some(30))] {
-        let ran = toys::run(system, Limits { walks, seed: walks.map(|_| seed), ..limits }, strategy, false);
+        let ran = toys::run(system, SearchBounds { walks, seed: walks.map(|_| seed), ..bounds }, strategy, false);
         let found = toys::findings(&ran.report);
         assert!(found.keys().all(|words| expected.contains_key(words)), "seed {seed}: {found:?} of {expected:?}");
         check_lengths(&found, &expected, &format!("seed {seed}"));
@@ -277,16 +277,16 @@ fn nothing_follows_a_trap() {
     let expected: BTreeMap<Words, u32> =
         [((None, forbidden_words(&[255, 1])), 1), ((Some(0), trap_words(0)), 1)].into();
     for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-        let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
-        let ran = toys::run(&System::new(trap_aside()), limits, row.run, true);
+        let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
+        let ran = toys::run(&System::new(trap_aside()), bounds, row.run, true);
         let found = toys::findings(&ran.report);
         assert!(found.keys().eq(expected.keys()), "{}: {found:?}", row.name);
         assert!(found.values().all(|(length, _)| *length == 1), "{}: {found:?}", row.name);
         assert_eq!(ran.system_states.len(), 6, "{}", row.name);
-        assert_eq!(ran.report.end, End::SpaceExhausted, "{}", row.name);
+        assert_eq!(ran.report.end, EndCondition::SpaceExhausted, "{}", row.name);
     }
-    let limits = Limits { violations: Some(u64::MAX), ..Limits::default() };
-    let counts = toys::run(&System::new(trap_aside()), limits, bdfs::run, false).report.counts;
+    let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
+    let counts = toys::run(&System::new(trap_aside()), bounds, bdfs::run, false).report.counts;
     assert_eq!((counts.global_states, counts.transitions), (Some(6), Some(3 + 2 + 1)));
 }
 
@@ -298,7 +298,7 @@ fn a_trap_at_the_start_is_all_there_is() {
     for row in STRATEGIES.iter().filter(|row| row.is_complete) {
         let ran = toys::run(
             &System::new(toy.clone()),
-            Limits { violations: Some(u64::MAX), ..Limits::default() },
+            SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() },
             row.run,
             true,
         );

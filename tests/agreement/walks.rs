@@ -12,24 +12,24 @@ use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
 use host_search::kernel::weights::Weights;
-use host_search::kernel::{End, Limits, Monitor, Progress, Report, Search, Unmonitored};
+use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::random_walk;
 
-fn run(toy: &Toy, limits: Limits) -> Report {
-    run_numbers(toy, limits, 0..limits.walks.unwrap_or(random_walk::WALKS_DEFAULT))
+fn run(toy: &Toy, bounds: SearchBounds) -> Report {
+    run_numbers(toy, bounds, 0..bounds.walks.unwrap_or(random_walk::WALKS_DEFAULT))
 }
 
-fn run_numbers(toy: &Toy, limits: Limits, numbers: Range<u64>) -> Report {
+fn run_numbers(toy: &Toy, bounds: SearchBounds, numbers: Range<u64>) -> Report {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, Scenario::new(toy.nodes)).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let starts = start::initial(&mut stepper).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
     random_walk::run_numbers(&search, numbers).expect("a toy has no host faults")
 }
 
-fn limits(seed: u64, walks: u64) -> Limits {
-    Limits { seed: Some(seed), walks: Some(walks), ..Limits::default() }
+fn bounds(seed: u64, walks: u64) -> SearchBounds {
+    SearchBounds { seed: Some(seed), walks: Some(walks), ..SearchBounds::default() }
 }
 
 /// A system without violations whose walks have many ways to go.
@@ -56,7 +56,7 @@ fn the_seed_decides() {
     let toy = wide();
     let summaries: BTreeSet<_> = (0..20)
         .map(|seed| {
-            let (once, again) = (run(&toy, limits(seed, 10)), run(&toy, limits(seed, 10)));
+            let (once, again) = (run(&toy, bounds(seed, 10)), run(&toy, bounds(seed, 10)));
             assert_eq!(summary(&once), summary(&again), "seed {seed}");
             summary(&once)
         })
@@ -68,7 +68,7 @@ fn the_seed_decides() {
 #[test]
 fn a_walk_does_not_depend_on_the_others() {
     let toy = wide();
-    let steps = |seed, numbers| run_numbers(&toy, limits(seed, 0), numbers).counts.transitions.expect("steps count");
+    let steps = |seed, numbers| run_numbers(&toy, bounds(seed, 0), numbers).counts.transitions.expect("steps count");
     for seed in 0..20 {
         let alone: Vec<u64> = (0..30).map(|number| steps(seed, number..number + 1)).collect();
         assert_eq!(steps(seed, 0..30), alone.iter().sum::<u64>(), "seed {seed}");
@@ -86,15 +86,15 @@ fn walks_find_violations_that_there_are() {
     for seed in 0..600 {
         let toy = Toy::random(seed, 3);
         let Some(reached) = reference::search(&System::new(toy.clone()), None, None, 3_000) else { continue };
-        let report = run(&toy, limits(1, 300));
+        let report = run(&toy, bounds(1, 300));
         match (report.violations.first(), reached.violation_depth) {
             (Some(violation), Some(depth)) => {
                 assert!(violation.path.len() as u32 >= depth, "seed {seed}");
-                assert_eq!((report.end, violation.shortest), (End::Violation, false), "seed {seed}");
+                assert_eq!((report.end, violation.shortest), (EndCondition::Violation, false), "seed {seed}");
                 found += 1;
             }
             (None, depth) => {
-                assert_eq!(report.end, End::WalksDone, "seed {seed}");
+                assert_eq!(report.end, EndCondition::WalksDone, "seed {seed}");
                 missed += u32::from(depth.is_some());
             }
             (Some(_), None) => panic!("seed {seed}: what was found is not reachable"),
@@ -113,7 +113,7 @@ fn a_kind_of_weight_zero_does_not_happen() {
         1,
         &[],
     );
-    let weighted = |weights| run(&toy, Limits { weights: Some(weights), ..limits(0, 50) }).counts;
+    let weighted = |weights| run(&toy, SearchBounds { weights: Some(weights), ..bounds(0, 50) }).counts;
     let all = weighted(Weights::default());
     assert_eq!((all.local_states, all.transitions, all.walks_ended), (Some(2 + 2), Some(2 * 50), Some(50)));
     for weights in [Weights { deliver: 0, ..Weights::default() }, Weights { internal: 0, ..Weights::default() }] {
@@ -126,7 +126,7 @@ fn a_kind_of_weight_zero_does_not_happen() {
     let first = |weights: Weights| {
         let forbidden = toy.clone().forbid(&[Some(1), Some(0)]);
         (0..100).filter(move |seed| {
-            !run(&forbidden, Limits { weights: Some(weights), ..limits(*seed, 1) }).violations.is_empty()
+            !run(&forbidden, SearchBounds { weights: Some(weights), ..bounds(*seed, 1) }).violations.is_empty()
         })
     };
     let often = first(Weights { internal: 9, ..Weights::default() }).count();
@@ -145,8 +145,8 @@ fn a_walk_ends_at_the_bound() {
         &[(1, 0)],
     );
     for (depth, length) in [(None, random_walk::LENGTH_DEFAULT), (Some(7), 7)] {
-        let report = run(&toy, Limits { depth, ..limits(0, 3) });
-        assert_eq!((report.end, report.depth), (End::WalksDone, length));
+        let report = run(&toy, SearchBounds { depth, ..bounds(0, 3) });
+        assert_eq!((report.end, report.depth), (EndCondition::WalksDone, length));
         assert_eq!((report.counts.transitions, report.counts.walks_ended), (Some(3 * u64::from(length)), Some(0)));
     }
 }
@@ -155,8 +155,8 @@ fn a_walk_ends_at_the_bound() {
 struct Impatient;
 
 impl Monitor for Impatient {
-    fn check(&self, _progress: &Progress) -> Option<End> {
-        Some(End::Interrupted)
+    fn check(&self, _progress: &Progress) -> Option<EndCondition> {
+        Some(EndCondition::Interrupted)
     }
 }
 
@@ -166,10 +166,10 @@ fn walks_without_a_step_ask_the_monitor() {
     let factory = Arc::new(Toy::new(2));
     let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a toy has machines")).expect("a toy starts");
-    let limits = limits(0, u64::MAX);
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Impatient, collect_system_states: false };
+    let bounds = bounds(0, u64::MAX);
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Impatient, collect_system_states: false };
     let report = random_walk::run(&search).expect("a toy has no host faults");
-    assert_eq!((report.end, report.counts.transitions), (End::Interrupted, Some(0)));
+    assert_eq!((report.end, report.counts.transitions), (EndCondition::Interrupted, Some(0)));
 }
 
 /// Keeps the most bytes that a search says it has.
@@ -179,7 +179,7 @@ struct Scales {
 }
 
 impl Monitor for Scales {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         self.most.fetch_max(progress.bytes, Ordering::Relaxed);
         None
     }
@@ -208,8 +208,8 @@ fn weigh(length: u32, memory_max: Option<u64>) -> (Report, u64) {
     let mut stepper = Stepper::new(&lts).expect("it has machines");
     let starts = start::initial(&mut stepper).expect("it starts");
     let scales = Scales { memory_max, most: AtomicU64::new(0) };
-    let limits = Limits { depth: Some(length), ..limits(0, 2) };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &scales, collect_system_states: false };
+    let bounds = SearchBounds { depth: Some(length), ..bounds(0, 2) };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &scales, collect_system_states: false };
     let report = random_walk::run(&search).expect("it has no host faults");
     (report, scales.most.into_inner())
 }

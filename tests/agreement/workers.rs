@@ -8,21 +8,21 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::kernel::{End, Limits, Monitor, Report, Search};
+use host_search::kernel::{EndCondition, Monitor, Report, Search, SearchBounds};
 use host_search::strategy::STRATEGIES;
 
 use crate::global::for_random_systems;
 
 /// What a strategy reports, with everything but times: ids are part of it, so they must not depend on the workers either.
-fn run(toy: &Toy, name: &str, limits: Limits, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
-    run_on(Network::Unordered, toy, name, limits, workers, monitor)
+fn run(toy: &Toy, name: &str, bounds: SearchBounds, workers: usize, monitor: &(dyn Monitor + Sync)) -> Report {
+    run_on(Network::Unordered, toy, name, bounds, workers, monitor)
 }
 
 fn run_on(
     network: Network,
     toy: &Toy,
     name: &str,
-    limits: Limits,
+    bounds: SearchBounds,
     workers: usize,
     monitor: &(dyn Monitor + Sync),
 ) -> Report {
@@ -30,7 +30,7 @@ fn run_on(
     let scenario = Scenario { network, ..Scenario::new(toy.nodes) };
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-    let search = Search { lts: &lts, starts: &starts, limits, monitor, collect_system_states: false };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
     let strategy = host_search::strategy::find(name).expect("the strategy is in the table");
     pool.install(|| (strategy.run)(&search)).expect("a toy has no host faults")
@@ -43,19 +43,19 @@ fn same(one: &Report, other: &Report, what: &str) {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_workers() {
-    // The larger systems: waves of few states are not shared.
+    // The larger systems: rounds of few states are not shared.
     let mut tried = 0;
-    for_random_systems(Limits::default(), |seed, toy, reached| {
+    for_random_systems(SearchBounds::default(), |seed, toy, reached| {
         if reached.global_states < 1_500 || tried == 20 {
             return;
         }
         tried += 1;
         for strategy in STRATEGIES.iter().filter(|strategy| !strategy.name.starts_with("dpor")) {
-            let limits = Limits::default();
+            let bounds = SearchBounds::default();
             let monitor = host_search::kernel::Unmonitored;
-            let one = run(toy, strategy.name, limits, 1, &monitor);
+            let one = run(toy, strategy.name, bounds, 1, &monitor);
             for workers in [2, 5] {
-                let many = run(toy, strategy.name, limits, workers, &monitor);
+                let many = run(toy, strategy.name, bounds, workers, &monitor);
                 same(&one, &many, &format!("seed {seed}, {} with {workers} workers", strategy.name));
             }
         }
@@ -70,7 +70,7 @@ fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
     let (mut tried, mut violated) = (0, 0);
     for seed in 0.. {
         let toy = &Toy::random(seed, 4);
-        let all = Limits { violations: Some(u64::MAX), states: Some(20_000), ..Limits::default() };
+        let all = SearchBounds { violations: Some(u64::MAX), states: Some(20_000), ..SearchBounds::default() };
         for (network, name) in [(Network::Ordered, "bdfs"), (Network::Unordered, "consequence")] {
             let whole = run_on(network, toy, name, all, 1, &monitor);
             let states = whole.counts.global_states.expect("it counts them");
@@ -82,15 +82,15 @@ fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
             let depth = Some(whole.depth / 2);
             let bounds = [
                 all,
-                Limits { violations: None, ..all },
-                Limits { states: Some(states / 2), ..all },
-                Limits { depth, local_events: Some(1), ..all },
+                SearchBounds { violations: None, ..all },
+                SearchBounds { states: Some(states / 2), ..all },
+                SearchBounds { depth, local_events: Some(1), ..all },
             ];
-            for limits in bounds {
-                let one = run_on(network, toy, name, limits, 1, &monitor);
+            for bounds in bounds {
+                let one = run_on(network, toy, name, bounds, 1, &monitor);
                 for workers in [2, 5] {
-                    let many = run_on(network, toy, name, limits, workers, &monitor);
-                    same(&one, &many, &format!("seed {seed}, {name}, {workers} workers, {limits:?}"));
+                    let many = run_on(network, toy, name, bounds, workers, &monitor);
+                    same(&one, &many, &format!("seed {seed}, {name}, {workers} workers, {bounds:?}"));
                 }
             }
         }
@@ -101,12 +101,12 @@ fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
     assert!(violated > 2, "{violated} of {tried}: the test says little");
 }
 
-/// Stopped after each wave, with a new process for the next one, a search ends with the counts of one that was
+/// Stopped after each round, with a new process for the next one, a search ends with the counts of one that was
 /// never stopped.
 #[test]
 fn a_search_in_pieces_ends_like_one_in_one_piece() {
     let mut tried = 0;
-    for_random_systems(Limits::default(), |seed, toy, reached| {
+    for_random_systems(SearchBounds::default(), |seed, toy, reached| {
         if reached.global_states < 500 || tried == 50 {
             return;
         }
@@ -114,15 +114,15 @@ fn a_search_in_pieces_ends_like_one_in_one_piece() {
         // The search for a shorter counterexample is not saved, so there is none to look for.
         let toy = &Toy { forbidden: Vec::new(), ..toy.clone() };
         for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
-            let limits = Limits::default();
-            let whole = run(toy, strategy.name, limits, 1, &host_search::kernel::Unmonitored);
+            let bounds = SearchBounds::default();
+            let whole = run(toy, strategy.name, bounds, 1, &host_search::kernel::Unmonitored);
             let keeper = Stopping::default();
             let mut pieces = 0;
             let last = loop {
                 pieces += 1;
                 keeper.checks_left.store(1, Ordering::Relaxed);
-                let report = run(toy, strategy.name, limits, 2, &keeper);
-                if report.end != End::Interrupted {
+                let report = run(toy, strategy.name, bounds, 2, &keeper);
+                if report.end != EndCondition::Interrupted {
                     break report;
                 }
             };
@@ -139,12 +139,12 @@ fn a_checkpoint_of_another_system_is_refused() {
     let (one, other) = (Toy::random(1, 3), Toy::random(2, 3));
     let keeper = Stopping::default();
     keeper.checks_left.store(2, Ordering::Relaxed);
-    assert_eq!(run(&one, "bdfs", Limits::default(), 1, &keeper).end, End::Interrupted);
+    assert_eq!(run(&one, "bdfs", SearchBounds::default(), 1, &keeper).end, EndCondition::Interrupted);
     let factory = std::sync::Arc::new(other.clone());
     let lts = Lts::new(&factory, Scenario::new(other.nodes)).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
-    let limits = Limits::default();
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &keeper, collect_system_states: false };
+    let bounds = SearchBounds::default();
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &keeper, collect_system_states: false };
     let refused = host_search::strategy::bdfs::run(&search).expect_err("it is of another system");
     assert_eq!(refused, host_search::kernel::SearchError::Checkpoint);
 }

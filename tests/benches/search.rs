@@ -9,7 +9,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
-use host_search::kernel::{Limits, Search, Unmonitored};
+use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use host_search::strategy;
 
 /// One row of the table.
@@ -87,7 +87,7 @@ fn measure(plugin: &Plugin, row: &Row) {
     let search = Search {
         lts: &lts,
         starts: &starts,
-        limits: Limits { states: *states, reduce: *reduce, ..Limits::default() },
+        bounds: SearchBounds { states: *states, reduce: *reduce, ..SearchBounds::default() },
         monitor: &Unmonitored,
         collect_system_states: false,
     };

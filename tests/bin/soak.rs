@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use host_model::contract::{Effects, Input, LocalEvent, LocalKind, Machine, MachineFactory, Snapshot};
 use host_sandbox::fixtures;
-use host_sandbox::{Limits, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{GuestLimits, Plugin, Sandbox, SandboxConfig};
 use host_tests::memory_kib;
 
 /// Steps of each plugin before the next one is loaded.
@@ -20,7 +20,7 @@ const FAULTS: u64 = 200;
 
 fn main() {
     let steps: u64 = std::env::args().nth(1).and_then(|steps| steps.parse().ok()).unwrap_or(10_000_000);
-    let limits = Limits { fuel_per_call: 1_000_000, memory_bytes: 16 << 20, ..Limits::default() };
+    let limits = GuestLimits { fuel_per_call: 1_000_000, memory_bytes: 16 << 20, ..GuestLimits::default() };
     let sandbox = Sandbox::new(SandboxConfig { limits, ..SandboxConfig::default() }, None).expect("an engine");
     let ordinary = [fixtures::ping_pong(), fixtures::global_counter(), fixtures::growing(), fixtures::shared_globals()];
     let hostile = [

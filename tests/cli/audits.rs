@@ -6,7 +6,7 @@ use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_sandbox::fixtures::{self, Guest};
 use host_sandbox::{Plugin, Sabotage, Sandbox, SandboxConfig};
-use host_search::kernel::{Limits, Search, Unmonitored};
+use host_search::kernel::{Search, SearchBounds, Unmonitored};
 use serde_json::{Value, json};
 
 use super::Place;
@@ -138,8 +138,9 @@ fn audited(plugin: &Plugin, mode: Mode) -> Audited {
     let machines = AuditedFactory::new(plugin, mode);
     let lts = Lts::new(&machines, Scenario::new(1)).expect("it lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("an instance")).expect("it starts");
-    let limits = Limits { depth: Some(6), ..Limits::default() };
-    let search = Search { lts: &lts, starts: &starts, limits, monitor: &Unmonitored, collect_system_states: false };
+    let limits = SearchBounds { depth: Some(6), ..SearchBounds::default() };
+    let search =
+        Search { lts: &lts, starts: &starts, bounds: limits, monitor: &Unmonitored, collect_system_states: false };
     host_search::strategy::bdfs::run(&search).expect("no host fault");
     machines.check(lts.properties()).expect("no host fault")
 }

@@ -18,7 +18,7 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
                 wrong(root.pointer(pointer).expect("what is referred to is there"), value, root, path)
             }
             "type" => {
-                let is_it = match argument.as_str().expect("one type") {
+                let fits = match argument.as_str().expect("one type") {
                     "object" => value.is_object(),
                     "array" => value.is_array(),
                     "string" => value.is_string(),
@@ -26,7 +26,7 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
                     "integer" => value.is_i64() || value.is_u64(),
                     other => panic!("the type {other} is not known here"),
                 };
-                if is_it { Vec::new() } else { complain(format!("is no {argument}")) }
+                if fits { Vec::new() } else { complain(format!("is no {argument}")) }
             }
             "const" if value != argument => complain(format!("is not {argument}")),
             "enum" if !argument.as_array().expect("a list").contains(value) => {

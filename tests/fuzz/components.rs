@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
 use host_sandbox::fixtures::{self, Guest};
-use host_sandbox::{Limits, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{GuestLimits, Plugin, Sandbox, SandboxConfig};
 
 use super::mutate::{damage, flip};
 use super::{Dice, Fate};
@@ -14,12 +14,12 @@ use super::{Dice, Fate};
 fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
     SANDBOX.get_or_init(|| {
-        let limits = Limits {
+        let limits = GuestLimits {
             fuel_per_call: 300_000,
             memory_bytes: 4 << 20,
             table_elements: 10_000,
             output_bytes: 1 << 20,
-            ..Limits::default()
+            ..GuestLimits::default()
         };
         let config = SandboxConfig { limits, verify_capture: true, ..SandboxConfig::default() };
         Sandbox::new(config, None).expect("an engine")

@@ -90,7 +90,7 @@ impl<P: Protocol> Cluster<P> {
     pub fn is_deadlocked(&self) -> bool {
         let mut nodes = 0..self.nodes() as NodeId;
         let is_end = self.in_flight.is_empty() && nodes.clone().all(|node| self.local_events(node).is_empty());
-        is_end && !nodes.all(|node| self.seats[node as usize].protocol.is_done(self.state(node)))
+        is_end && !nodes.all(|node| self.configured_nodes[node as usize].protocol.is_done(self.state(node)))
     }
 
     /// The global states after each possible event, one for each resolution of its choices.

@@ -38,18 +38,18 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     }
     for (number, step) in (1..).zip(&recording.trace.steps) {
         for (from, payload) in step.event.received() {
-            let is_it = |arrow: &&mut Arrow| {
+            let is_same = |arrow: &&mut Arrow| {
                 arrow.is_in_flight() && arrow.from == from && arrow.to == step.node && arrow.payload == payload
             };
-            if let Some(arrow) = arrows.iter_mut().find(is_it) {
+            if let Some(arrow) = arrows.iter_mut().find(is_same) {
                 arrow.delivered = Some(number);
             }
         }
         if let TraceEvent::Lose { from, payload } = &step.event {
-            let is_it = |arrow: &&mut Arrow| {
+            let is_same = |arrow: &&mut Arrow| {
                 arrow.is_in_flight() && (arrow.from, arrow.to, &arrow.payload) == (*from, step.node, &payload.0)
             };
-            if let Some(arrow) = arrows.iter_mut().find(is_it) {
+            if let Some(arrow) = arrows.iter_mut().find(is_same) {
                 arrow.lost = Some(number);
             }
         }

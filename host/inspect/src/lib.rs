@@ -5,7 +5,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `world` | a global state that knows the sender event of each message in flight |
+//! | `traced_state` | a global state that knows the sender event of each message in flight |
 //! | `minimize` | from a long trace to a short one: delta debugging over the local transition system |
 //! | `reorder` | the same events in an order with fewer changes of node |
 //! | `recording` | an executed trace with everything that was observed |
@@ -29,5 +29,5 @@ pub mod graph;
 pub mod minimize;
 pub mod recording;
 mod reorder;
+pub mod traced_state;
 pub mod words;
-pub mod world;

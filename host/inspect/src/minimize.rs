@@ -8,7 +8,7 @@
 //!
 //! A trial goes on where a message says something else because an earlier event is gone, such as a lower ballot: an event
 //! stands for a message with the same content, or one that the same event has sent, or at last any of the same sender
-//! ([`Likeness`]).
+//! ([`MatchRule`]).
 
 use host_model::contract::{FaultKind, Judgement, MachineError};
 use host_model::lts::{LocalStateId, Lts, Step, Stepper};
@@ -16,7 +16,7 @@ use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{self, Finding, Trace, TraceStep};
 
 use crate::reorder;
-use crate::world::{Action, Cause, Event, Likeness, Tag, World};
+use crate::traced_state::{Action, Cause, Event, MatchRule, Tag, TracedState};
 
 /// Events that are looked up at most, unless the caller says otherwise: some seconds.
 pub const WORK_MAX: u64 = 20_000_000;
@@ -126,7 +126,7 @@ enum Side {
 
 /// An execution that ends in what is looked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct Trial {
     pub(crate) events: Vec<Event>,
     pub(crate) path: Vec<Step>,
     judgement: Judgement,
@@ -136,7 +136,7 @@ pub(crate) struct Run {
 pub(crate) struct Trials<'s, 'l> {
     stepper: &'s mut Stepper<'l>,
     /// The state after the events that stay.
-    base: World,
+    base: TracedState,
     target: Target,
     work: u64,
     work_max: u64,
@@ -153,14 +153,14 @@ pub fn minimize(stepper: &mut Stepper<'_>, trace: &Trace, options: Options) -> R
     let finding = trace.finding.as_ref().ok_or(MinimizeError::NoFinding)?;
     let target = Target::of(lts, finding).ok_or(MinimizeError::Unconfirmed)?;
     let start = start::begin(stepper, trace)?;
-    let mut base = World::new(stepper, &start);
+    let mut base = TracedState::new(stepper, &start);
     let keep = options.keep.min(trace.steps.len());
     let (kept, kept_path) = resolve(stepper, &mut base, &trace.steps[..keep], 0)?;
     let mut end = base.clone();
     let (events, _) = resolve(stepper, &mut end, &trace.steps[keep..], keep)?;
     let before = switches(kept.iter().chain(&events));
     let mut trials = Trials { stepper, base, target, work: 0, work_max: options.work_max, trials: 0 };
-    let Some(whole) = trials.run(&events, Likeness::Content)? else { return Err(MinimizeError::Unconfirmed) };
+    let Some(whole) = trials.run(&events, MatchRule::Content)? else { return Err(MinimizeError::Unconfirmed) };
     // What is left out first decides which of several short executions comes out; a second try costs little.
     let mut best = trials.shorten(whole.clone(), Side::End)?;
     let other = trials.shorten(whole, Side::Beginning)?;
@@ -192,16 +192,16 @@ fn switches<'e>(events: impl Iterator<Item = &'e Event>) -> usize {
 
 fn resolve(
     stepper: &mut Stepper<'_>,
-    world: &mut World,
+    traced: &mut TracedState,
     steps: &[TraceStep],
     first: usize,
 ) -> Result<(Vec<Event>, Vec<Step>), MinimizeError> {
     let (mut events, mut path) = (Vec::with_capacity(steps.len()), Vec::with_capacity(steps.len()));
     for (index, step) in (first..).zip(steps) {
-        let action = world.resolve(stepper, step).map_err(|error| StartError::at(index + 1, error))?;
+        let action = traced.resolve(stepper, step).map_err(|error| StartError::at(index + 1, error))?;
         let tag = index as Tag;
         let why = || "it changes nothing".to_owned();
-        let taken = world.take(stepper, &action, tag)?;
+        let taken = traced.take(stepper, &action, tag)?;
         path.push(taken.ok_or_else(|| StartError::Prefix { step: index + 1, why: why() })?);
         events.push(Event { tag, action });
     }
@@ -223,26 +223,26 @@ impl Trials<'_, '_> {
     }
 
     /// Takes these events as far as they can happen, until the target is hit; none if it is not.
-    pub(crate) fn run(&mut self, events: &[Event], likeness: Likeness) -> Result<Option<Run>, MachineError> {
+    pub(crate) fn run(&mut self, events: &[Event], rule: MatchRule) -> Result<Option<Trial>, MachineError> {
         self.trials += 1;
-        let mut world = self.base.clone();
-        if let Some(judgement) = self.hit(&world)? {
-            return Ok(Some(Run { events: Vec::new(), path: Vec::new(), judgement }));
+        let mut traced = self.base.clone();
+        if let Some(judgement) = self.hit(&traced)? {
+            return Ok(Some(Trial { events: Vec::new(), path: Vec::new(), judgement }));
         }
         let mut run: (Vec<Event>, Vec<Step>) = Default::default();
         for event in events {
             self.work += 1;
-            let Some(action) = world.like(self.stepper, &event.action, likeness)? else { continue };
-            let before = world.locals()[action.node as usize];
-            let Some(step) = world.take(self.stepper, &action, event.tag)? else { continue };
-            let after = world.locals()[action.node as usize];
+            let Some(action) = traced.like(self.stepper, &event.action, rule)? else { continue };
+            let before = traced.locals()[action.node as usize];
+            let Some(step) = traced.take(self.stepper, &action, event.tag)? else { continue };
+            let after = traced.locals()[action.node as usize];
             run.0.push(Event { tag: event.tag, action: self.as_taken(&action, step, before) });
             run.1.push(step);
             let (before, next) = (self.stepper.state(before).protocol.class, self.stepper.state(after));
             let is_news = next.protocol.class != before || !next.protocol.judgements.is_empty();
             let is_news = is_news || self.target == Target::Deadlock;
-            if is_news && let Some(judgement) = self.hit(&world)? {
-                return Ok(Some(Run { events: run.0, path: run.1, judgement }));
+            if is_news && let Some(judgement) = self.hit(&traced)? {
+                return Ok(Some(Trial { events: run.0, path: run.1, judgement }));
             }
         }
         Ok(None)
@@ -255,18 +255,18 @@ impl Trials<'_, '_> {
         Action { choices: outcome.choices.clone(), is_lost: outcome.is_lost, ..action.clone() }
     }
 
-    fn hit(&mut self, world: &World) -> Result<Option<Judgement>, MachineError> {
+    fn hit(&mut self, traced: &TracedState) -> Result<Option<Judgement>, MachineError> {
         let target = self.target;
         if target == Target::Deadlock {
-            return world.judge_end(self.stepper);
+            return traced.judge_end(self.stepper);
         }
-        Ok(world.judge(self.stepper)?.into_iter().find(|judgement| target.is_hit(judgement)))
+        Ok(traced.judge(self.stepper)?.into_iter().find(|judgement| target.is_hit(judgement)))
     }
 
     /// Replaces the best run if these events make a shorter one.
-    fn improve(&mut self, events: &[Event], best: &mut Run) -> Result<bool, MachineError> {
-        for likeness in Likeness::ALL {
-            if let Some(run) = self.run(events, likeness)?
+    fn improve(&mut self, events: &[Event], best: &mut Trial) -> Result<bool, MachineError> {
+        for rule in MatchRule::ALL {
+            if let Some(run) = self.run(events, rule)?
                 && run.events.len() < best.events.len()
             {
                 *best = run;
@@ -278,7 +278,7 @@ impl Trials<'_, '_> {
 
     /// Leaves out what can be left out: faults, local events with all that they cause, then events of every kind, then few at a
     /// time.
-    fn shorten(&mut self, mut best: Run, side: Side) -> Result<Run, MachineError> {
+    fn shorten(&mut self, mut best: Trial, side: Side) -> Result<Trial, MachineError> {
         for _ in 0..ROUNDS_MAX {
             let length = best.events.len();
             self.without(&mut best, side, |event| matches!(event.action.cause, Cause::Fault(_)))?;
@@ -293,8 +293,8 @@ impl Trials<'_, '_> {
     }
 
     /// Leaves out parts of the events that may go, half of them at first, single ones at last.
-    fn without(&mut self, best: &mut Run, side: Side, may_go: impl Fn(&Event) -> bool) -> Result<(), MachineError> {
-        let candidates = |run: &Run| -> Vec<usize> {
+    fn without(&mut self, best: &mut Trial, side: Side, may_go: impl Fn(&Event) -> bool) -> Result<(), MachineError> {
+        let candidates = |run: &Trial| -> Vec<usize> {
             let indices = run.events.iter().enumerate().filter(|(_, event)| may_go(event));
             indices.map(|(index, _)| index).collect()
         };
@@ -323,7 +323,7 @@ impl Trials<'_, '_> {
     }
 
     /// Leaves out every two and every three events.
-    fn without_few(&mut self, best: &mut Run) -> Result<(), MachineError> {
+    fn without_few(&mut self, best: &mut Trial) -> Result<(), MachineError> {
         'again: loop {
             let length = best.events.len();
             if length > PAIRS_LENGTH_MAX || self.is_exhausted() {
@@ -351,7 +351,7 @@ impl Trials<'_, '_> {
     }
 
     /// Answers calls of `choose` with 0 where that does not matter.
-    fn with_plain_choices(&mut self, best: &mut Run) -> Result<(), MachineError> {
+    fn with_plain_choices(&mut self, best: &mut Trial) -> Result<(), MachineError> {
         for index in 0..best.events.len() {
             let Some(event) = best.events.get(index) else { return Ok(()) };
             for choice in 0..event.action.choices.len() {
@@ -361,7 +361,7 @@ impl Trials<'_, '_> {
                     continue;
                 }
                 // What is picked first can decide what is asked next; then the handler's first outcome is taken.
-                if let Some(run) = self.run(&events, Likeness::Content)?
+                if let Some(run) = self.run(&events, MatchRule::Content)?
                     && run.events.len() <= best.events.len()
                     && picked(&run) < picked(best)
                 {
@@ -376,8 +376,8 @@ impl Trials<'_, '_> {
     }
 
     /// Replaces the best run if these events are all possible and end in the target.
-    pub(crate) fn accept(&mut self, events: &[Event], best: &mut Run) -> Result<bool, MachineError> {
-        match self.run(events, Likeness::Content)? {
+    pub(crate) fn accept(&mut self, events: &[Event], best: &mut Trial) -> Result<bool, MachineError> {
+        match self.run(events, MatchRule::Content)? {
             Some(run) if run.events.len() <= best.events.len() => {
                 *best = run;
                 Ok(true)
@@ -388,7 +388,7 @@ impl Trials<'_, '_> {
 }
 
 /// Calls of `choose` that are answered with another number than 0.
-fn picked(run: &Run) -> usize {
+fn picked(run: &Trial) -> usize {
     let choices = run.events.iter().flat_map(|event| event.action.choices.iter());
     choices.filter(|choice| choice.picked != 0).count()
 }

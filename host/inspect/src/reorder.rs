@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use host_model::contract::NodeId;
 
-use crate::world::{Event, Tag};
+use crate::traced_state::{Event, Tag};
 
 /// Sets of executed events that are kept at most while the best order is looked for; with more, each next event is
 /// chosen without looking ahead.
 const SETS_MAX: usize = 200_000;
 
 /// How many events of each line are executed, and the line of the last one.
-type Place = (Vec<u16>, usize);
+type CutPosition = (Vec<u16>, usize);
 
 /// For each node its events in their order, as indices.
-struct Order<'e> {
+struct CausalOrder<'e> {
     events: &'e [Event],
     /// The events of each node that has any, in their order.
     lines: Vec<(NodeId, Vec<usize>)>,
@@ -29,7 +29,7 @@ struct Order<'e> {
 
 /// The events of a run in an order with fewer switches, if there is one.
 pub(crate) fn fewer_switches(before: Option<NodeId>, events: &[Event]) -> Option<Vec<Event>> {
-    let order = Order::new(events);
+    let order = CausalOrder::new(events);
     let indices = order.best(before).unwrap_or_else(|| order.greedy(before));
     let reordered: Vec<Event> = indices.iter().map(|index| events[*index].clone()).collect();
     (switches(before, &reordered) < switches(before, events)).then_some(reordered)
@@ -40,7 +40,7 @@ fn switches(before: Option<NodeId>, events: &[Event]) -> usize {
     nodes.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-impl<'e> Order<'e> {
+impl<'e> CausalOrder<'e> {
     fn new(events: &'e [Event]) -> Self {
         let by_tag: BTreeMap<Tag, usize> = events.iter().enumerate().map(|(index, event)| (event.tag, index)).collect();
         let mut by_node: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
@@ -76,7 +76,7 @@ impl<'e> Order<'e> {
     fn best(&self, before: Option<NodeId>) -> Option<Vec<usize>> {
         let first = before.and_then(|node| self.lines.iter().position(|(other, _)| *other == node));
         let start = (vec![0; self.lines.len()], first.unwrap_or(usize::MAX));
-        let mut came_from: BTreeMap<Place, Option<Place>> = BTreeMap::new();
+        let mut came_from: BTreeMap<CutPosition, Option<CutPosition>> = BTreeMap::new();
         let mut queue = VecDeque::from([(start, None)]);
         while let Some((here, from)) = queue.pop_front() {
             if came_from.contains_key(&here) {
@@ -103,7 +103,7 @@ impl<'e> Order<'e> {
         None
     }
 
-    fn indices(&self, came_from: &BTreeMap<Place, Option<Place>>, end: Place) -> Vec<usize> {
+    fn indices(&self, came_from: &BTreeMap<CutPosition, Option<CutPosition>>, end: CutPosition) -> Vec<usize> {
         let mut indices = Vec::new();
         let mut here = end;
         while let Some(Some(from)) = came_from.get(&here) {

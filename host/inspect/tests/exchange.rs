@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host_inspect::exchange::{self, from_itf, shiviz};
 use host_inspect::graph::{arrows, clocks};
 use host_inspect::recording::Recording;
-use host_inspect::world::World;
+use host_inspect::traced_state::TracedState;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::Toy;
@@ -31,12 +31,12 @@ fn recording(seed: u64) -> Recording {
     let lts = Lts::new(&toy, Scenario::new(3)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
     let start = start::initial(&mut stepper).expect("toys start").remove(0);
-    let mut world = World::new(&stepper, &start);
+    let mut traced = TracedState::new(&stepper, &start);
     let mut path = Vec::new();
     while path.len() < 30 {
-        let enabled = world.enabled(&mut stepper).expect("toys work");
+        let enabled = traced.enabled(&mut stepper).expect("toys work");
         let Some(action) = enabled.get(path.len() * 7 % enabled.len().max(1)) else { break };
-        path.extend(world.take(&mut stepper, action, path.len() as u32).expect("toys work"));
+        path.extend(traced.take(&mut stepper, action, path.len() as u32).expect("toys work"));
     }
     let trace = Trace {
         trace_version: TRACE_VERSION,

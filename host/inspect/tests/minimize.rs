@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
-use host_inspect::world::{Action, World};
+use host_inspect::traced_state::{Action, TracedState};
 use host_model::contract::{FaultKind, Judgement, PropertyKind};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
@@ -32,10 +32,10 @@ fn path(toy: &Arc<Toy>, length: usize, mut pick: impl FnMut(usize, &[Action]) ->
     let lts = Lts::new(toy, Scenario::new(toy.nodes)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
     let start = start::initial(&mut stepper).expect("toys start").remove(0);
-    let mut world = World::new(&stepper, &start);
+    let mut traced = TracedState::new(&stepper, &start);
     let mut path = Vec::new();
     loop {
-        let bad = world.judge(&mut stepper).expect("toys work").into_iter().find(Judgement::is_bad);
+        let bad = traced.judge(&mut stepper).expect("toys work").into_iter().find(Judgement::is_bad);
         if let Some(bad) = bad {
             let finding = match bad {
                 Judgement::Violated { message, .. } => {
@@ -50,18 +50,18 @@ fn path(toy: &Arc<Toy>, length: usize, mut pick: impl FnMut(usize, &[Action]) ->
             let steps = trace::record(&mut stepper, &start.initial, &path).expect("toys work");
             return Some(trace(toy, Some(finding), steps));
         }
-        let enabled = world.enabled(&mut stepper).expect("toys work");
+        let enabled = traced.enabled(&mut stepper).expect("toys work");
         if enabled.is_empty() || path.len() == length {
             return None;
         }
         let mut action = enabled[pick(enabled.len(), &enabled)].clone();
-        let state = world.locals()[action.node as usize];
+        let state = traced.locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut stepper);
         let row = stepper.step(state, trigger).expect("toys work");
         let outcomes = stepper.outcomes(row);
         action.choices = outcomes[pick(outcomes.len(), &[])].choices.clone();
         let tag = path.len() as u32;
-        path.extend(world.take(&mut stepper, &action, tag).expect("toys work"));
+        path.extend(traced.take(&mut stepper, &action, tag).expect("toys work"));
     }
 }
 

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use host_model::contract::{Effects, Input, Machine, MachineFactory, Snapshot};
-use host_sandbox::bare::Bare;
+use host_sandbox::bare_instance::BareInstance;
 use host_sandbox::{Plugin, Sandbox, SandboxConfig, fixtures};
 
 const BATCHES: usize = 301;
@@ -46,7 +46,7 @@ fn main() {
     machine.serialize().expect("no fault");
     let state = machine.capture();
 
-    let mut bares = [Bare::start(&sandbox, &bytes), Bare::start_rewritten(&sandbox, &bytes)];
+    let mut bares = [BareInstance::start(&sandbox, &bytes), BareInstance::start_rewritten(&sandbox, &bytes)];
     let expected = machine.serialize().expect("no fault");
     for bare in &mut bares {
         bare.init(node, nodes, &config);
@@ -135,7 +135,7 @@ fn first_message(machine: &mut dyn Machine, nodes: u32, config: &str) -> (u32, u
     panic!("no node sends a message after `init` or at its first local event");
 }
 
-fn report(machine: &mut dyn Machine, bares: &mut [Bare; 2], state: &Snapshot, src: u32, payload: &[u8]) {
+fn report(machine: &mut dyn Machine, bares: &mut [BareInstance; 2], state: &Snapshot, src: u32, payload: &[u8]) {
     let input = Input::Message { src, payload };
     let mut effects = Effects::default();
     let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();

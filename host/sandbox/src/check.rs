@@ -12,7 +12,7 @@ use wasmtime::component::types::ComponentItem;
 
 use crate::abi::{self, PACKAGE, VERSION};
 use crate::error::LoadError;
-use crate::limits::Limits;
+use crate::limits::GuestLimits;
 
 /// The functions of every interface, and whether a plugin must have it.
 const INTERFACES: [(&str, bool, &[&str]); 9] = [
@@ -48,7 +48,7 @@ const COMPONENTS_MAX: usize = 64;
 const LEVELS_MAX: usize = 4;
 
 /// Refuses at once what is too large. Reads nothing.
-pub(crate) fn size(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
+pub(crate) fn size(bytes: &[u8], limits: &GuestLimits) -> Result<(), LoadError> {
     match bytes.len() > limits.component_bytes {
         true => Err(LoadError::TooLarge { bytes: bytes.len(), limit: limits.component_bytes }),
         false => Ok(()),

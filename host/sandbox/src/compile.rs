@@ -16,7 +16,7 @@ use wasmtime::component::Component;
 use crate::cache;
 use crate::check::{self, Interfaces, Names};
 use crate::error::LoadError;
-use crate::limits::{Limits, Sabotage};
+use crate::limits::{GuestLimits, Sabotage};
 use crate::rewrite::{Rewritten, rewrite};
 use crate::sandbox::SandboxParts;
 
@@ -108,7 +108,7 @@ fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
     }
 }
 
-fn exceeded(limits: &Limits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {
+fn exceeded(limits: &GuestLimits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {
     if elapsed >= Duration::from_secs(limits.compile_seconds) {
         return Err(LoadError::CompileTime { seconds: limits.compile_seconds });
     }

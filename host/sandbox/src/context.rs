@@ -5,7 +5,7 @@ use std::sync::Arc;
 use host_model::contract::{Choice, Fault, FaultKind, Likelihood};
 use wasmtime::ResourceLimiter;
 
-use crate::limits::{Limits, allows_more};
+use crate::limits::{GuestLimits, allows_more};
 use crate::memory::Budget;
 
 /// How the panic hook of a guest begins the line that it logs.
@@ -24,7 +24,7 @@ pub(crate) enum Phase {
 
 /// The data of a store.
 pub(crate) struct Context {
-    limits: Limits,
+    limits: GuestLimits,
     budget: Arc<Budget>,
     phase: Phase,
     script: Vec<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct Context {
 struct Refused;
 
 impl Context {
-    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(limits: GuestLimits, budget: Arc<Budget>) -> Self {
         Self {
             limits,
             budget,

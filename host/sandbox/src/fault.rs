@@ -4,11 +4,11 @@ use host_model::contract::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::context::{Context, shortened};
-use crate::limits::{Limits, allows_more};
+use crate::limits::{GuestLimits, allows_more};
 
 /// What was observed besides the error.
 pub(crate) struct Evidence<'a> {
-    pub limits: &'a Limits,
+    pub limits: &'a GuestLimits,
     pub context: &'a mut Context,
     /// Whether a memory was refused more room during the call.
     pub memory_refused: bool,

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::{LoadError, host_error};
 use crate::fault::{Evidence, explain};
 use crate::image::Images;
-use crate::limits::{Limits, Sabotage, SandboxConfig};
+use crate::limits::{GuestLimits, Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
 use crate::plugin_parts::PluginParts;
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
@@ -180,7 +180,7 @@ impl Live {
     }
 
     /// What the guest may use up.
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
     }
 

@@ -1,6 +1,6 @@
 //! Runs protocols as sandboxed WebAssembly components and captures their state.
 //!
-//! The only crate that names wasmtime. [`Sandbox`] holds the engine, its settings and the [`Limits`]; [`Plugin`] is a
+//! The only crate that names wasmtime. [`Sandbox`] holds the engine, its settings and the [`GuestLimits`]; [`Plugin`] is a
 //! loaded component and makes [`Machine`](host_model::contract::Machine)s, one for each worker.
 //!
 //! The state of a guest is the content and size of its memories and its mutable globals. Before a component is
@@ -31,7 +31,7 @@
 //! | `portable` | local states as bytes that another process can take up |
 //! | `lines` | pieces of memory that differ from an image |
 //! | `inspect` | the parts of a component, for people |
-//! | `bare` | the unmodified component without snapshots: the yardstick of the bench |
+//! | `bare_instance` | the unmodified component without snapshots: the yardstick of the bench |
 //! | `fixtures` | guests in WebAssembly text, for tests |
 //! | `tests` | the tests of the sandbox |
 
@@ -58,14 +58,14 @@ mod snapshot;
 
 #[cfg(feature = "fixtures")]
 #[doc(hidden)]
-pub mod bare;
+pub mod bare_instance;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 
 pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use error::LoadError;
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
-pub use limits::{LIMITS, Limit, Limits, Sabotage, SandboxConfig, Unit};
+pub use limits::{GuestLimits, LIMITS, Limit, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};
 pub use sandbox::{Sandbox, SandboxError};
 

@@ -5,7 +5,7 @@ use host_model::contract::{Fault, FaultKind};
 /// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
 /// the same point on every machine. [`LIMITS`] has their names, units and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct GuestLimits {
     /// Fuel of one call into the guest: about one unit an instruction, and one for each byte that an instruction copies
     /// or fills. Default: 200 million, a few tenths of a second.
     pub fuel_per_call: u64,
@@ -41,7 +41,7 @@ pub struct Limits {
     pub compile_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for GuestLimits {
     fn default() -> Self {
         Self {
             fuel_per_call: 200_000_000,
@@ -75,7 +75,7 @@ pub enum Unit {
     Seconds,
 }
 
-/// One of the [`Limits`], by the name that users know.
+/// One of the [`GuestLimits`], by the name that users know.
 pub struct Limit {
     /// Its name.
     pub name: &'static str,
@@ -85,8 +85,8 @@ pub struct Limit {
     pub meaning: &'static str,
     /// The values that it can take.
     pub range: std::ops::RangeInclusive<u64>,
-    get: fn(&Limits) -> u64,
-    set: fn(&mut Limits, u64),
+    get: fn(&GuestLimits) -> u64,
+    set: fn(&mut GuestLimits, u64),
 }
 
 impl std::fmt::Debug for Limit {
@@ -102,12 +102,12 @@ impl Limit {
     }
 
     /// Its value.
-    pub fn get(&self, limits: &Limits) -> u64 {
+    pub fn get(&self, limits: &GuestLimits) -> u64 {
         (self.get)(limits)
     }
 
     /// Changes its value; one out of [`range`](Self::range) becomes the nearest inside.
-    pub fn set(&self, limits: &mut Limits, value: u64) {
+    pub fn set(&self, limits: &mut GuestLimits, value: u64) {
         (self.set)(limits, value.clamp(*self.range.start(), *self.range.end()));
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn within(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxConfig {
     /// What a guest may use up.
-    pub limits: Limits,
+    pub limits: GuestLimits,
     /// Compares the whole memory with what was tracked on every capture and panics on a difference.
     /// Slow; for tests of the sandbox itself.
     pub verify_capture: bool,
@@ -216,13 +216,13 @@ mod tests {
     #[test]
     fn every_limit_can_be_set_and_its_default_is_in_range() {
         for limit in LIMITS {
-            let mut limits = Limits::default();
+            let mut limits = GuestLimits::default();
             assert!(limit.range.contains(&limit.get(&limits)), "{limit:?}");
             let other =
                 if limit.get(&limits) == *limit.range.end() { *limit.range.start() } else { *limit.range.end() };
             limit.set(&mut limits, other);
             assert_eq!(limit.get(&limits), other, "{limit:?}");
-            assert_ne!(limits, Limits::default(), "{limit:?}");
+            assert_ne!(limits, GuestLimits::default(), "{limit:?}");
             limit.set(&mut limits, u64::MAX);
             assert_eq!(limit.get(&limits), *limit.range.end(), "{limit:?}");
         }

@@ -11,7 +11,7 @@ use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOu
 use crate::context::shortened;
 use crate::error::host_error;
 use crate::instance::{Live, StartError};
-use crate::limits::{Limits, within};
+use crate::limits::{GuestLimits, within};
 use crate::plugin_parts::PluginParts;
 use crate::portable;
 use crate::snapshot::Delta;
@@ -173,7 +173,7 @@ impl GuestMachine {
         Ok(())
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
     }
 

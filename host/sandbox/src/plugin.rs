@@ -12,7 +12,7 @@ use crate::compile::{Compiled, compile};
 use crate::error::LoadError;
 use crate::inspect::Inspection;
 use crate::instance::Live;
-use crate::limits::{Limits, within};
+use crate::limits::{GuestLimits, within};
 use crate::machine::GuestMachine;
 use crate::plugin_parts::PluginParts;
 use crate::sandbox::Sandbox;
@@ -133,7 +133,7 @@ fn about(live: &mut Live) -> Result<Option<About>, LoadError> {
 }
 
 /// Texts end up in tables and names of folders.
-fn check_about(about: &About, limits: &Limits) -> Result<(), Fault> {
+fn check_about(about: &About, limits: &GuestLimits) -> Result<(), Fault> {
     let parameters = &about.parameters;
     within(parameters.len(), limits.items_per_call, "items", || {
         format!("`about` lists {} parameters", parameters.len())

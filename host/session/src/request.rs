@@ -4,7 +4,7 @@ use host_model::audit::{AuditedFactory, Mode};
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
-use crate::report::{Run, RunReport, Saved};
+use crate::report::{FinishedRun, RunReport, Saved};
 use crate::scenario_file::{self, Scenario};
 use crate::search::{self, checkpoint};
 use crate::spec::RunSpec;
@@ -57,7 +57,7 @@ impl Request {
             let outcome = search::run(spec, &cluster, &lts, None, context)?;
             let saved = outcome.violations.iter().map(|_| None).collect();
             let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
-            self.finish(&Run { spec, command: String::new(), cluster, machines, lts, outcome }, saved)
+            self.finish(&FinishedRun { spec, command: String::new(), cluster, machines, lts, outcome }, saved)
         })
     }
 
@@ -66,7 +66,7 @@ impl Request {
     /// # Errors
     ///
     /// The host cannot provide an instance for the audit.
-    pub fn finish(&self, run: &Run<'_>, saved: Vec<Option<Saved>>) -> Result<RunReport, Failure> {
+    pub fn finish(&self, run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Result<RunReport, Failure> {
         let mut report = RunReport::new(run, saved);
         if self.spec.process.audit.unwrap_or_default() != Mode::Off {
             report.add_audit(&run.machines.check(run.lts.properties())?);

@@ -3,7 +3,7 @@
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::cast::Cast;
+use crate::role_assignment::RoleAssignment;
 use crate::{Ballot, Message, Proposal};
 
 /// What an acceptor must remember, also over a reset.
@@ -16,18 +16,24 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    pub(crate) fn prepare(&mut self, ctx: &mut Context<Message>, cast: &Cast, proposer: NodeId, ballot: Ballot) {
-        if cast.promises(self.promised, ballot) {
+    pub(crate) fn prepare(
+        &mut self,
+        ctx: &mut Context<Message>,
+        assignment: &RoleAssignment,
+        proposer: NodeId,
+        ballot: Ballot,
+    ) {
+        if assignment.promises(self.promised, ballot) {
             self.promised = ballot;
             ctx.send(proposer, Message::PrepareResponse { ballot, accepted: self.accepted });
         }
     }
 
-    pub(crate) fn accept(&mut self, ctx: &mut Context<Message>, cast: &Cast, proposal: Proposal) {
+    pub(crate) fn accept(&mut self, ctx: &mut Context<Message>, assignment: &RoleAssignment, proposal: Proposal) {
         if proposal.ballot >= self.promised {
             self.promised = proposal.ballot;
             self.accepted = Some(proposal);
-            cast.to_learners(ctx, &Message::Learn(proposal));
+            assignment.to_learners(ctx, &Message::Learn(proposal));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use guest_sdk::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::cast::Cast;
+use crate::role_assignment::RoleAssignment;
 use crate::{Proposal, Value};
 
 /// An acceptor accepted a proposal.
@@ -27,13 +27,13 @@ pub struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn learn(&mut self, cast: &Cast, from: NodeId, proposal: Proposal) {
+    pub(crate) fn learn(&mut self, assignment: &RoleAssignment, from: NodeId, proposal: Proposal) {
         let voters = self.votes.iter().filter(|vote| vote.proposal == proposal).map(|vote| vote.acceptor);
         let mut voters: BTreeSet<NodeId> = voters.collect();
-        let acceptor = cast.note(&voters, from);
+        let acceptor = assignment.note(&voters, from);
         voters.insert(acceptor);
         self.votes.insert(Vote { proposal, acceptor });
-        if voters.len() >= cast.majority() {
+        if voters.len() >= assignment.majority() {
             self.chosen.insert(proposal.value);
         }
     }

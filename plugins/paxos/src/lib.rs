@@ -6,18 +6,18 @@
 //! Distributed Protocols", DSN 2011. See the README for what the counts are compared with.
 
 mod acceptor;
-mod cast;
 mod learner;
 mod proposer;
+mod role_assignment;
 mod spec;
 
 use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
 pub use acceptor::Acceptor;
-use cast::Cast;
 pub use learner::{Learner, Vote};
 pub use proposer::Proposer;
+use role_assignment::RoleAssignment;
 
 /// The number of a proposal. The first attempt of proposer `p` has ballot `p + 1`, each further one a ballot that is higher
 /// by the number of nodes; 0 is below all of them.
@@ -47,7 +47,7 @@ pub(crate) struct Promise {
 /// The configuration of a run.
 #[derive(Clone, Debug)]
 pub struct Paxos {
-    cast: Cast,
+    assignment: RoleAssignment,
     attempts: u32,
     nodes: u32,
     boot: Boot,
@@ -171,12 +171,12 @@ impl Protocol for Paxos {
             (None, Bug::None) => 1,
             (None, _) => parameters.nodes().min(2),
         };
-        let cast = Cast::configure(parameters, proposers)?;
+        let assignment = RoleAssignment::configure(parameters, proposers)?;
         let nodes = parameters.nodes();
         if attempts == 0 || attempts > (Ballot::MAX - nodes) / nodes {
             return Err(parameters.reject("attempts", "there must be at least one, and a ballot for each"));
         }
-        Ok(Self { cast, attempts, nodes, boot, quorum, bug })
+        Ok(Self { assignment, attempts, nodes, boot, quorum, bug })
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
@@ -189,17 +189,17 @@ impl Protocol for Paxos {
 
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
         let State::Running(roles) = state else { return };
-        let cast = &self.cast;
+        let assignment = &self.assignment;
         match message {
-            Message::Prepare { ballot } => roles.acceptor.prepare(ctx, cast, from, ballot),
-            Message::Accept(proposal) => roles.acceptor.accept(ctx, cast, proposal),
-            Message::Learn(proposal) => roles.learner.learn(cast, from, proposal),
+            Message::Prepare { ballot } => roles.acceptor.prepare(ctx, assignment, from, ballot),
+            Message::Accept(proposal) => roles.acceptor.accept(ctx, assignment, proposal),
+            Message::Learn(proposal) => roles.learner.learn(assignment, from, proposal),
             Message::PrepareResponse { ballot, accepted } => {
                 let trust_last = self.bug == Bug::LastResponse;
                 let own = self.ballot(ctx.me(), roles.attempts);
                 // What is not an answer to the attempt under way is late.
                 if Some(ballot) == own {
-                    roles.proposer.prepare_response(ctx, cast, from, Promise { ballot, accepted }, trust_last);
+                    roles.proposer.prepare_response(ctx, assignment, from, Promise { ballot, accepted }, trust_last);
                 }
             }
         }
@@ -213,7 +213,7 @@ impl Protocol for Paxos {
     /// use, and stay where they are.
     fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
         let State::Running(roles) = state else { return Role::Alone };
-        let size = self.cast.majority() as u32;
+        let size = self.assignment.majority() as u32;
         match message {
             Message::PrepareResponse { ballot, .. } => {
                 let is_collecting = matches!(roles.proposer, Proposer::Collecting { .. });
@@ -222,7 +222,7 @@ impl Protocol for Paxos {
                     false => Role::Held,
                 }
             }
-            Message::Learn(proposal) => match self.cast.is_done(&roles.learner, *proposal) {
+            Message::Learn(proposal) => match self.assignment.is_done(&roles.learner, *proposal) {
                 false => Role::Member { name: "votes", size },
                 true => Role::Held,
             },
@@ -270,7 +270,7 @@ impl Protocol for Paxos {
             (Local::Propose, State::Running(roles)) => {
                 roles.attempts += 1;
                 let ballot = self.ballot(ctx.me(), roles.attempts).expect("an attempt has just begun");
-                roles.proposer.propose(ctx, &self.cast, ballot);
+                roles.proposer.propose(ctx, &self.assignment, ballot);
             }
             (event, state) => unreachable!("{event:?} is not possible in {state:?}"),
         }
@@ -289,7 +289,7 @@ impl Protocol for Paxos {
 
     /// The nodes of the same role. No message names a node but in its ballot and value, which are those of proposers.
     fn interchangeable(&self, _nodes: u32) -> Vec<Vec<NodeId>> {
-        self.cast.interchangeable()
+        self.assignment.interchangeable()
     }
 
     fn properties(claims: &mut Properties<Self>) {
@@ -300,7 +300,7 @@ impl Protocol for Paxos {
 impl Paxos {
     fn roles(&self, me: NodeId, disk: Disk) -> Roles {
         // Who has nothing to propose has no attempts left.
-        let attempts = if self.cast.proposes(me) { disk.attempts } else { self.attempts };
+        let attempts = if self.assignment.proposes(me) { disk.attempts } else { self.attempts };
         let proposer = if attempts < self.attempts { Proposer::Ready } else { Proposer::Done };
         Roles { attempts, proposer, acceptor: disk.acceptor, learner: Learner::default() }
     }

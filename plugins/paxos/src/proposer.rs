@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::cast::Cast;
+use crate::role_assignment::RoleAssignment;
 use crate::{Ballot, Message, Promise, Proposal, Value};
 
 /// How far a proposer is with its last attempt.
@@ -26,27 +26,27 @@ pub enum Proposer {
 
 impl Proposer {
     /// Begins an attempt; gives up the one before.
-    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>, cast: &Cast, ballot: Ballot) {
+    pub(crate) fn propose(&mut self, ctx: &mut Context<Message>, assignment: &RoleAssignment, ballot: Ballot) {
         *self = Self::Collecting { responders: BTreeSet::new(), highest: None };
-        cast.to_acceptors(ctx, &Message::Prepare { ballot });
+        assignment.to_acceptors(ctx, &Message::Prepare { ballot });
     }
 
     pub(crate) fn prepare_response(
         &mut self,
         ctx: &mut Context<Message>,
-        cast: &Cast,
+        assignment: &RoleAssignment,
         from: NodeId,
         Promise { ballot, accepted }: Promise,
         trust_last: bool,
     ) {
         let Self::Collecting { responders, highest } = self else { return };
-        responders.insert(cast.note(responders, from));
+        responders.insert(assignment.note(responders, from));
         *highest = accepted.max(*highest);
-        if responders.len() >= cast.majority() {
+        if responders.len() >= assignment.majority() {
             let binding = if trust_last { accepted } else { *highest };
             let value = binding.map_or(own_value(ctx.me()), |proposal| proposal.value);
             *self = Self::Done;
-            cast.to_acceptors(ctx, &Message::Accept(Proposal { ballot, value }));
+            assignment.to_acceptors(ctx, &Message::Accept(Proposal { ballot, value }));
         }
     }
 }

@@ -4,7 +4,7 @@ use host_agreement::options::{Axis, Row};
 use host_agreement::reference::{self, Prefix, Reached, System};
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Feature, Toy};
-use host_search::kernel::Limits;
+use host_search::kernel::SearchBounds;
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{STRATEGIES, Strategy};
 
@@ -33,7 +33,7 @@ pub enum Stop {
 pub struct Case {
     pub strategy: &'static Strategy,
     pub system: System,
-    pub limits: Limits,
+    pub bounds: SearchBounds,
     pub prefix: Option<Prefix>,
     pub workers: usize,
     pub stop: Stop,
@@ -83,7 +83,7 @@ impl Case {
 
     /// What the reference says; none if the system is too large, or the prefix cannot happen.
     pub fn truth(&self) -> Option<Truth> {
-        let Limits { depth, local_events, .. } = self.limits;
+        let SearchBounds { depth, local_events, .. } = self.bounds;
         let search = |bounds| reference::search_after(&self.system, self.prefix.as_ref(), bounds, 2 * STATES_MAX);
         let executions = match is_stateless(self.strategy) {
             false => None,
@@ -141,7 +141,7 @@ impl Case {
             1 => Stop::Interrupted(dice.below(1 << 30).into()),
             _ => Stop::Resumed(dice.below(1 << 30).into()),
         };
-        let limits = Limits {
+        let bounds = SearchBounds {
             violations: [None, Some(1), Some(3), Some(u64::MAX)][value(Axis::Violations)],
             reduce: is_on(Axis::Reduce),
             no_symmetry: is_on(Axis::NoSymmetry),
@@ -150,10 +150,10 @@ impl Case {
             seed: (value(Axis::Walks) == 1).then_some(seed),
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
-            ..Limits::default()
+            ..SearchBounds::default()
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
-        Self { strategy, system, limits, prefix: None, workers, stop, collects }
+        Self { strategy, system, bounds, prefix: None, workers, stop, collects }
     }
 
     /// Sets the bounds that the row has, below what is needed, to exactly that, or above.
@@ -167,14 +167,14 @@ impl Case {
             _ => Some(needed + 2),
         };
         // What is needed for all, or for the first finding.
-        let first = all.findings(self.system.toy.nodes, self.limits.deadlock).into_values().min();
+        let first = all.findings(self.system.toy.nodes, self.bounds.deadlock).into_values().min();
         let depth = if dice.below(2) == 0 { all.farthest } else { first.unwrap_or(all.farthest) };
         let local_events = (0..4).find(|max| search((None, Some(*max))).is_some_and(|it| !it.is_local_cut));
         let depth = around(Axis::Depth, depth);
         let local_events = around(Axis::LocalEvents, local_events.unwrap_or(2));
         // It counts something else in each strategy.
         let states = around(Axis::States, all.global_states as u32).map(|max| u64::from(max.max(1)));
-        self.limits = Limits { depth, local_events, states, ..self.limits };
+        self.bounds = SearchBounds { depth, local_events, states, ..self.bounds };
         Some(())
     }
 }

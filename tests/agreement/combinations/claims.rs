@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_agreement::reference::Words;
-use host_search::kernel::{End, SymmetryUse};
+use host_search::kernel::{EndCondition, SymmetryUse};
 
 use crate::combinations::case::{Case, Truth, is_stateless};
 use crate::combinations::run::{Ran, Runs};
@@ -50,8 +50,8 @@ pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, Str
             case,
             truth,
             ran,
-            within: truth.within.findings(nodes, case.limits.deadlock),
-            all: truth.all.findings(nodes, case.limits.deadlock),
+            within: truth.within.findings(nodes, case.bounds.deadlock),
+            all: truth.all.findings(nodes, case.bounds.deadlock),
         };
         for (name, claim) in CLAIMS {
             claim(&facts).map_err(|what| (format!("{name} ({which} run)"), what))?;
@@ -65,7 +65,7 @@ pub fn check(case: &Case, truth: &Truth, runs: &Runs) -> Result<(), (String, Str
 }
 
 impl Facts<'_> {
-    fn end(&self) -> End {
+    fn end(&self) -> EndCondition {
         self.ran.report.end
     }
 
@@ -74,14 +74,17 @@ impl Facts<'_> {
     }
 
     fn wanted(&self) -> u64 {
-        self.case.limits.violations.unwrap_or(1)
+        self.case.bounds.violations.unwrap_or(1)
     }
 
     /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search.
     fn is_exact(&self) -> bool {
-        let is_over = matches!(self.end(), End::SpaceExhausted | End::LocalEventBound | End::Violation);
+        let is_over = matches!(
+            self.end(),
+            EndCondition::SpaceExhausted | EndCondition::LocalEventBound | EndCondition::Violation
+        );
         // Without a bound, executions are cut at a length of their own.
-        let is_cut = self.end() == End::DepthBound && self.case.limits.depth.is_some();
+        let is_cut = self.end() == EndCondition::DepthBound && self.case.bounds.depth.is_some();
         self.case.strategy.is_complete && (is_over || is_cut)
     }
 
@@ -111,7 +114,7 @@ fn what_is_found_is_found_once(facts: &Facts<'_>) -> Result<(), String> {
 }
 
 fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String> {
-    let depth = facts.case.limits.depth.unwrap_or(u32::MAX);
+    let depth = facts.case.bounds.depth.unwrap_or(u32::MAX);
     facts.ran.findings.iter().try_for_each(|found| {
         let is_within = found.length <= depth && facts.within.contains_key(&found.words);
         ensure(is_within, || format!("{found:?}; within the bounds there is {:?}", facts.within))
@@ -133,7 +136,7 @@ fn what_is_said_to_be_shortest_is_shortest(facts: &Facts<'_>) -> Result<(), Stri
 fn as_much_is_found_as_is_wanted(facts: &Facts<'_>) -> Result<(), String> {
     let (found, there) = (facts.found().len() as u64, facts.within.len() as u64);
     let what = || format!("{:?}, end {:?}; there is {:?}", facts.found(), facts.end(), facts.within);
-    ensure((facts.end() == End::Violation) == (found >= facts.wanted()) || !facts.is_exact(), what)?;
+    ensure((facts.end() == EndCondition::Violation) == (found >= facts.wanted()) || !facts.is_exact(), what)?;
     if !facts.is_exact() {
         return Ok(());
     }
@@ -150,7 +153,7 @@ fn a_goal_that_is_reached_is_reachable(facts: &Facts<'_>) -> Result<(), String> 
 }
 
 fn a_goal_that_is_not_reached_is_not_reachable(facts: &Facts<'_>) -> Result<(), String> {
-    let is_over = facts.is_exact() && facts.end() != End::Violation;
+    let is_over = facts.is_exact() && facts.end() != EndCondition::Violation;
     let (reached, reachable) = (goals(facts), &facts.truth.within.witnessed);
     ensure(!is_over || reached == *reachable, || format!("{reached:?} of {reachable:?}, end {:?}", facts.end()))
 }
@@ -163,7 +166,7 @@ fn goals(facts: &Facts<'_>) -> BTreeSet<u32> {
 
 /// Whatever the strategy and the bounds are: nothing is left that was not looked at.
 fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
-    if facts.end() != End::SpaceExhausted {
+    if facts.end() != EndCondition::SpaceExhausted {
         return Ok(());
     }
     let (found, there): (BTreeSet<&Words>, BTreeSet<&Words>) = (facts.found(), facts.all.keys().collect());
@@ -177,12 +180,12 @@ fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
 }
 
 fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
-    let limits = &facts.case.limits;
+    let bounds = &facts.case.bounds;
     let counts = &facts.ran.report.counts;
     let is_right = match facts.end() {
-        End::DepthBound => limits.depth.is_some() || is_stateless(facts.case.strategy),
-        End::LocalEventBound => limits.local_events.is_some(),
-        End::StateBound => limits.states.is_some_and(|max| {
+        EndCondition::DepthBound => bounds.depth.is_some() || is_stateless(facts.case.strategy),
+        EndCondition::LocalEventBound => bounds.local_events.is_some(),
+        EndCondition::StateBound => bounds.states.is_some_and(|max| {
             let counted = match facts.case.strategy.name {
                 "lmc-gen" => counts.system_states,
                 "unfold" => counts.events,
@@ -191,28 +194,28 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
             };
             counted.is_some_and(|counted| counted >= max)
         }),
-        End::Pruned => !facts.case.strategy.is_complete,
-        End::WalksDone => facts.case.strategy.name == "walk",
-        End::SpaceExhausted => facts.case.strategy.name != "walk",
-        End::Violation => !facts.ran.findings.is_empty(),
-        End::TimeBound | End::MemoryBound | End::Interrupted => true,
+        EndCondition::Pruned => !facts.case.strategy.is_complete,
+        EndCondition::WalksDone => facts.case.strategy.name == "walk",
+        EndCondition::SpaceExhausted => facts.case.strategy.name != "walk",
+        EndCondition::Violation => !facts.ran.findings.is_empty(),
+        EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => true,
     };
-    ensure(is_right, || format!("{:?} under {limits:?} with {counts:?}", facts.end()))
+    ensure(is_right, || format!("{:?} under {bounds:?} with {counts:?}", facts.end()))
 }
 
 /// Of the search that knows all global states: it leaves out a local event exactly if there is one to be left out.
 fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), String> {
-    let (end, limits) = (facts.end(), &facts.case.limits);
-    if facts.case.strategy.name != "bdfs" || limits.reduce {
+    let (end, bounds) = (facts.end(), &facts.case.bounds);
+    if facts.case.strategy.name != "bdfs" || bounds.reduce {
         return Ok(());
     }
     let is_cut = facts.truth.within.is_local_cut;
     match end {
-        End::LocalEventBound => ensure(is_cut, || "no local event is left out".to_owned()),
-        End::SpaceExhausted => ensure(!is_cut, || "a local event is left out".to_owned()),
-        End::DepthBound => {
+        EndCondition::LocalEventBound => ensure(is_cut, || "no local event is left out".to_owned()),
+        EndCondition::SpaceExhausted => ensure(!is_cut, || "a local event is left out".to_owned()),
+        EndCondition::DepthBound => {
             let farthest = facts.truth.all.farthest;
-            let is_needed = limits.local_events.is_some() || limits.depth.is_none_or(|depth| depth <= farthest);
+            let is_needed = bounds.local_events.is_some() || bounds.depth.is_none_or(|depth| depth <= farthest);
             ensure(is_needed, || format!("{end:?}, but everything is {farthest} events away at most"))
         }
         _ => Ok(()),
@@ -220,7 +223,7 @@ fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), Strin
 }
 
 fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
-    let (counted, is_over) = (facts.ran.report.counts.system_states, facts.end() != End::Violation);
+    let (counted, is_over) = (facts.ran.report.counts.system_states, facts.end() != EndCondition::Violation);
     let reachable = &facts.truth.within.system_states;
     if let Some(states) = &facts.ran.system_states {
         let strange: Vec<_> = states.difference(reachable).collect();
@@ -233,7 +236,7 @@ fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
     if is_count && facts.is_exact() && is_over {
         let expected = reachable.len() as u64;
         ensure(counted.is_none_or(|counted| counted == expected), || format!("{counted:?} of {expected}"))?;
-        let is_there = counted.is_some() || !facts.case.limits.count_system_states;
+        let is_there = counted.is_some() || !facts.case.bounds.count_system_states;
         ensure(is_there, || "they are not counted".to_owned())?;
     }
     Ok(())
@@ -241,10 +244,10 @@ fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
 
 fn global_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
     let counts = &facts.ran.report.counts;
-    let is_global = matches!(facts.case.strategy.name, "bdfs" | "consequence") && !facts.case.limits.reduce;
+    let is_global = matches!(facts.case.strategy.name, "bdfs" | "consequence") && !facts.case.bounds.reduce;
     let is_over = match facts.case.strategy.is_complete {
-        true => facts.is_exact() && facts.end() != End::Violation,
-        false => facts.end() == End::SpaceExhausted,
+        true => facts.is_exact() && facts.end() != EndCondition::Violation,
+        false => facts.end() == EndCondition::SpaceExhausted,
     };
     if !is_global || !is_over {
         return Ok(());
@@ -266,9 +269,9 @@ fn global_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
 /// Each happens-before once, and what was explored again is counted apart.
 fn executions_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
     let counts = &facts.ran.report.counts;
-    let is_over = matches!(facts.end(), End::SpaceExhausted | End::LocalEventBound);
+    let is_over = matches!(facts.end(), EndCondition::SpaceExhausted | EndCondition::LocalEventBound);
     // What happens after a trap elsewhere is no part of an execution.
-    if !is_over || facts.case.limits.depth.is_some() || !facts.truth.all.traps.is_empty() {
+    if !is_over || facts.case.bounds.depth.is_some() || !facts.truth.all.traps.is_empty() {
         return Ok(());
     }
     let (Some(expected), Some(executions)) = (facts.truth.executions, counts.executions) else { return Ok(()) };
@@ -278,9 +281,9 @@ fn executions_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String
 }
 
 fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
-    let (walks, limits) = (facts.ran.report.counts.walks, &facts.case.limits);
-    let is_done = facts.end() == End::WalksDone;
-    ensure(!is_done || walks == limits.walks.or(Some(host_search::strategy::random_walk::WALKS_DEFAULT)), || {
+    let (walks, bounds) = (facts.ran.report.counts.walks, &facts.case.bounds);
+    let is_done = facts.end() == EndCondition::WalksDone;
+    ensure(!is_done || walks == bounds.walks.or(Some(host_search::strategy::random_walk::WALKS_DEFAULT)), || {
         format!("{walks:?}")
     })
 }
@@ -299,10 +302,10 @@ fn same(one: &Ran, other: &Ran) -> Result<(), String> {
 fn same_answer(one: &Ran, other: &Ran) -> Result<(), String> {
     let (a, b) = (&one.report, &other.report);
     ensure(a.end == b.end, || format!("{:?} and {:?}", a.end, b.end))?;
-    ensure(a.witnessed == b.witnessed || a.end == End::Violation, || {
+    ensure(a.witnessed == b.witnessed || a.end == EndCondition::Violation, || {
         format!("{:?} and {:?}", a.witnessed, b.witnessed)
     })?;
-    let is_counted = a.end != End::Violation && a.end != End::StateBound;
+    let is_counted = a.end != EndCondition::Violation && a.end != EndCondition::StateBound;
     let counts = |ran: &Ran| (ran.report.counts.global_states, ran.report.counts.transitions);
     ensure(!is_counted || counts(one) == counts(other), || format!("{:?} and {:?}", counts(one), counts(other)))?;
     let lengths = |ran: &Ran| ran.findings.iter().map(|found| (found.length, found.is_shortest)).collect::<Vec<_>>();

@@ -10,7 +10,7 @@ use host_model::contract::{Judgement, NodeId};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Dice;
 use host_model::trace::{self, Origin, TraceStep, start};
-use host_search::kernel::{Counts, End, Monitor, Progress, Report, Search};
+use host_search::kernel::{Counts, EndCondition, Monitor, Progress, Report, Search};
 use host_search::strategy::STRATEGIES;
 use host_search::strategy::random_walk::{self, Sabotage};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -27,7 +27,7 @@ fn systems() -> u64 {
 struct Room(Option<u64>);
 
 impl Monitor for Room {
-    fn check(&self, _progress: &Progress) -> Option<End> {
+    fn check(&self, _progress: &Progress) -> Option<EndCondition> {
         None
     }
 
@@ -42,7 +42,7 @@ type Finding = (Option<NodeId>, Judgement, Origin, Vec<TraceStep>);
 /// What no two runs of a case may differ in, but for the counts of distinct things.
 #[derive(Debug, PartialEq)]
 struct Result {
-    end: End,
+    end: EndCondition,
     depth: u32,
     witnessed: Vec<Option<bool>>,
     transitions: Option<u64>,
@@ -75,11 +75,11 @@ fn case(seed: u64) -> Case {
     let mut dice = Dice(seed ^ 0xf0_96e7);
     let row = random_row(&mut dice);
     let mut case = Case::of(&row, seed);
-    case.limits.depth = [None, Some(1 + dice.below(12)), Some(60)][dice.below(3) as usize];
-    case.limits.local_events = (row[Axis::LocalEvents as usize] > 0).then(|| dice.below(3));
+    case.bounds.depth = [None, Some(1 + dice.below(12)), Some(60)][dice.below(3) as usize];
+    case.bounds.local_events = (row[Axis::LocalEvents as usize] > 0).then(|| dice.below(3));
     // More than a batch of them, or fewer.
-    case.limits.walks = Some([3, 40, 300][dice.below(3) as usize]);
-    case.limits.seed = Some(seed);
+    case.bounds.walks = Some([3, 40, 300][dice.below(3) as usize]);
+    case.bounds.seed = Some(seed);
     if row[Axis::Prefix as usize] > 0 {
         case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(6));
     }
@@ -111,11 +111,11 @@ fn walk(
     };
     let monitor = Room(memory_max);
     let search =
-        Search { lts: &lts, starts: &starts, limits: case.limits, monitor: &monitor, collect_system_states: false };
-    let numbers = 0..case.limits.walks.expect("cases have a number of walks");
+        Search { lts: &lts, starts: &starts, bounds: case.bounds, monitor: &monitor, collect_system_states: false };
+    let numbers = 0..case.bounds.walks.expect("cases have a number of walks");
     let report =
         pool.install(|| random_walk::run_sabotaged(&search, numbers, sabotage)).expect("a toy has no host faults");
-    let finding = |found: &host_search::kernel::Found| {
+    let finding = |found: &host_search::kernel::FoundViolation| {
         let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
         if sabotage.is_none() {
             let words = toys::finding(&lts, found);
@@ -154,7 +154,7 @@ fn walks_that_forget_find_the_same() {
         assert_eq!((all.renewals, all.are_lower_bounds), (0, false), "seed {seed}: a toy needs little memory");
         // No room at all, so that everything is forgotten after each step; and some for counting.
         for (memory_max, pool) in [(0, &one), (0, &four), (60_000, &one), (150_000, &four)] {
-            let what = format!("seed {seed}, {memory_max} bytes, {:?}", case.limits);
+            let what = format!("seed {seed}, {memory_max} bytes, {:?}", case.bounds);
             let (result, report) = walk(&case, pool, Some(memory_max), None).expect("it is not refused");
             assert_eq!(result, expected, "{what}");
             let is_below = distinct(&report).iter().zip(distinct(&all)).all(|(some, all)| *some <= all);

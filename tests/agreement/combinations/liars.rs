@@ -2,7 +2,7 @@
 
 use host_agreement::covering::covering;
 use host_agreement::options::Axis;
-use host_search::kernel::{End, Limits, Report, Search, SearchError};
+use host_search::kernel::{EndCondition, Report, Search, SearchBounds, SearchError};
 use host_search::strategy::{STRATEGIES, Strategy, bdfs, dpor, random_walk};
 
 use crate::combinations::case::Case;
@@ -43,13 +43,13 @@ const LIARS: &[(&str, &str, Run)] = &[
     ),
     ("what is found is found once", "bdfs", liar!(|report| report.violations.extend(report.violations.clone()))),
     ("what is found lies within the bounds", "bdfs", |search| {
-        let limits = Limits { depth: None, local_events: None, ..search.limits };
-        bdfs::run(&Search { limits, ..*search })
+        let bounds = SearchBounds { depth: None, local_events: None, ..search.bounds };
+        bdfs::run(&Search { bounds, ..*search })
     }),
     ("what is said to be shortest is shortest", "bdfs", |search| {
         // The longest of all that there are.
-        let limits = Limits { violations: Some(u64::MAX), ..search.limits };
-        let mut report = bdfs::run(&Search { limits, ..*search })?;
+        let bounds = SearchBounds { violations: Some(u64::MAX), ..search.bounds };
+        let mut report = bdfs::run(&Search { bounds, ..*search })?;
         report.violations.sort_by_key(|found| std::cmp::Reverse(found.path.len()));
         report.violations.truncate(1);
         report.violations.iter_mut().for_each(|found| found.shortest = true);
@@ -76,8 +76,12 @@ const LIARS: &[(&str, &str, Run)] = &[
             *it = it.map(|_| false);
         })),
     ),
-    ("everything was explored", "bdfs", liar!(|report| report.end = End::SpaceExhausted)),
-    ("a bound that ended the search was there to be hit", "bdfs", liar!(|report| report.end = End::LocalEventBound)),
+    ("everything was explored", "bdfs", liar!(|report| report.end = EndCondition::SpaceExhausted)),
+    (
+        "a bound that ended the search was there to be hit",
+        "bdfs",
+        liar!(|report| report.end = EndCondition::LocalEventBound),
+    ),
     (
         "system states",
         "bdfs",
@@ -94,7 +98,8 @@ const LIARS: &[(&str, &str, Run)] = &[
         "a bound that cuts nothing ends nothing",
         "bdfs",
         liar!(|report| {
-            report.end = if report.end == End::SpaceExhausted { End::LocalEventBound } else { report.end };
+            report.end =
+                if report.end == EndCondition::SpaceExhausted { EndCondition::LocalEventBound } else { report.end };
         }),
     ),
     ("executions", "dpor", liar!(dpor, |report| report.counts.executions = report.counts.executions.map(|it| it + 1))),

@@ -25,7 +25,7 @@ use host_agreement::covering::covering;
 use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
 use host_model::toys::{Toy, ToyTrigger};
-use host_search::kernel::{End, Limits};
+use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::combinations::case::{Case, Stop};
@@ -61,7 +61,7 @@ impl Tally {
             Ok(runs) => {
                 let end = runs.whole.report.end;
                 *self.ends.entry((case.strategy.name, end.name())).or_default() += 1;
-                if end == End::MemoryBound {
+                if end == EndCondition::MemoryBound {
                     *self.too_long.entry(case.strategy.name).or_default() += 1;
                 }
                 claims::check(&case, &truth, &runs).err()
@@ -97,13 +97,13 @@ fn what_is_refused_is_refused_with_a_reason() {
         let case = Case::of(&row, 1);
         let is_kept = matches!(case.stop, Stop::Resumed(_)) && !case.strategy.keeps_checkpoints;
         // Each bound of the row, whatever its value.
-        let limits = Limits {
+        let bounds = SearchBounds {
             depth: (row[Axis::Depth as usize] > 0).then_some(1),
             local_events: (row[Axis::LocalEvents as usize] > 0).then_some(1),
             states: (row[Axis::States as usize] > 0).then_some(1),
-            ..case.limits
+            ..case.bounds
         };
-        let is_set = |bound: &Bound| bound.is_set(&limits) && !case.strategy.honours.contains(bound);
+        let is_set = |bound: &Bound| bound.is_set(&bounds) && !case.strategy.honours.contains(bound);
         if is_kept || Bound::ALL.iter().any(is_set) || ONLY_BY_THE_COMMAND_LINE.contains(&why) {
             continue;
         }
@@ -135,7 +135,7 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
                 if seed == 0 {
                     case.system.toy = Toy { interchangeable: vec![vec![0, 1]], ..endless.clone() };
                 }
-                let is_set = |bound: &Bound| bound.is_set(&case.limits) && !strategy.honours.contains(bound);
+                let is_set = |bound: &Bound| bound.is_set(&case.bounds) && !strategy.honours.contains(bound);
                 if !Bound::ALL.iter().any(is_set) {
                     println!("{why}: {} with seed {seed}", strategy.name);
                     // Without end it must not matter how large states have become: it is asked after so much work.
@@ -143,7 +143,8 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
                     let Ok(ran) = run_until(&case, CHECKS) else { continue };
                     // Messages without end, and one local state per node: that is all that these two look at.
                     let may_be_done = seed > 0 || strategy.name.starts_with("lmc") || strategy.name == "unfold";
-                    let is_over = ran.checks <= CHECKS + 1 && (may_be_done || ran.report.end != End::SpaceExhausted);
+                    let is_over =
+                        ran.checks <= CHECKS + 1 && (may_be_done || ran.report.end != EndCondition::SpaceExhausted);
                     assert!(is_over, "{why}: {} ends with {:?}, {} checks", strategy.name, ran.report.end, ran.checks);
                     tried += 1;
                 }

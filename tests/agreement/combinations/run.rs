@@ -11,7 +11,7 @@ use host_agreement::toys;
 use host_model::contract::Choice;
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
-use host_search::kernel::{End, Found, Keeper, Monitor, Progress, Report, Search};
+use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::combinations::case::{Case, Stop};
@@ -67,7 +67,7 @@ pub fn run_all(case: &Case) -> Result<Runs, String> {
             let watch = Watch::stopping(at % checks, true);
             let stopped = run(stopping, case.workers, &watch)?;
             let resumed = match stopped.report.end {
-                End::Interrupted => Some(run(stopping, case.workers, &watch.again())?),
+                EndCondition::Interrupted => Some(run(stopping, case.workers, &watch.again())?),
                 _ => None,
             };
             (Some(stopped), resumed)
@@ -101,14 +101,14 @@ impl Watch {
 }
 
 impl Monitor for Watch {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         if self.stops_at == Some(asked) {
-            return Some(End::Interrupted);
+            return Some(EndCondition::Interrupted);
         }
         let counts = progress.counts;
         let steps = counts.transitions.max(counts.events).unwrap_or(0);
-        (steps > TRANSITIONS_MAX || asked > CHECKS_MAX).then_some(End::MemoryBound)
+        (steps > TRANSITIONS_MAX || asked > CHECKS_MAX).then_some(EndCondition::MemoryBound)
     }
 
     fn keeper(&self) -> Option<&dyn Keeper> {
@@ -149,7 +149,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     let search = Search {
         lts: &lts,
         starts: &starts,
-        limits: case.limits,
+        bounds: case.bounds,
         monitor: watch,
         collect_system_states: case.collects,
     };
@@ -184,7 +184,7 @@ fn by_content(
     stepper: &mut Stepper<'_>,
     factory: &Arc<host_model::toys::Toy>,
     prefix: usize,
-    found: &Found,
+    found: &FoundViolation,
 ) -> FoundByContent {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let replayed =

@@ -8,10 +8,10 @@ use crate::combinations::case::Case;
 
 /// All of a case.
 pub fn show(case: &Case) -> String {
-    let Case { strategy, system, limits, prefix, workers, stop, collects } = case;
+    let Case { strategy, system, bounds, prefix, workers, stop, collects } = case;
     let mut text = format!("strategy {}, {workers} workers, stop {stop:?}, system states {collects}\n", strategy.name);
-    let all = format!("{limits:?}");
-    writeln!(text, "limits   {}", all.replace("None", "-")).expect("text grows");
+    let all = format!("{bounds:?}");
+    writeln!(text, "bounds   {}", all.replace("None", "-")).expect("text grows");
     writeln!(text, "network  {} {:?}", system.network, system.links).expect("text grows");
     writeln!(text, "faults   {:?}", system.faults).expect("text grows");
     if let Some(prefix) = prefix {

@@ -2,7 +2,7 @@
 
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyOutcome};
-use host_search::kernel::Limits;
+use host_search::kernel::SearchBounds;
 
 use crate::combinations::case::{Case, Stop};
 use crate::combinations::claims;
@@ -67,19 +67,21 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
             found.push(other);
         }
     };
-    let limits = case.limits;
+    let bounds = case.bounds;
     try_with(case.stop != Stop::Never, &|case| case.stop = Stop::Never);
     try_with(case.prefix.is_some(), &|case| case.prefix = None);
     try_with(case.workers > 1, &|case| case.workers = 1);
     try_with(case.collects, &|case| case.collects = false);
-    try_with(limits.depth.is_some(), &|case| case.limits = Limits { depth: None, ..case.limits });
-    try_with(limits.local_events.is_some(), &|case| case.limits = Limits { local_events: None, ..case.limits });
-    try_with(limits.states.is_some(), &|case| case.limits = Limits { states: None, ..case.limits });
-    try_with(limits.violations.is_some(), &|case| case.limits = Limits { violations: None, ..case.limits });
-    try_with(limits.reduce, &|case| case.limits = Limits { reduce: false, ..case.limits });
-    try_with(limits.no_symmetry, &|case| case.limits = Limits { no_symmetry: false, ..case.limits });
-    try_with(limits.deadlock, &|case| case.limits = Limits { deadlock: false, ..case.limits });
-    try_with(limits.count_system_states, &|case| case.limits = Limits { count_system_states: false, ..case.limits });
+    try_with(bounds.depth.is_some(), &|case| case.bounds = SearchBounds { depth: None, ..case.bounds });
+    try_with(bounds.local_events.is_some(), &|case| case.bounds = SearchBounds { local_events: None, ..case.bounds });
+    try_with(bounds.states.is_some(), &|case| case.bounds = SearchBounds { states: None, ..case.bounds });
+    try_with(bounds.violations.is_some(), &|case| case.bounds = SearchBounds { violations: None, ..case.bounds });
+    try_with(bounds.reduce, &|case| case.bounds = SearchBounds { reduce: false, ..case.bounds });
+    try_with(bounds.no_symmetry, &|case| case.bounds = SearchBounds { no_symmetry: false, ..case.bounds });
+    try_with(bounds.deadlock, &|case| case.bounds = SearchBounds { deadlock: false, ..case.bounds });
+    try_with(bounds.count_system_states, &|case| {
+        case.bounds = SearchBounds { count_system_states: false, ..case.bounds }
+    });
     try_with(!case.system.links.is_empty(), &|case| case.system.links = Vec::new());
     try_with(case.system.network != Network::Unordered, &|case| case.system.network = Network::Unordered);
     let faults = case.system.faults;

@@ -1,11 +1,11 @@
 //! `host build`.
 
-use host_sandbox::Limits;
+use host_sandbox::GuestLimits;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source;
 
+use crate::commands::conformance::{Deviation, examine};
 use crate::commands::doctor::{self, NODES};
-use crate::commands::examination::{Finding, examine};
 use crate::environment::Environment;
 use crate::options::plugins::BuildArguments;
 
@@ -20,18 +20,18 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     if arguments.no_examine {
         return Ok(Exit::Ok);
     }
-    let loaded = plugin_source::load(&wasm, source, Limits::default(), &mut environment.context())?;
+    let loaded = plugin_source::load(&wasm, source, GuestLimits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), nodes, STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
         // Whoever builds it knows which parameters it needs.
-        Some(Finding::Refused(why)) => format!("not examined: {why}"),
+        Some(Deviation::Refused(why)) => format!("not examined: {why}"),
         Some(found) => format!("{}: {}", doctor::verdict(&seen), doctor::finding(found)),
     };
     if !arguments.source.quiet {
         environment.tell(&format!("examined: {verdict}; `host doctor {}` says more", folder.display()));
     }
-    let is_unfit = seen.findings.iter().any(|found| !matches!(found, Finding::Refused(_)));
+    let is_unfit = seen.findings.iter().any(|found| !matches!(found, Deviation::Refused(_)));
     Ok(if is_unfit { Exit::GuestFault } else { Exit::Ok })
 }

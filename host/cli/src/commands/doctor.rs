@@ -3,12 +3,12 @@
 use host_sandbox::Inspection;
 use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
 use host_session::base::{Exit, Failure};
-use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::cluster::plugin_source::{self, LoadedPlugin};
 use host_session::report::result::PluginReport;
 use host_session::spec::limits;
 use serde_json::json;
 
-use crate::commands::examination::{Finding, Observations, examine};
+use crate::commands::conformance::{Deviation, Observations, examine};
 use crate::environment::Environment;
 use crate::options::plugins::DoctorArguments;
 
@@ -32,14 +32,14 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     Ok(if seen.findings.is_empty() { Exit::Ok } else { Exit::GuestFault })
 }
 
-pub(crate) fn finding(finding: &Finding) -> String {
+pub(crate) fn finding(finding: &Deviation) -> String {
     on_one_line(match finding {
-        Finding::Fault(what) | Finding::Refused(what) | Finding::Differs(what) => what,
+        Deviation::Fault(what) | Deviation::Refused(what) | Deviation::Differs(what) => what,
     })
 }
 
 /// What may become a problem, with what to do about it.
-fn hazards(loaded: &Loaded, seen: &Observations) -> Vec<String> {
+fn hazards(loaded: &LoadedPlugin, seen: &Observations) -> Vec<String> {
     let inspection = loaded.plugin.inspect();
     let mut hazards = Vec::new();
     let mut guarded: Vec<&str> = inspection.modules.iter().flat_map(|module| module.guarded.iter().copied()).collect();
@@ -81,13 +81,13 @@ pub(crate) fn microseconds(seen: &Observations) -> (Option<f64>, Option<f64>) {
 pub(crate) fn verdict(seen: &Observations) -> &'static str {
     match seen.findings.first() {
         None => "fit: nothing was found that a search could stumble over",
-        Some(Finding::Fault(_)) => "unfit: it ends in a fault",
-        Some(Finding::Refused(_)) => "unfit: it refuses to begin without parameters, or with so many nodes",
-        Some(Finding::Differs(_)) => "unfit: the same events lead to different states",
+        Some(Deviation::Fault(_)) => "unfit: it ends in a fault",
+        Some(Deviation::Refused(_)) => "unfit: it refuses to begin without parameters, or with so many nodes",
+        Some(Deviation::Differs(_)) => "unfit: the same events lead to different states",
     }
 }
 
-fn as_text(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+fn as_text(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
     let inspection = loaded.plugin.inspect();
     let micros = |each: Option<f64>| each.map_or("not measured".to_owned(), |each| format!("{each:.1} µs"));
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -147,7 +147,7 @@ fn agree(seen: &Observations) -> String {
     if seen.findings.is_empty() { "agree".to_owned() } else { "see below".to_owned() }
 }
 
-fn as_json(loaded: &Loaded, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+fn as_json(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
     let inspection = loaded.plugin.inspect();
     let micros = |each: Option<f64>| each.map(rounded);
     json_text(&json!({

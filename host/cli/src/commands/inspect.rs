@@ -5,7 +5,7 @@ use host_model::contract::Property;
 use host_sandbox::{About, AboutNetwork, Inspection, ModuleInspection};
 use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
 use host_session::base::{Exit, Failure};
-use host_session::cluster::plugin_source::{self, Loaded};
+use host_session::cluster::plugin_source::{self, LoadedPlugin};
 use host_session::report::result::PluginReport;
 use host_session::spec::limits;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub fn run(arguments: &InspectArguments, environment: &mut Environment<'_>) -> R
     Ok(Exit::Ok)
 }
 
-fn text(loaded: &Loaded) -> String {
+fn text(loaded: &LoadedPlugin) -> String {
     let inspection = loaded.plugin.inspect();
     let about = loaded.plugin.about();
     let mut sections = vec![heading(loaded)];
@@ -45,7 +45,7 @@ fn text(loaded: &Loaded) -> String {
     sections.join("\n")
 }
 
-fn heading(loaded: &Loaded) -> String {
+fn heading(loaded: &LoadedPlugin) -> String {
     let about = loaded.plugin.about();
     let inspection = loaded.plugin.inspect();
     let reference = &loaded.reference;
@@ -125,7 +125,7 @@ fn captured_globals(inspection: &Inspection) -> usize {
     globals.filter(|global| global.captured).count()
 }
 
-fn json(loaded: &Loaded) -> String {
+fn json(loaded: &LoadedPlugin) -> String {
     let inspection = loaded.plugin.inspect();
     let times = loaded.plugin.load_times();
     json_text(&json!({

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use host_build::{BuildError, Options, TOOLCHAINS};
-use host_sandbox::Limits;
+use host_sandbox::GuestLimits;
 use host_session::Request;
 use host_session::base::text::{bytes, grouped, json_text, on_one_line, rounded};
 use host_session::base::{Exit, Failure};
@@ -15,8 +15,8 @@ use host_session::spec::{RunSpec, Source};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::commands::conformance::examine;
 use crate::commands::doctor::{NODES, captured_globals, finding, microseconds};
-use crate::commands::examination::examine;
 use crate::environment::Environment;
 use crate::options::plugins::LanguagesArguments;
 
@@ -132,7 +132,7 @@ fn measure(
         Err(error) => return failed(error),
     };
     let build_seconds = began.elapsed().as_secs_f64();
-    let loaded = plugin_source::load(&built.wasm, source, Limits::default(), &mut environment.context())?;
+    let loaded = plugin_source::load(&built.wasm, source, GuestLimits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
     let seen = examine(loaded.factory(), nodes, STEPS, true)?;
     let inspection = loaded.plugin.inspect();

@@ -7,7 +7,7 @@
 //! | `build` | `host build` |
 //! | `inspect` | `host inspect` |
 //! | `doctor` | `host doctor` |
-//! | `examination` | the check of `host doctor`: every step in several ways that must not differ |
+//! | `conformance` | the check of `host doctor`: every step in several ways that must not differ |
 //! | `replay` | `host replay` |
 //! | `minimize` | `host minimize` |
 //! | `draw` | `host draw` |
@@ -19,10 +19,10 @@
 //! | `test` | `host test` |
 
 mod build;
+mod conformance;
 mod debug;
 mod doctor;
 mod draw;
-mod examination;
 mod export;
 mod inspect;
 mod languages;

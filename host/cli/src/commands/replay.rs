@@ -10,7 +10,7 @@ use host_model::trace::{Hex, Trace, TraceEvent};
 use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
-use host_session::cluster::plugin_source::Loaded;
+use host_session::cluster::plugin_source::LoadedPlugin;
 use host_session::report::result::PluginReport;
 use host_session::search::replay::{Ending, ending, failure};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
 }
 
 /// The cluster on one line.
-pub fn title(trace: &Trace, loaded: &Loaded) -> String {
+pub fn title(trace: &Trace, loaded: &LoadedPlugin) -> String {
     let scenario = &trace.scenario;
     let mut text = format!(
         "{} {}, {}, network {}",
@@ -75,7 +75,7 @@ fn ended(ending: &Ending) -> String {
 }
 
 /// The same as one JSON object.
-fn json_of(recording: &Recording, loaded: &Loaded, trace: &Path, ending: &Ending) -> Result<String, Failure> {
+fn json_of(recording: &Recording, loaded: &LoadedPlugin, trace: &Path, ending: &Ending) -> Result<String, Failure> {
     let init = (0..)
         .zip(&recording.init)
         .map(|(node, observed)| with_effects(recording, node, observed, None, json!({ "node": node })));

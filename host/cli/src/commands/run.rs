@@ -6,14 +6,14 @@ use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
-use host_session::report::Run;
+use host_session::report::FinishedRun;
 use host_session::search;
 use host_session::search::monitor::Line;
 
 use crate::environment::Environment;
 use crate::options::run::RunArguments;
-use crate::output::artefacts::Artefacts;
 use crate::output::progress;
+use crate::output::run_files::RunFiles;
 use crate::output::text::Text;
 
 /// Explores the states of a protocol and reports what was found. `program` and `command` are the command line, for people.
@@ -43,12 +43,12 @@ fn explore(
     let line = is_shown.then_some(&progress::line as Line<'_>);
     let outcome = search::run(spec, &cluster, &lts, line, &mut environment.context())?;
     let first = outcome.violations.first().map(|violation| &violation.trace);
-    let mut artefacts = Artefacts::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
+    let mut run_files = RunFiles::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
     let prefix_steps = cluster.prefix_steps();
-    let saved = artefacts.save(&outcome.violations, prefix_steps, program, environment);
-    let run = Run { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome };
+    let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
+    let run = FinishedRun { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome };
     let report = request.finish(&run, saved)?;
-    artefacts.save_result(&report.json(), environment);
+    run_files.save_result(&report.json(), environment);
     let text = Text { report: &report, violations: &outcome.violations, prefix_steps, paint: environment.paint() };
     environment.print(&if arguments.json { report.json() } else { text.text() })?;
     Ok(report.exit)

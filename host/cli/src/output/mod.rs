@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `text` | the result as text |
 //! | `progress` | progress as text |
-//! | `artefacts` | the files that a run leaves behind |
+//! | `run_files` | the files that a run leaves behind |
 
-pub mod artefacts;
 pub mod progress;
+pub mod run_files;
 pub mod text;

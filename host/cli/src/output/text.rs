@@ -8,8 +8,8 @@ use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
 use host_session::report::audit::BrokenReport;
-use host_session::report::never::Never;
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
+use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
 use host_session::search::finding::Violation;
 
@@ -41,7 +41,7 @@ impl Text<'_> {
             assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
-            let never = self.report.never.as_ref().map(Never::rows).unwrap_or_default();
+            let never = self.report.never.as_ref().map(Unreached::rows).unwrap_or_default();
             let never: Vec<_> = never.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
             sections.extend((!never.is_empty()).then(|| table("never reached", &never)));
         } else {

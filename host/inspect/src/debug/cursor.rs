@@ -9,8 +9,8 @@ use host_model::trace::{self, Trace, TraceEvent, TraceStep, Unresolved};
 use serde_json::Value;
 
 use crate::diff::{self, Change};
+use crate::traced_state::{Action, Cause, TracedState};
 use crate::words;
-use crate::world::{Action, Cause, World};
 
 /// A state in the tree; 0 is where everything begins.
 pub type Place = usize;
@@ -38,7 +38,7 @@ pub enum CursorError {
 struct Point {
     parent: Place,
     depth: usize,
-    world: World,
+    traced: TracedState,
     /// None at the beginning.
     step: Option<TraceStep>,
     /// In the order in which they were tried.
@@ -73,8 +73,8 @@ impl<'l> Cursor<'l> {
     /// The trace cannot be followed, or the host cannot provide an instance.
     pub fn new(factory: &dyn MachineFactory, mut stepper: Stepper<'l>, trace: &Trace) -> Result<Self, CursorError> {
         let start = start::begin(&mut stepper, trace)?;
-        let world = World::new(&stepper, &start);
-        let first = Point { parent: 0, depth: 0, world, step: None, children: Vec::new() };
+        let traced = TracedState::new(&stepper, &start);
+        let first = Point { parent: 0, depth: 0, traced, step: None, children: Vec::new() };
         let mut cursor = Self {
             stepper,
             describer: factory.machine()?,
@@ -100,7 +100,7 @@ impl<'l> Cursor<'l> {
         let mut result = Ok(());
         for (index, step) in trace.steps.iter().enumerate() {
             let from = *line.last().expect("the beginning is there");
-            let action = match self.points[from].world.resolve(&mut self.stepper, step) {
+            let action = match self.points[from].traced.resolve(&mut self.stepper, step) {
                 Ok(action) => action,
                 Err(Unresolved::Machine(error)) => return Err(error.into()),
                 Err(Unresolved::NotEnabled(why)) => {
@@ -189,7 +189,7 @@ impl<'l> Cursor<'l> {
     /// The host cannot provide an instance.
     pub fn enabled(&mut self) -> Result<Vec<Action>, MachineError> {
         let here = self.here();
-        let mut enabled = self.points[here].world.enabled(&mut self.stepper)?;
+        let mut enabled = self.points[here].traced.enabled(&mut self.stepper)?;
         let mut idle = Vec::new();
         for action in &enabled {
             // A reset that would change nothing does not happen, nor a quorum that is declined.
@@ -202,8 +202,8 @@ impl<'l> Cursor<'l> {
     }
 
     /// The state of the cluster at a place.
-    pub fn world(&self, place: Place) -> &World {
-        &self.points[place].world
+    pub fn traced(&self, place: Place) -> &TracedState {
+        &self.points[place].traced
     }
 
     /// The access to the local transition system.
@@ -217,7 +217,7 @@ impl<'l> Cursor<'l> {
     ///
     /// The host cannot provide an instance.
     pub fn outcomes(&mut self, action: &Action) -> Result<usize, MachineError> {
-        let local = self.world(self.here()).locals()[action.node as usize];
+        let local = self.traced(self.here()).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
         let row = self.stepper.step(local, trigger)?;
         Ok(self.stepper.outcomes(row).len())
@@ -232,7 +232,7 @@ impl<'l> Cursor<'l> {
     pub fn not_alone(&mut self, message: MessageId) -> Result<Option<String>, MachineError> {
         let here = self.here();
         let node = self.stepper.message(message).to;
-        Ok(match self.points[here].world.role(&mut self.stepper, message)? {
+        Ok(match self.points[here].traced.role(&mut self.stepper, message)? {
             Role::Alone => None,
             Role::Held => Some(format!("node {node} does not take it in this state")),
             Role::Member(kind) => {
@@ -247,7 +247,7 @@ impl<'l> Cursor<'l> {
 
     /// An action that is enabled in the present state, as a trace writes it.
     pub fn trace_event(&mut self, action: &Action) -> TraceEvent {
-        let local = self.world(self.here()).locals()[action.node as usize];
+        let local = self.traced(self.here()).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
         trace::event(&self.stepper, local, trigger, action.is_lost)
     }
@@ -260,7 +260,7 @@ impl<'l> Cursor<'l> {
     /// The host cannot provide an instance.
     pub fn take(&mut self, action: &Action, outcome: usize) -> Result<(), MachineError> {
         let here = self.here();
-        let local = self.world(here).locals()[action.node as usize];
+        let local = self.traced(here).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
         let row = self.stepper.step(local, trigger)?;
         let outcome = &self.stepper.outcomes(row)[outcome];
@@ -330,7 +330,7 @@ impl<'l> Cursor<'l> {
 
     /// The state of a node at a place: as the plugin describes it, or a string of its bytes.
     pub fn state(&mut self, place: Place, node: NodeId) -> Value {
-        let local = self.points[place].world.locals()[node as usize];
+        let local = self.points[place].traced.locals()[node as usize];
         if let Some(state) = self.states.get(&local) {
             return state.clone();
         }
@@ -377,7 +377,7 @@ impl<'l> Cursor<'l> {
     pub fn diff(&mut self, one: Place, other: Place) -> Vec<(NodeId, Vec<Change>)> {
         let mut differences = Vec::new();
         for node in 0..self.nodes() {
-            let same = self.world(one).locals()[node as usize] == self.world(other).locals()[node as usize];
+            let same = self.traced(one).locals()[node as usize] == self.traced(other).locals()[node as usize];
             if !same {
                 let changes = diff::changes(&self.state(one, node), &self.state(other, node));
                 differences.push((node, changes));
@@ -392,8 +392,8 @@ impl<'l> Cursor<'l> {
     ///
     /// The host cannot provide an instance.
     pub fn judge(&mut self) -> Result<Vec<Judgement>, MachineError> {
-        let world = self.world(self.here()).clone();
-        world.judge(&mut self.stepper)
+        let traced = self.traced(self.here()).clone();
+        traced.judge(&mut self.stepper)
     }
 
     /// The steps to the present state.
@@ -403,10 +403,10 @@ impl<'l> Cursor<'l> {
 
     /// The child of a place by an action, made if it is not there; none if the action changes nothing.
     fn child(&mut self, from: Place, action: &Action) -> Result<Option<Place>, MachineError> {
-        let mut world = self.points[from].world.clone();
+        let mut traced = self.points[from].traced.clone();
         let tag = u32::try_from(self.points.len()).expect("fewer than four billion places");
-        let before = world.locals().to_vec();
-        let Some(step) = world.take(&mut self.stepper, action, tag)? else { return Ok(None) };
+        let before = traced.locals().to_vec();
+        let Some(step) = traced.take(&mut self.stepper, action, tag)? else { return Ok(None) };
         let step = trace::record(&mut self.stepper, &before, &[step])?.remove(0);
         let known = self.points[from].children.iter();
         let mut known = known.filter(|child| self.points[**child].step.as_ref() == Some(&step));
@@ -414,7 +414,7 @@ impl<'l> Cursor<'l> {
             return Ok(Some(*child));
         }
         let (place, depth) = (self.points.len(), self.points[from].depth + 1);
-        self.points.push(Point { parent: from, depth, world, step: Some(step), children: Vec::new() });
+        self.points.push(Point { parent: from, depth, traced, step: Some(step), children: Vec::new() });
         self.points[from].children.push(place);
         Ok(Some(place))
     }

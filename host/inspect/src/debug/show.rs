@@ -10,8 +10,8 @@ use crate::debug::commands::{Answer, Reply, regex};
 use crate::debug::console::Console;
 use crate::debug::cursor::Place;
 use crate::debug::why;
+use crate::traced_state::Action;
 use crate::words;
-use crate::world::Action;
 
 /// Steps that `list` shows around the present one where nothing is looked for.
 const LIST_MAX: usize = 40;
@@ -112,7 +112,7 @@ impl Console<'_> {
 
     /// The messages in flight at a place, in the order of sending.
     fn in_flight(&self, place: Place) -> Vec<MessageId> {
-        self.cursor.world(place).in_flight().iter().map(|flying| flying.message).collect()
+        self.cursor.traced(place).in_flight().iter().map(|flying| flying.message).collect()
     }
 
     fn message(&mut self, id: MessageId) -> String {

@@ -11,11 +11,11 @@ use crate::words;
 /// What is known of the messages to a node whose description fits, and of its local events; a sentence each.
 pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
     let here = cursor.here();
-    let world = cursor.world(here).clone();
-    if let Some((node, fault)) = cursor.stepper().known().stuck(world.locals()) {
+    let traced = cursor.traced(here).clone();
+    if let Some((node, fault)) = cursor.stepper().known().stuck(traced.locals()) {
         return vec![format!("node {node} is stuck in a fault: {fault}")];
     }
-    let state = cursor.stepper().state(world.locals()[node as usize]).clone();
+    let state = cursor.stepper().state(traced.locals()[node as usize]).clone();
     let mut reasons = Vec::new();
     let possible: Vec<String> = state
         .protocol
@@ -43,7 +43,7 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
 fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, reasons: &mut Vec<String>) {
     let mut known: BTreeSet<(NodeId, Vec<u8>)> = BTreeSet::new();
     for place in 0..cursor.places() {
-        for flying in cursor.world(place).in_flight() {
+        for flying in cursor.traced(place).in_flight() {
             let message = cursor.stepper().message(flying.message);
             if message.to == node {
                 known.insert((message.from, message.payload.clone()));
@@ -57,7 +57,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
             continue;
         }
         let is_there = |cursor: &Cursor<'_>, place: Place| {
-            cursor.world(place).in_flight().iter().any(|flying| {
+            cursor.traced(place).in_flight().iter().any(|flying| {
                 let message = cursor.stepper().message(flying.message);
                 message.from == from && message.to == node && message.payload == payload
             })
@@ -91,7 +91,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
 
 /// Why a message in flight cannot be delivered alone, if that is so.
 fn not_alone(cursor: &mut Cursor<'_>, (from, to): (NodeId, NodeId), payload: &[u8]) -> Option<String> {
-    let in_flight = cursor.world(cursor.here()).in_flight().iter().map(|flying| flying.message);
+    let in_flight = cursor.traced(cursor.here()).in_flight().iter().map(|flying| flying.message);
     let in_flight: Vec<_> = in_flight.collect();
     let found = in_flight.into_iter().find(|id| {
         let message = cursor.stepper().message(*id);
@@ -104,7 +104,7 @@ fn not_alone(cursor: &mut Cursor<'_>, (from, to): (NodeId, NodeId), payload: &[u
 fn local_event(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
     let is_possible = |cursor: &Cursor<'_>, depth: usize| {
         let place = cursor.place(depth)?;
-        let state = cursor.stepper().state(cursor.world(place).locals()[node as usize]);
+        let state = cursor.stepper().state(cursor.traced(place).locals()[node as usize]);
         let names =
             state.protocol.local_events.iter().map(|event| cursor.stepper().lts().local_event(*event).name.clone());
         names.into_iter().find(|name| wanted.is_match(name))

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::audit::findings::Broken;
+use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{Cause, State, hex};
 use crate::contract::{Effects, Fault, Machine, MachineError, NodeId, Property, Snapshot};
 
 /// What a handler did.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct Observation {
     effects: Effects,
     end: Result<Vec<u8>, Fault>,
 }
 
-impl Seen {
+impl Observation {
     fn of(machine: &mut dyn Machine, from: &Snapshot, cause: &Cause, script: &[u32]) -> Result<Self, MachineError> {
         machine.restore(Some(from))?;
         let mut effects = Effects::default();
@@ -22,7 +22,7 @@ impl Seen {
     }
 }
 
-impl std::fmt::Display for Seen {
+impl std::fmt::Display for Observation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for envelope in &self.effects.sent {
             write!(f, "sends {} to node {}, ", hex(&envelope.payload), envelope.to)?;
@@ -38,13 +38,13 @@ impl std::fmt::Display for Seen {
 }
 
 /// Promise 1.
-pub(crate) fn repeated(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, MachineError> {
+pub(crate) fn repeated(machine: &mut dyn Machine, state: &State) -> Result<Option<ContractViolation>, MachineError> {
     for way in &state.ways {
-        let one = Seen::of(machine, &way.from.0, &way.cause, &way.script)?;
-        let other = Seen::of(machine, &way.from.0, &way.cause, &way.script)?;
+        let one = Observation::of(machine, &way.from.0, &way.cause, &way.script)?;
+        let other = Observation::of(machine, &way.from.0, &way.cause, &way.script)?;
         if one != other || one.end.as_ref() != Ok(&state.encoding) {
             let recorded = format!("ended in the state {}", hex(&state.encoding));
-            return Ok(Some(Broken {
+            return Ok(Some(ContractViolation {
                 promise: "the same again",
                 function: way.cause.function().to_owned(),
                 place: format!("node {}, on {}", state.node, way.cause),
@@ -63,11 +63,11 @@ pub(crate) fn ambiguous(
     state: &State,
     messages: &BTreeSet<(NodeId, Vec<u8>)>,
     properties: usize,
-) -> Result<Option<Broken>, MachineError> {
+) -> Result<Option<ContractViolation>, MachineError> {
     if state.least == state.greatest {
         return Ok(None);
     }
-    let broken = |function: &str, on: &str, one: String, other: String| Broken {
+    let broken = |function: &str, on: &str, one: String, other: String| ContractViolation {
         promise: "equal bytes, equal behaviour",
         function: function.to_owned(),
         place: format!("node {}, in two states with the bytes {}{on}", state.node, hex(&state.encoding)),
@@ -106,8 +106,8 @@ pub(crate) fn ambiguous(
     }
     let messages = messages.iter().map(|(src, payload)| Cause::Message(*src, payload.clone()));
     for cause in messages.chain(events.into_iter().map(Cause::Local)) {
-        let one = Seen::of(machine, &state.least.0, &cause, &[])?;
-        let other = Seen::of(machine, &state.greatest.0, &cause, &[])?;
+        let one = Observation::of(machine, &state.least.0, &cause, &[])?;
+        let other = Observation::of(machine, &state.greatest.0, &cause, &[])?;
         if one != other {
             let on = format!(", on {cause}");
             return Ok(Some(broken(cause.function(), &on, one.to_string(), other.to_string())));
@@ -130,7 +130,7 @@ pub(crate) fn impure(
     property: u32,
     views: &[Option<Vec<u8>>],
     properties: &[Property],
-) -> Result<Option<Broken>, MachineError> {
+) -> Result<Option<ContractViolation>, MachineError> {
     let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
     let mut answers = Vec::new();
     for from in [None, Some(&state.least.0)] {
@@ -145,7 +145,7 @@ pub(crate) fn impure(
     if one == other {
         return Ok(None);
     }
-    Ok(Some(Broken {
+    Ok(Some(ContractViolation {
         promise: "an invariant reads its views alone",
         function: "invariant".to_owned(),
         place: format!(

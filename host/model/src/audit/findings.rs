@@ -4,7 +4,7 @@ use crate::contract::{Machine, MachineError, Stopped};
 
 /// A promise that is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct ContractViolation {
     /// Which promise, in a phrase.
     pub promise: &'static str,
     /// The function of the plugin.
@@ -29,7 +29,7 @@ pub struct Audited {
     /// Of these, reached with different memories.
     pub ambiguous: usize,
     /// What is broken.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<ContractViolation>,
 }
 
 impl Audited {
@@ -38,7 +38,7 @@ impl Audited {
     pub(crate) fn add(
         &mut self,
         machine: &mut dyn Machine,
-        check: impl FnOnce(&mut dyn Machine) -> Result<Option<Broken>, MachineError>,
+        check: impl FnOnce(&mut dyn Machine) -> Result<Option<ContractViolation>, MachineError>,
     ) -> Result<(), MachineError> {
         let found = check(machine)?;
         machine.confirm_fault()?;

@@ -1,6 +1,6 @@
 //! Trials of the fourth promise: memory that does not grow without end.
 
-use crate::audit::findings::Broken;
+use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{State, Way, hex};
 use crate::contract::{Effects, Machine, MachineError};
 
@@ -19,7 +19,7 @@ const GROWTH_MAX: usize = 2048;
 const LOSS_MAX: usize = 256;
 
 /// Promise 4. Only handlers that lead back to where they began are repeated: others may well need more memory.
-pub(crate) fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<Broken>, MachineError> {
+pub(crate) fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option<ContractViolation>, MachineError> {
     for way in &state.ways {
         machine.restore(Some(&way.from.0))?;
         if machine.serialize().as_ref() != Ok(&state.encoding) {
@@ -42,7 +42,7 @@ pub(crate) fn growing(machine: &mut dyn Machine, state: &State) -> Result<Option
             continue;
         }
         if let Some((repetitions, last)) = keeps_growing(machine, way, sizes[0], sizes[4])? {
-            return Ok(Some(Broken {
+            return Ok(Some(ContractViolation {
                 promise: "memory does not grow without end",
                 function: way.cause.function().to_owned(),
                 place: format!(

@@ -25,6 +25,6 @@ mod machine;
 mod notes;
 mod trials;
 
-pub use findings::{Audited, Broken};
+pub use findings::{Audited, ContractViolation};
 pub use machine::AuditedFactory;
 pub use notes::Mode;

@@ -42,7 +42,7 @@ pub struct Brief {
 
 /// The part of the local transition system that a `Stepper` has asked for.
 #[derive(Default)]
-pub struct Known {
+pub struct LtsCache {
     is_ordered: bool,
     rows: FxHashMap<(LocalStateId, Trigger), OutcomesRef>,
     outcomes: Vec<Arc<[Outcome]>>,
@@ -70,7 +70,7 @@ pub struct Known {
 /// Bytes of a verdict besides its classes and judgements: its place in a hash table, and two allocations.
 const VERDICT_BYTES: usize = 96;
 
-impl Known {
+impl LtsCache {
     pub(crate) fn new(is_ordered: bool) -> Self {
         Self { is_ordered, ..Self::default() }
     }

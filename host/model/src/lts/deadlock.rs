@@ -9,7 +9,7 @@
 //! crashed if they are those at which something could still happen.
 
 use crate::contract::{Fault, Judgement, MachineError, NodeId};
-use crate::lts::cache::Known;
+use crate::lts::cache::LtsCache;
 use crate::lts::ids::LocalStateId;
 use crate::lts::stepper::Stepper;
 
@@ -30,7 +30,7 @@ pub fn crashed(
 
 /// The same for these local states, one per node; none also if a node is stuck.
 pub fn crashed_in(
-    known: &Known,
+    known: &LtsCache,
     locals: &[LocalStateId],
     addressees: impl IntoIterator<Item = NodeId>,
     crashes_max: u32,

@@ -52,7 +52,7 @@ impl Tables {
                 if route.is_notice {
                     fault_state.learn(route.from, route.incarnation);
                     is_error = true;
-                } else if !route.is_loose() {
+                } else if !route.is_unordered() {
                     fault_state.open(route.from);
                 }
             }
@@ -111,7 +111,7 @@ impl Tables {
         // Nothing follows a fault of the guest, so no peer has to be told of a break.
         if self.protocol_states[outcome.next.0 as usize].snapshot.is_some() {
             for (to, incarnation) in &draft.notices {
-                let route = Route { from, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
+                let route = Route { from, to: *to, incarnation: *incarnation, is_notice: true, channel_class: 0 };
                 if !rules.is_absent(*to) {
                     sent.push(self.intern_message(route, &[]));
                 }

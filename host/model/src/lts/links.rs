@@ -1,7 +1,7 @@
 //! The links between nodes in given local states.
 
 use crate::contract::NodeId;
-use crate::lts::cache::Known;
+use crate::lts::cache::LtsCache;
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::scenario::{Links, Route};
 
@@ -30,11 +30,11 @@ impl AsMessage for MessageId {
 /// The links between nodes in these local states.
 #[derive(Clone, Copy)]
 pub struct NodeLinks<'k> {
-    known: &'k Known,
+    known: &'k LtsCache,
     locals: &'k [LocalStateId],
 }
 
-impl Known {
+impl LtsCache {
     /// The links between nodes in these local states, one per node. At the start, some nodes may have none yet: then nothing is
     /// broken.
     #[inline]

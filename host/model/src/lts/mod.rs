@@ -47,7 +47,7 @@ mod stepper;
 mod system;
 mod tables;
 
-pub use cache::{Brief, Edge, Known, OutcomesRef};
+pub use cache::{Brief, Edge, LtsCache, OutcomesRef};
 pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
 pub use links::{AsMessage, NodeLinks};

@@ -92,8 +92,8 @@ impl Stepper<'_> {
             Err(fault) => return Ok(Err(fault)),
         };
         let (from, to) = (renaming[message.from as usize], renaming[message.to as usize]);
-        let lane = self.lts.rules.lane(from, to);
-        let id = self.lts.write().intern_message(Route { from, to, lane, ..message.route() }, &payload);
+        let channel_class = self.lts.rules.channel_class(from, to);
+        let id = self.lts.write().intern_message(Route { from, to, channel_class, ..message.route() }, &payload);
         self.known.catch_up(&self.lts.read());
         Ok(Ok(id))
     }

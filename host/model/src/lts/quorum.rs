@@ -7,7 +7,7 @@
 //! Source: Bokor, Kinder, Serafini, Suri, "Efficient model checking of fault-tolerant distributed protocols", §II.
 
 use crate::contract::{MachineError, NodeId, Role};
-use crate::lts::cache::Known;
+use crate::lts::cache::LtsCache;
 use crate::lts::ids::{KindId, LocalStateId, MessageId, Trigger};
 use crate::lts::stepper::Stepper;
 
@@ -114,7 +114,7 @@ impl Stepper<'_> {
     }
 }
 
-impl Known {
+impl LtsCache {
     /// A message as a member of quorums of this name and size.
     pub fn member<T>(&self, kind: KindId, message: MessageId, item: T) -> Member<T> {
         Member { item, from: self.message(message).from, kind, size: self.kind(kind).size as usize }

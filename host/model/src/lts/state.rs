@@ -86,7 +86,7 @@ pub struct Message {
     /// Made of all that.
     pub fingerprint: Fingerprint,
     /// See [`Route`]; 0 on a network without any order, too.
-    pub(crate) lane: u32,
+    pub(crate) channel_class: u32,
     /// The first message with this sender, destination and content.
     pub(crate) content: MessageId,
 }
@@ -94,8 +94,8 @@ pub struct Message {
 impl Message {
     /// Where it travels.
     pub fn route(&self) -> Route {
-        let Self { from, to, incarnation, is_notice, lane, .. } = *self;
-        Route { from, to, incarnation, is_notice, lane }
+        let Self { from, to, incarnation, is_notice, channel_class, .. } = *self;
+        Route { from, to, incarnation, is_notice, channel_class }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::contract::{Fault, Input, MachineError, NodeId, Role};
-use crate::lts::cache::{Known, OutcomesRef};
+use crate::lts::cache::{LtsCache, OutcomesRef};
 use crate::lts::handler::{Executed, Job, explore};
 use crate::lts::ids::{LocalStateId, MessageId, QuorumId, Trigger};
 use crate::lts::pool::MachinePool;
@@ -25,7 +25,7 @@ use crate::lts::system::Lts;
 pub struct Stepper<'l> {
     pub(super) lts: &'l Lts<'l>,
     pub(super) machines: MachinePool<'l>,
-    pub(super) known: Known,
+    pub(super) known: LtsCache,
     /// What local states said when they were asked whether they are done.
     pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
 }
@@ -43,7 +43,7 @@ impl<'l> Stepper<'l> {
     ///
     /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
-        let known = Known::new(lts.rules.is_ordered);
+        let known = LtsCache::new(lts.rules.is_ordered);
         let mut stepper = Self { lts, machines: MachinePool::new(lts)?, known, done: FxHashMap::default() };
         stepper.known.catch_up(&lts.read());
         Ok(stepper)
@@ -55,7 +55,7 @@ impl<'l> Stepper<'l> {
     }
 
     /// What can be looked up without executing anything, by many workers at once.
-    pub fn known(&self) -> &Known {
+    pub fn known(&self) -> &LtsCache {
         &self.known
     }
 
@@ -116,7 +116,7 @@ impl<'l> Stepper<'l> {
     }
 
     /// Executes all of these that are not known yet, on as many machines as the current thread pool has workers.
-    /// Afterwards [`Known::row`] has them all. Repetitions do no harm.
+    /// Afterwards [`LtsCache::row`] has them all. Repetitions do no harm.
     ///
     /// What came out is interned as soon as it takes some megabytes.
     ///

@@ -143,9 +143,9 @@ impl Tables {
             let content = if is_notice { next } else { *self.content_messages.entry(of_content).or_insert(next) };
             let payload = payload.to_vec();
             // A message of a link without order is known by its content alone.
-            let lane = if route.is_loose() { 1 + id.0 } else { 0 };
+            let channel_class = if route.is_unordered() { 1 + id.0 } else { 0 };
             self.grow(size_of::<Message>() + payload.len());
-            let message = Message { from, to, payload, incarnation, is_notice, fingerprint, lane, content };
+            let message = Message { from, to, payload, incarnation, is_notice, fingerprint, channel_class, content };
             self.messages.push(Arc::new(message));
         }
         id

@@ -126,7 +126,7 @@ pub struct Scenario {
 
 /// What does not fit together in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum ScenarioError {
     /// A link has an end that does not exist.
     #[error("the link from node {from} to node {to}: there is no node {node}, but {nodes}, numbered from 0")]
     NoNode {
@@ -239,25 +239,25 @@ impl Scenario {
     /// # Errors
     ///
     /// The first thing that does not fit.
-    pub fn check(&self) -> Result<(), Misfit> {
+    pub fn check(&self) -> Result<(), ScenarioError> {
         let Faults { duplicates, breaks, resets, .. } = self.faults;
         if let Some((kind, count)) = self.faults.kinds().into_iter().find(|(_, count)| *count > Faults::MAX) {
-            return Err(Misfit::TooMany { kind, count });
+            return Err(ScenarioError::TooMany { kind, count });
         }
         let last_absent = self.absent.last().is_some_and(|last| *last >= self.nodes);
         if last_absent || self.absent.len() >= self.nodes.max(1) as usize {
-            return Err(Misfit::Absent { absent: self.absent.clone(), nodes: self.nodes });
+            return Err(ScenarioError::Absent { absent: self.absent.clone(), nodes: self.nodes });
         }
         let mut last = None;
         for Link { from, to, .. } in &self.links {
             if let Some(node) = [*from, *to].into_iter().find(|node| *node >= self.nodes) {
-                return Err(Misfit::NoNode { from: *from, to: *to, node, nodes: self.nodes });
+                return Err(ScenarioError::NoNode { from: *from, to: *to, node, nodes: self.nodes });
             }
             let before = last.replace((*from, *to));
             match before.cmp(&last) {
                 Ordering::Less => {}
-                Ordering::Equal => return Err(Misfit::Twice { from: *from, to: *to }),
-                Ordering::Greater => return Err(Misfit::Unsorted { from: *from, to: *to }),
+                Ordering::Equal => return Err(ScenarioError::Twice { from: *from, to: *to }),
+                Ordering::Greater => return Err(ScenarioError::Unsorted { from: *from, to: *to }),
             }
         }
         let network = match self.links.is_empty() {
@@ -265,17 +265,17 @@ impl Scenario {
             false => "every link".to_owned(),
         };
         if duplicates > 0 && !self.has_network(Network::UnorderedDuplicating) {
-            return Err(Misfit::NoDuplicates { network });
+            return Err(ScenarioError::NoDuplicates { network });
         }
         if breaks > 0 && !self.has_network(Network::Ordered) {
-            return Err(Misfit::NoConnections { network });
+            return Err(ScenarioError::NoConnections { network });
         }
         let is_ordered = |from, to| self.network_of(from, to) == Network::Ordered;
         if self.links.is_empty() || (breaks == 0 && resets == 0) {
             return Ok(());
         }
         let one_way = self.pairs().find(|(from, to)| is_ordered(*from, *to) && !is_ordered(*to, *from));
-        one_way.map_or(Ok(()), |(from, to)| Err(Misfit::OneWay { from, to }))
+        one_way.map_or(Ok(()), |(from, to)| Err(ScenarioError::OneWay { from, to }))
     }
 
     /// The parameters as the contract wants them: one `key=value` a line, sorted by key.

@@ -34,13 +34,13 @@ pub struct FaultState {
     /// Messages so far that the transport of this node has refused.
     pub refusals: u32,
     /// Its ends of the connections to all nodes; none where connections cannot break.
-    ends: Box<[End]>,
+    ends: Box<[ConnectionEnd]>,
 }
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct End {
+struct ConnectionEnd {
     /// How often the connection was broken, as far as this end knows.
     incarnation: u32,
     /// Whether anything was sent or received since.
@@ -54,7 +54,7 @@ const COUNT_MAX: u32 = 1 << 20;
 impl FaultState {
     /// At the start, with ends of the connections to so many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { ends: vec![End::default(); nodes].into(), ..Self::default() }
+        Self { ends: vec![ConnectionEnd::default(); nodes].into(), ..Self::default() }
     }
 
     /// Whether a node can be in this fault state, where others have ends of the connections to so many nodes or to none.
@@ -66,7 +66,10 @@ impl FaultState {
 
     /// Whether the local state is as good as its protocol state.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.resets == 0 && self.breaks == 0 && self.refusals == 0 && self.ends.iter().all(|end| *end == End::default())
+        self.resets == 0
+            && self.breaks == 0
+            && self.refusals == 0
+            && self.ends.iter().all(|end| *end == ConnectionEnd::default())
     }
 
     /// Whether all connections are as they are in another state of the node.
@@ -99,14 +102,14 @@ impl FaultState {
     /// The connection breaks at this end; returns the new incarnation.
     pub fn close(&mut self, peer: NodeId) -> u32 {
         let Some(end) = self.ends.get_mut(peer as usize) else { return 0 };
-        *end = End { incarnation: end.incarnation + 1, is_open: false };
+        *end = ConnectionEnd { incarnation: end.incarnation + 1, is_open: false };
         end.incarnation
     }
 
     /// The peer has broken the connection.
     pub fn learn(&mut self, peer: NodeId, incarnation: u32) {
         if let Some(end) = self.ends.get_mut(peer as usize) {
-            *end = End { incarnation, is_open: false };
+            *end = ConnectionEnd { incarnation, is_open: false };
         }
     }
 
@@ -128,7 +131,7 @@ impl FaultState {
     /// Whether a node in this fault state can take a message, if the order of those in flight does not forbid it.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
-        if route.is_loose() {
+        if route.is_unordered() {
             return true;
         }
         if route.is_notice { route.incarnation > known } else { route.incarnation == known }
@@ -219,22 +222,22 @@ impl Rules {
         self.link(from, to).map_or(self.copies, |(_, copies)| copies)
     }
 
-    /// The lane of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
+    /// The channel class of a message from one node to another, as far as it does not depend on the content: 0, or 1 where some links
     /// have an order and this one has not.
-    pub(crate) fn lane(&self, from: NodeId, to: NodeId) -> u32 {
+    pub(crate) fn channel_class(&self, from: NodeId, to: NodeId) -> u32 {
         u32::from(self.is_ordered && self.link(from, to).is_some_and(|(is_ordered, _)| !is_ordered))
     }
 
     /// Whether messages from one node to another have an order.
     pub(crate) fn is_in_order(&self, from: NodeId, to: NodeId) -> bool {
-        self.is_ordered && self.lane(from, to) == 0
+        self.is_ordered && self.channel_class(from, to) == 0
     }
 
     /// Where a message goes that a node in this fault state sends. Its end of the connection opens, if there is one.
     pub(crate) fn route(&self, from: NodeId, to: NodeId, fault_state: &mut FaultState) -> Route {
-        let lane = self.lane(from, to);
-        let incarnation = if lane > 0 { 0 } else { fault_state.open(to) };
-        Route { from, to, incarnation, is_notice: false, lane }
+        let channel_class = self.channel_class(from, to);
+        let incarnation = if channel_class > 0 { 0 } else { fault_state.open(to) };
+        Route { from, to, incarnation, is_notice: false, channel_class }
     }
 
     /// The fault state of a node before its first event.

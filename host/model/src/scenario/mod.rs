@@ -12,7 +12,7 @@ pub(crate) mod fault_state;
 mod network;
 mod route;
 
-pub use cluster::{Faults, Link, Misfit, Network, Scenario};
+pub use cluster::{Faults, Link, Network, Scenario, ScenarioError};
 pub use fault_state::{FaultEvent, FaultState};
 pub use network::{InFlight, Links, heads};
 pub use route::Route;

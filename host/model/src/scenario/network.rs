@@ -6,7 +6,7 @@
 //! before its receiver lost the connection is lost as well, and is taken out of flight as soon as that is so. See
 //! `docs/semantics.md`.
 //!
-//! Where other pairs of nodes have no order, each content has a channel, or *lane*, of its own: equal messages are
+//! Where other pairs of nodes have no order, each content has a channel of its own: equal messages are
 //! interchangeable, and different ones overtake each other. Where no pair has an order, there are no channels, and the
 //! items stand by [rank](Links::rank).
 
@@ -133,7 +133,7 @@ impl<T: PartialEq> InFlight<T> {
         }
         let channel = |item: &T| links.route(item).channel();
         let channels = self.0.chunk_by(|one, other| channel(one) == channel(other));
-        let each = channels.map(|items| match links.route(&items[0]).is_loose() {
+        let each = channels.map(|items| match links.route(&items[0]).is_unordered() {
             true => sum(items),
             false => fingerprint::of_channel(items.iter().rev().map(&of_item)),
         });
@@ -200,13 +200,13 @@ mod tests {
     use super::*;
 
     fn item(from: NodeId, to: NodeId, incarnation: u32, is_notice: bool) -> Route {
-        Route { from, to, incarnation, is_notice, lane: 0 }
+        Route { from, to, incarnation, is_notice, channel_class: 0 }
     }
 
     /// What node 0 knows of its connection to node 1; node 1 knows of no break.
-    struct Known(u32);
+    struct OneIncarnation(u32);
 
-    impl Links<Route> for Known {
+    impl Links<Route> for OneIncarnation {
         fn is_ordered(&self) -> bool {
             true
         }
@@ -232,21 +232,21 @@ mod tests {
         let other = item(1, 0, 0, false);
         let mut in_flight = InFlight::default();
         for item in [other, old, notice, new] {
-            in_flight.insert(&Known(0), item);
+            in_flight.insert(&OneIncarnation(0), item);
         }
         assert_eq!(*in_flight, [old, notice, new, other]);
         let next = |in_flight: &InFlight<Route>| {
             let mut found = Vec::new();
-            in_flight.for_each_next(&Known(0), |item| found.push(*item));
+            in_flight.for_each_next(&OneIncarnation(0), |item| found.push(*item));
             found
         };
         assert_eq!(next(&in_flight), [old, notice, other]);
-        in_flight.take(&Known(0), &notice);
+        in_flight.take(&OneIncarnation(0), &notice);
         assert_eq!(next(&in_flight), [new, other]);
         // What node 1 sent before it knew is lost at node 0, which knows.
-        in_flight.lose(&Known(1), 0);
+        in_flight.lose(&OneIncarnation(1), 0);
         assert_eq!(*in_flight, [new]);
-        in_flight.insert(&Known(1), other);
+        in_flight.insert(&OneIncarnation(1), other);
         assert_eq!(*in_flight, [new]);
     }
 }

@@ -14,22 +14,22 @@ pub struct Route {
     /// Whether it is a notice.
     pub is_notice: bool,
     /// 0 where messages have an order; else a number that stands for the content.
-    pub lane: u32,
+    pub channel_class: u32,
 }
 
 impl Route {
     /// Whether messages overtake each other there.
-    pub fn is_loose(&self) -> bool {
-        self.lane > 0
+    pub fn is_unordered(&self) -> bool {
+        self.channel_class > 0
     }
 
     /// Whether a destination that knows of so many breaks of the connection can never take it.
     pub fn is_lost_after(&self, breaks: u32) -> bool {
-        !self.is_loose() && (self.incarnation < breaks || (self.is_notice && self.incarnation == breaks))
+        !self.is_unordered() && (self.incarnation < breaks || (self.is_notice && self.incarnation == breaks))
     }
 
     /// The channel that it is an item of.
     pub(crate) fn channel(&self) -> (NodeId, NodeId, u32) {
-        (self.from, self.to, self.lane)
+        (self.from, self.to, self.channel_class)
     }
 }

@@ -157,9 +157,9 @@ impl Beginning {
             if scenario.absent.contains(&to) {
                 return refuse("its destination is absent");
             }
-            let lane = rules.lane(from, to);
+            let channel_class = rules.channel_class(from, to);
             let current = known.entry((from, to)).or_insert_with(|| fault_states[to as usize].incarnation(from));
-            let has_connection = lane == 0 && fault_states[to as usize].has_connections();
+            let has_connection = channel_class == 0 && fault_states[to as usize].has_connections();
             if !has_connection && (is_notice || incarnation > 0) {
                 return refuse("its connection cannot break");
             }
@@ -173,7 +173,7 @@ impl Beginning {
                 return refuse("it has a content");
             }
             *current = incarnation;
-            routes.push((Route { from, to, incarnation, is_notice, lane }, &*payload.0));
+            routes.push((Route { from, to, incarnation, is_notice, channel_class }, &*payload.0));
         }
         let ahead = |(from, to): &(NodeId, NodeId)| {
             let current = known.get(&(*from, *to)).copied();

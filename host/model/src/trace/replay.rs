@@ -11,7 +11,7 @@ use crate::contract::{
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
-use crate::trace::resolve::{Enabled, Situation, Unresolved, Wanted, resolve};
+use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
 
 /// Why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,7 +98,7 @@ pub struct Replay {
     /// What the properties read of each node, in its present state.
     pub(super) views: Vec<Vec<Option<Vec<u8>>>>,
     pub(super) in_flight: InFlight<Travelling>,
-    /// The contents of messages on links without order, where others have one; their places are the lanes.
+    /// The contents of messages on links without order, where others have one; their indices are the channel classes.
     pub(super) contents: Vec<Vec<u8>>,
     pub(super) steps: usize,
     pub(super) nodes: u32,
@@ -151,7 +151,7 @@ impl Replay {
                 self.error(node, route.from, step.event.is_lost(), choices)
             }
             Enabled::Deliver(Travelling { route, payload }) => {
-                if self.rules.lane(route.from, node) == 0 {
+                if self.rules.channel_class(route.from, node) == 0 {
                     fault_state.open(route.from);
                 }
                 if let Err(fault) = self.role(node, route.from, &payload)? {
@@ -212,7 +212,7 @@ impl Replay {
     fn announce(&mut self, node: NodeId, closed: &[(NodeId, u32)]) {
         self.lose(node);
         for (to, incarnation) in closed {
-            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, lane: 0 };
+            let route = Route { from: node, to: *to, incarnation: *incarnation, is_notice: true, channel_class: 0 };
             self.send(route, &[]);
         }
     }
@@ -327,9 +327,9 @@ impl Replay {
         if self.rules.is_absent(route.to) {
             return;
         }
-        if route.is_loose() {
+        if route.is_unordered() {
             let known = self.contents.iter().position(|content| content == payload);
-            route.lane = 1 + known.unwrap_or(self.contents.len()) as u32;
+            route.channel_class = 1 + known.unwrap_or(self.contents.len()) as u32;
             if known.is_none() {
                 self.contents.push(payload.to_vec());
             }
@@ -411,7 +411,7 @@ impl Situation for Replay {
         self.faults.first().map(|(node, fault)| (*node, fault))
     }
 
-    fn find(&self, wanted: &Wanted<'_>) -> Option<Travelling> {
+    fn find(&self, wanted: &WantedMessage<'_>) -> Option<Travelling> {
         let links = Connections { rules: &self.rules, fault_states: &self.fault_states };
         let mut found = None;
         self.in_flight.for_each_next(&links, |item| {

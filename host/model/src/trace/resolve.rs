@@ -51,7 +51,7 @@ impl<T: AsMessage> Enabled<T> {
 
 /// An item in flight that a step takes.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'w> {
+pub struct WantedMessage<'w> {
     /// The sender.
     pub from: NodeId,
     /// The destination.
@@ -60,7 +60,7 @@ pub struct Wanted<'w> {
     pub payload: Option<&'w [u8]>,
 }
 
-impl Wanted<'_> {
+impl WantedMessage<'_> {
     /// Whether this is such an item.
     pub fn is(&self, route: &Route, payload: &[u8]) -> bool {
         let is_alike = self.payload.map_or(route.is_notice, |wanted| !route.is_notice && wanted == payload);
@@ -82,7 +82,7 @@ pub trait Situation {
     fn stuck(&self) -> Option<(NodeId, &Fault)>;
 
     /// The first such item that can be taken next.
-    fn find(&self, wanted: &Wanted<'_>) -> Option<Self::Item>;
+    fn find(&self, wanted: &WantedMessage<'_>) -> Option<Self::Item>;
 
     /// Whether messages from one node to another have an order.
     fn is_in_order(&self, from: NodeId, to: NodeId) -> bool;
@@ -150,7 +150,7 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
             Ok(Enabled::Quorum(items))
         }
         TraceEvent::TransportError { peer, .. } => {
-            match situation.find(&Wanted { from: *peer, to: node, payload: None }) {
+            match situation.find(&WantedMessage { from: *peer, to: node, payload: None }) {
                 Some(notice) => Ok(Enabled::Deliver(notice)),
                 None => refuse(format!("node {peer} has not broken its connection to node {node}")),
             }
@@ -176,7 +176,7 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
 }
 
 fn find_message<S: Situation>(situation: &S, from: NodeId, to: NodeId, payload: &[u8]) -> Result<S::Item, Unresolved> {
-    situation.find(&Wanted { from, to, payload: Some(payload) }).ok_or_else(|| {
+    situation.find(&WantedMessage { from, to, payload: Some(payload) }).ok_or_else(|| {
         let next = if situation.is_in_order(from, to) { "next" } else { "in flight" };
         Unresolved::NotEnabled(format!("no such message from node {from} to node {to} is {next}"))
     })
@@ -204,7 +204,7 @@ impl<T: AsMessage> Situation for GlobalSituation<'_, '_, T> {
         self.stepper.known().stuck(self.locals)
     }
 
-    fn find(&self, wanted: &Wanted<'_>) -> Option<T> {
+    fn find(&self, wanted: &WantedMessage<'_>) -> Option<T> {
         let known = self.stepper.known();
         let mut found = None;
         self.in_flight.for_each_next(&known.links(self.locals), |item| {

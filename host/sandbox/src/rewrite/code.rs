@@ -5,8 +5,8 @@ use wasm_encoder::{BlockType, Function, Instruction, MemArg, ValType};
 use wasmparser::{FunctionBody, Operator};
 
 use super::analysis::hidden_write;
-use super::known::Known;
 use super::layout::ModuleRewriter;
+use super::marked_ranges::MarkedRanges;
 use super::{SEALED_AT, VIOLATION_AT, VIOLATIONS};
 
 /// The locals that instrumented code needs, after the function's own.
@@ -74,7 +74,7 @@ pub(super) fn body(
     locals.extend(Scratch::LOCALS);
     let scratch = Scratch::after(count);
     let mut f = Function::new(locals);
-    let mut known = Known::new(module.facts, count);
+    let mut known = MarkedRanges::new(module.facts, count);
     for op in body.get_operators_reader()? {
         let op = op?;
         let needs_mark = store(&op, &scratch).is_some_and(|store| !known.covers(&store.memarg, store.size));

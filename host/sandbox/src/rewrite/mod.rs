@@ -26,7 +26,7 @@
 //! | `layout` | where a rewritten module has its marks, cells and helper functions |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
-//! | `known` | the marks that a function body has set already |
+//! | `marked_ranges` | the marks that a function body has set already |
 //! | `helpers` | the functions that rewriting adds to a module |
 //! | `structure` | the parts of a component: where functions, memories and globals come from |
 //! | `component` | the component around the modules |
@@ -40,8 +40,8 @@ mod code;
 mod component;
 mod emit;
 mod helpers;
-mod known;
 mod layout;
+mod marked_ranges;
 mod module;
 mod results;
 mod rewritten;

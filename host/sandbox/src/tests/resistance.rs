@@ -14,12 +14,12 @@ mod load;
 use host_model::contract::{Effects, Fault, FaultKind, Input, Machine, MachineFactory};
 
 use crate::fixtures::{self, Guest};
-use crate::{Limits, LoadError, Plugin, Sandbox, SandboxConfig};
+use crate::{GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use super::{go, init, run};
 
 /// A sandbox that compares each capture with the whole memory; `change` sets its limits.
-fn sandbox(change: impl FnOnce(&mut Limits)) -> Sandbox {
+fn sandbox(change: impl FnOnce(&mut GuestLimits)) -> Sandbox {
     let mut config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
     change(&mut config.limits);
     Sandbox::new(config, None).expect("an engine")

@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::{judge_after, judge_end};
 use crate::global::state::{Budgets, GlobalState};
-use crate::kernel::Limits;
+use crate::kernel::SearchBounds;
 
 pub use crate::global::state::Child;
 
@@ -22,7 +22,7 @@ struct Frame {
 }
 
 /// The current global state and the path to it.
-pub struct Cursor {
+pub struct GlobalCursor {
     state: GlobalState,
     budgets: Budgets,
     path: Vec<Step>,
@@ -31,13 +31,13 @@ pub struct Cursor {
     frame_bytes: usize,
 }
 
-impl Cursor {
+impl GlobalCursor {
     /// At a start state.
-    pub fn new(stepper: &Stepper<'_>, start: &Start, limits: &Limits) -> Self {
+    pub fn new(stepper: &Stepper<'_>, start: &Start, bounds: &SearchBounds) -> Self {
         let state = GlobalState::new(stepper.known(), start);
         Self {
             state,
-            budgets: Budgets::new(start.locals.len(), limits),
+            budgets: Budgets::new(start.locals.len(), bounds),
             path: Vec::new(),
             frames: Vec::new(),
             frame_bytes: 0,

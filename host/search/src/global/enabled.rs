@@ -2,7 +2,7 @@
 
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
-use host_model::lts::{Known, LocalStateId, MessageId, Stepper, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, Stepper, Trigger};
 
 use crate::global::state::{Budgets, GlobalState};
 
@@ -75,7 +75,7 @@ impl GlobalState {
     /// The same by look-ups alone. What is `unknown` is added there, and is to be asked for before this is called again.
     pub fn enabled_in(
         &self,
-        known: &Known,
+        known: &LtsCache,
         budgets: &Budgets,
         enabled: &mut Vec<(NodeId, Trigger)>,
         unknown: &mut Unknown,
@@ -115,7 +115,7 @@ impl GlobalState {
 
     /// Adds the deliveries at nodes that take quorums: of the messages that they take by themselves, then of all quorums of the
     /// others. Nodes may decline some.
-    fn enabled_by_role(&self, known: &Known, enabled: &mut Vec<(NodeId, Trigger)>, unknown: &mut Unknown) {
+    fn enabled_by_role(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>, unknown: &mut Unknown) {
         let mut members: Vec<(NodeId, Member<MessageId>)> = Vec::new();
         for messages in self.in_flight.chunk_by(|one, other| one == other) {
             let (message, node) = (messages[0], known.destination(messages[0]));

@@ -32,7 +32,7 @@ pub fn judge_global_state(
     state: &GlobalState,
 ) -> Result<Vec<(Option<NodeId>, Judgement)>, MachineError> {
     let mut judgements = judge_system_state(stepper, &state.locals)?;
-    if search.limits.deadlock {
+    if search.bounds.deadlock {
         judgements.extend(judge_end(stepper, state)?.map(|judgement| (None, judgement)));
     }
     Ok(judgements)

@@ -3,7 +3,7 @@
 
 use host_model::contract::NodeId;
 use host_model::contract::fingerprint::{ChannelSum, Fingerprint};
-use host_model::lts::{Edge, Known, Trigger};
+use host_model::lts::{Edge, LtsCache, Trigger};
 
 use crate::global::state::GlobalState;
 
@@ -18,7 +18,7 @@ pub struct Queues {
 
 impl Queues {
     /// Whether they can be used in a state.
-    pub fn fit(known: &Known, state: &GlobalState) -> bool {
+    pub fn fit(known: &LtsCache, state: &GlobalState) -> bool {
         known.is_ordered() && !state.locals.iter().any(|local| known.state(*local).fault_state.has_connections())
     }
 
@@ -28,7 +28,7 @@ impl Queues {
     }
 
     /// Takes the queues of a state.
-    pub fn read(&mut self, known: &Known, state: &GlobalState) {
+    pub fn read(&mut self, known: &LtsCache, state: &GlobalState) {
         self.nodes = state.locals.len();
         self.queues.resize(self.nodes * self.nodes, ChannelSum::default());
         for index in self.used.drain(..) {
@@ -36,7 +36,7 @@ impl Queues {
         }
         for message in &state.in_flight {
             let message = known.message(*message);
-            if !message.route().is_loose() {
+            if !message.route().is_unordered() {
                 let index = message.from as usize * self.nodes + message.to as usize;
                 self.queues[index].push(message.fingerprint);
                 // One after the other, since they stand channel by channel.
@@ -48,13 +48,13 @@ impl Queues {
     }
 
     /// What a step of a node adds to the fingerprint of the messages in flight.
-    pub fn change(&self, known: &Known, (node, trigger): (NodeId, Trigger), edge: &Edge) -> Fingerprint {
+    pub fn change(&self, known: &LtsCache, (node, trigger): (NodeId, Trigger), edge: &Edge) -> Fingerprint {
         let queue = |to: NodeId| self.queues[node as usize * self.nodes + to as usize];
         let mut own = queue(node);
         let mut change: Fingerprint = 0;
         for taken in known.taken(trigger) {
             let message = known.message(taken);
-            if message.route().is_loose() {
+            if message.route().is_unordered() {
                 change = change.wrapping_sub(message.fingerprint);
                 continue;
             }
@@ -69,13 +69,13 @@ impl Queues {
         let sent = known.sent(edge);
         for (index, first) in sent.iter().enumerate() {
             let first = known.message(*first);
-            if first.route().is_loose() {
+            if first.route().is_unordered() {
                 change = change.wrapping_add(first.fingerprint);
                 continue;
             }
             let is_same = |other: &&_| {
                 let other = known.message(**other);
-                other.to == first.to && !other.route().is_loose()
+                other.to == first.to && !other.route().is_unordered()
             };
             // All messages to one node together, at the first one.
             if sent[..index].iter().any(|other| is_same(&other)) {

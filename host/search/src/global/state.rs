@@ -2,11 +2,11 @@
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{Edge, Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger, deadlock};
+use host_model::lts::{Edge, LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger, deadlock};
 use host_model::scenario::InFlight;
 use host_model::trace::start::Start;
 
-use crate::kernel::Limits;
+use crate::kernel::SearchBounds;
 
 /// The bounds that make a difference between global states that are otherwise equal.
 #[derive(Clone, Debug, Default)]
@@ -20,9 +20,9 @@ pub struct Budgets {
 
 impl Budgets {
     /// The budgets of a search over so many nodes.
-    pub fn new(nodes: usize, limits: &Limits) -> Self {
-        let counter = |node| limits.local_events.map_or(0, |_| fingerprint::of_counter(b"local events", node));
-        Self { local_events_max: limits.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
+    pub fn new(nodes: usize, bounds: &SearchBounds) -> Self {
+        let counter = |node| bounds.local_events.map_or(0, |_| fingerprint::of_counter(b"local events", node));
+        Self { local_events_max: bounds.local_events, counters: (0..nodes as NodeId).map(counter).collect() }
     }
 
     /// Number of nodes.
@@ -70,7 +70,7 @@ pub struct GlobalState {
 
 impl GlobalState {
     /// A start state.
-    pub fn new(known: &Known, start: &Start) -> Self {
+    pub fn new(known: &LtsCache, start: &Start) -> Self {
         let mut state = Self {
             locals: start.locals.clone(),
             in_flight: start.in_flight.clone(),
@@ -83,7 +83,7 @@ impl GlobalState {
 
     /// The state after steps from a start state, on an unordered network; none if one of them cannot be taken there, or has
     /// not been executed.
-    pub fn after(known: &Known, budgets: &Budgets, start: &Start, steps: &[Step]) -> Option<Self> {
+    pub fn after(known: &LtsCache, budgets: &Budgets, start: &Start, steps: &[Step]) -> Option<Self> {
         let mut state = Self::new(known, start);
         for step in steps {
             let row = known.row(*state.locals.get(step.node as usize)?, step.trigger)?;
@@ -110,12 +110,12 @@ impl GlobalState {
     }
 
     /// The fingerprint of the messages in flight alone.
-    fn in_flight_fingerprint(&self, known: &Known) -> Fingerprint {
+    fn in_flight_fingerprint(&self, known: &LtsCache) -> Fingerprint {
         self.in_flight.fingerprint(&known.links(&self.locals), |id| known.message(*id).fingerprint)
     }
 
     /// The fingerprint of the local states alone.
-    pub fn locals_fingerprint(&self, known: &Known) -> Fingerprint {
+    pub fn locals_fingerprint(&self, known: &LtsCache) -> Fingerprint {
         self.locals.iter().fold(0, |sum, id| sum.wrapping_add(known.brief(*id).fingerprint))
     }
 
@@ -125,7 +125,7 @@ impl GlobalState {
     }
 
     /// The nodes that have crashed if nothing but faults can happen here, whatever the bounds, see [`deadlock::crashed_in`].
-    pub fn crashed(&self, known: &Known, crashes_max: u32) -> Option<Vec<NodeId>> {
+    pub fn crashed(&self, known: &LtsCache, crashes_max: u32) -> Option<Vec<NodeId>> {
         // Of what is in flight, also on an ordered network, something can come next.
         let addressees = self.in_flight.iter().map(|message| known.message(*message).to);
         deadlock::crashed_in(known, &self.locals, addressees, crashes_max)
@@ -134,7 +134,7 @@ impl GlobalState {
     /// Adds the successors by one trigger to `children`: one for each outcome in its row.
     #[inline]
     pub fn push_children(
-        known: &Known,
+        known: &LtsCache,
         (node, trigger): (NodeId, Trigger),
         row: OutcomesRef,
         children: &mut Vec<Child>,
@@ -145,7 +145,7 @@ impl GlobalState {
     }
 
     /// Moves to a child.
-    pub fn take(&mut self, known: &Known, budgets: &Budgets, step: Step, row: OutcomesRef) {
+    pub fn take(&mut self, known: &LtsCache, budgets: &Budgets, step: Step, row: OutcomesRef) {
         let before = self.fingerprint;
         let edge = self.advance(known, step, row);
         self.fingerprint = match known.is_ordered() {
@@ -159,7 +159,7 @@ impl GlobalState {
     }
 
     /// The same but for the fingerprint, which stays that of the state before.
-    pub fn advance<'k>(&mut self, known: &'k Known, step: Step, row: OutcomesRef) -> &'k Edge {
+    pub fn advance<'k>(&mut self, known: &'k LtsCache, step: Step, row: OutcomesRef) -> &'k Edge {
         let edge = &known.edges(row)[step.outcome as usize];
         self.local_events[step.node as usize] += u32::from(step.trigger.local_event().is_some());
         self.locals[step.node as usize] = edge.next;
@@ -171,7 +171,7 @@ impl GlobalState {
     /// Takes a step back that led here from a state with these local state and fingerprint.
     pub fn take_back(
         &mut self,
-        known: &Known,
+        known: &LtsCache,
         step: Step,
         row: OutcomesRef,
         before: LocalStateId,
@@ -202,12 +202,12 @@ impl GlobalState {
 
     /// Whether something can be said about a child that is not said about this state already.
     #[inline]
-    pub fn is_worth_judging(&self, known: &Known, child: &Child) -> bool {
+    pub fn is_worth_judging(&self, known: &LtsCache, child: &Child) -> bool {
         says_more(known, self.locals[child.step.node as usize], child.next)
     }
 
     /// Puts the classes of a child into `classes`, one per node.
-    pub fn classes_of(&self, known: &Known, child: &Child, classes: &mut Vec<ClassId>) {
+    pub fn classes_of(&self, known: &LtsCache, child: &Child, classes: &mut Vec<ClassId>) {
         classes.clear();
         classes.extend(self.locals.iter().map(|local| known.brief(*local).class));
         classes[child.step.node as usize] = known.brief(child.next).class;
@@ -217,6 +217,6 @@ impl GlobalState {
 /// Whether something can be said about a global state that was not said before the local state of one node changed: only
 /// a change of class, or a local state judged by itself, has something new to say.
 #[inline]
-pub fn says_more(known: &Known, before: LocalStateId, next: LocalStateId) -> bool {
+pub fn says_more(known: &LtsCache, before: LocalStateId, next: LocalStateId) -> bool {
     next != before && (known.brief(next).class != known.brief(before).class || known.brief(next).is_judged)
 }

@@ -9,7 +9,7 @@ use crate::kernel::table_bytes;
 
 /// What a state's insertion found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Insertion {
     /// The state is new.
     New,
     /// The state was seen before, but only at this greater depth.
@@ -128,9 +128,9 @@ impl Visited {
 
     /// Notes that a state was seen at a depth.
     #[inline]
-    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
+    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Insertion {
         let seen = self.shards[shard_of(fingerprint)].insert(fingerprint, depth);
-        self.len += u64::from(seen == Seen::New);
+        self.len += u64::from(seen == Insertion::New);
         seen
     }
 }
@@ -180,7 +180,7 @@ impl Shard {
 
     /// Notes that a state of this shard was seen at a depth.
     #[inline]
-    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Seen {
+    pub fn insert(&mut self, fingerprint: Fingerprint, depth: u32) -> Insertion {
         self.insert_entry(Entry::new(fingerprint, depth), depth)
     }
 
@@ -194,23 +194,23 @@ impl Shard {
     }
 
     #[inline]
-    fn insert_entry(&mut self, entry: Entry, depth: u32) -> Seen {
+    fn insert_entry(&mut self, entry: Entry, depth: u32) -> Insertion {
         let index = self.table.find(entry);
         let known = self.table.at(index);
-        let mut seen = Seen::New;
+        let mut seen = Insertion::New;
         if known.key() == entry.key() {
             let least = self.depth_of(known);
             if least <= depth {
-                return Seen::Already;
+                return Insertion::Already;
             }
             self.table.replace(index, entry);
-            seen = Seen::Deeper(least);
+            seen = Insertion::Deeper(least);
         } else {
             self.table.insert_at(index, entry);
         }
         if depth >= DEPTH_MASK {
             self.deep.insert(entry.key(), depth);
-        } else if matches!(seen, Seen::Deeper(least) if least >= DEPTH_MASK) {
+        } else if matches!(seen, Insertion::Deeper(least) if least >= DEPTH_MASK) {
             self.deep.remove(&entry.key());
         }
         seen
@@ -243,9 +243,9 @@ mod tests {
             // Also around the largest depth that fits in a slot, and far behind it.
             let depth = round % 97 + [0, 65_480, 70_000, 1 << 31][round as usize / 97 % 4];
             let expected = match reference.get(&kept) {
-                None => Seen::New,
-                Some(known) if *known > depth => Seen::Deeper(*known),
-                Some(_) => Seen::Already,
+                None => Insertion::New,
+                Some(known) if *known > depth => Insertion::Deeper(*known),
+                Some(_) => Insertion::Already,
             };
             let least = reference.entry(kept).or_insert(depth);
             *least = depth.min(*least);
@@ -267,8 +267,8 @@ mod tests {
             .expect("it was saved");
         }
         for (kept, depth) in reference {
-            assert_eq!(visited.insert(kept * unit, depth), Seen::Already);
-            assert_eq!(visited.insert(kept * unit, depth.saturating_sub(1)) == Seen::Deeper(depth), depth > 0);
+            assert_eq!(visited.insert(kept * unit, depth), Insertion::Already);
+            assert_eq!(visited.insert(kept * unit, depth.saturating_sub(1)) == Insertion::Deeper(depth), depth > 0);
         }
     }
 

@@ -13,8 +13,8 @@ use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Stopped};
 use host_model::lts::{LocalStateId, Lts, MessageId, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
-pub use crate::kernel::monitor::{Keeper, Monitor, Phase, Progress, Ticks, Unmonitored};
-pub use crate::kernel::report::{Basis, Found, Report, SymmetryUse};
+pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
+pub use crate::kernel::report::{Basis, FoundViolation, Report, SymmetryUse};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::weights::Weights;
@@ -28,7 +28,7 @@ pub mod weights;
 
 /// How far a search may go. `None` is without bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct SearchBounds {
     /// Events on a path, counted from the start state.
     pub depth: Option<u32>,
     /// Local events of each node on a path.
@@ -55,18 +55,18 @@ pub struct Limits {
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
+pub enum EndCondition {
     /// Everything reachable was explored.
     SpaceExhausted,
     /// The strategy left something out on purpose.
     Pruned,
     /// All random walks that were asked for are done.
     WalksDone,
-    /// Some path was cut by [`Limits::depth`].
+    /// Some path was cut by [`SearchBounds::depth`].
     DepthBound,
-    /// Some local event was left out by [`Limits::local_events`].
+    /// Some local event was left out by [`SearchBounds::local_events`].
     LocalEventBound,
-    /// [`Limits::states`] was reached.
+    /// [`SearchBounds::states`] was reached.
     StateBound,
     /// The monitor's time is up.
     TimeBound,
@@ -78,7 +78,7 @@ pub enum End {
     Violation,
 }
 
-impl End {
+impl EndCondition {
     /// Whether the monitor ended the search: another process can go on with it.
     pub fn is_external(self) -> bool {
         matches!(self, Self::TimeBound | Self::MemoryBound | Self::Interrupted)
@@ -101,7 +101,7 @@ impl End {
     }
 }
 
-impl From<Stopped> for End {
+impl From<Stopped> for EndCondition {
     fn from(stopped: Stopped) -> Self {
         match stopped {
             Stopped::Time => Self::TimeBound,
@@ -193,7 +193,7 @@ pub enum SearchError {
 /// # Errors
 ///
 /// Any other error.
-pub fn stopped_end(error: impl Into<SearchError>) -> Result<End, SearchError> {
+pub fn stopped_end(error: impl Into<SearchError>) -> Result<EndCondition, SearchError> {
     match error.into() {
         SearchError::Machine(MachineError::Stopped(why))
         | SearchError::Start(StartError::Machine(MachineError::Stopped(why))) => Ok(why.into()),
@@ -206,7 +206,9 @@ pub fn stopped_end(error: impl Into<SearchError>) -> Result<End, SearchError> {
 /// # Errors
 ///
 /// Any other error.
-pub fn or_end<E: Into<SearchError>>(result: Result<Option<End>, E>) -> Result<Option<End>, SearchError> {
+pub fn or_end<E: Into<SearchError>>(
+    result: Result<Option<EndCondition>, E>,
+) -> Result<Option<EndCondition>, SearchError> {
     result.or_else(|error| stopped_end(error).map(Some))
 }
 
@@ -217,7 +219,7 @@ pub struct Search<'a> {
     /// Where to begin; at least one.
     pub starts: &'a [Start],
     /// How far to go.
-    pub limits: Limits,
+    pub bounds: SearchBounds,
     /// Whom to tell.
     pub monitor: &'a dyn Monitor,
     /// Whether [`Report::system_states`] is wanted.

@@ -3,7 +3,7 @@
 use host_model::lts::Stepper;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
-use crate::kernel::{Counts, End};
+use crate::kernel::{Counts, EndCondition};
 
 /// How far a running search is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,10 +30,10 @@ pub enum Phase {
 /// Told about progress every few thousand transitions; may end the search. Keeps clocks out of this crate.
 pub trait Monitor: Sync {
     /// Returns why to stop, or `None` to go on.
-    fn check(&self, progress: &Progress) -> Option<End>;
+    fn check(&self, progress: &Progress) -> Option<EndCondition>;
 
     /// The same before the search takes so many bytes more: whether there is room for them.
-    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<End> {
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         self.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress })
     }
 
@@ -69,7 +69,7 @@ pub trait Keeper: Sync {
 pub struct Unmonitored;
 
 impl Monitor for Unmonitored {
-    fn check(&self, _progress: &Progress) -> Option<End> {
+    fn check(&self, _progress: &Progress) -> Option<EndCondition> {
         None
     }
 }
@@ -77,8 +77,8 @@ impl Monitor for Unmonitored {
 /// Says when the monitor is due: every few thousand states, and after each handler that was executed, since one can
 /// take as long as a million states that only look outcomes up.
 #[derive(Debug, Default)]
-pub struct Ticks {
-    ticks: u32,
+pub struct CheckSchedule {
+    states: u32,
     rows: usize,
     bytes: u64,
 }
@@ -89,7 +89,7 @@ const GROWTH_BYTES: u64 = 1 << 20;
 /// States between two checks.
 const STATES_PER_CHECK: u32 = 4096;
 
-impl Ticks {
+impl CheckSchedule {
     /// Whether the search, which keeps so many bytes, has grown much since this was last answered with yes. To be called
     /// wherever one state makes it grow by an amount without a bound.
     #[inline]
@@ -111,8 +111,8 @@ impl Ticks {
     #[inline]
     pub fn is_check_due_after(&mut self, stepper: &Stepper<'_>, states: usize) -> bool {
         let has_executed = std::mem::replace(&mut self.rows, stepper.rows()) != stepper.rows();
-        let before = self.ticks / STATES_PER_CHECK;
-        self.ticks = self.ticks.wrapping_add(u32::try_from(states).unwrap_or(STATES_PER_CHECK));
-        has_executed || self.ticks / STATES_PER_CHECK != before
+        let before = self.states / STATES_PER_CHECK;
+        self.states = self.states.wrapping_add(u32::try_from(states).unwrap_or(STATES_PER_CHECK));
+        has_executed || self.states / STATES_PER_CHECK != before
     }
 }

@@ -4,16 +4,16 @@
 const STEPS: u32 = 65_536;
 
 /// Asks after so many steps whether to go on, and remembers a no.
-pub struct Patience<'q> {
+pub struct StopPoll<'q> {
     steps: u32,
-    may_go_on: &'q mut dyn FnMut() -> bool,
+    go_on: &'q mut dyn FnMut() -> bool,
     is_over: bool,
 }
 
-impl<'q> Patience<'q> {
+impl<'q> StopPoll<'q> {
     /// Nothing done yet.
-    pub fn new(may_go_on: &'q mut dyn FnMut() -> bool) -> Self {
-        Self { steps: 0, may_go_on, is_over: false }
+    pub fn new(go_on: &'q mut dyn FnMut() -> bool) -> Self {
+        Self { steps: 0, go_on, is_over: false }
     }
 
     /// Whether it is over after so many more steps.
@@ -22,7 +22,7 @@ impl<'q> Patience<'q> {
         self.steps += steps;
         if self.steps >= STEPS {
             self.steps = 0;
-            self.is_over |= !(self.may_go_on)();
+            self.is_over |= !(self.go_on)();
         }
         self.is_over
     }

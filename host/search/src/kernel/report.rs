@@ -5,11 +5,11 @@ use host_model::lts::{LocalStateId, Lts, Step};
 use host_model::trace::Origin;
 use host_model::trace::start::Start;
 
-use crate::kernel::{Counts, End, Limits};
+use crate::kernel::{Counts, EndCondition, SearchBounds};
 
 /// A reachable state with something to say about it, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundViolation {
     /// What there is to say.
     pub judgement: Judgement,
     /// The node that is in the judged local state; none if several nodes are judged together.
@@ -24,7 +24,7 @@ pub struct Found {
     pub shortest: bool,
 }
 
-impl Found {
+impl FoundViolation {
     /// A finding at the end of `path`, which begins at `start`.
     pub fn new(start: &Start, path: &[Step], node: Option<NodeId>, judgement: Judgement) -> Self {
         Self {
@@ -61,7 +61,7 @@ pub enum Basis {
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Why it ended.
-    pub end: End,
+    pub end: EndCondition,
     /// What the answer rests on, where that is worth a word.
     pub basis: Option<Basis>,
     /// What was counted.
@@ -69,7 +69,7 @@ pub struct Report {
     /// The longest path explored, in events; for local model checking, of one node.
     pub depth: u32,
     /// Violations and faults, each reachable, no two with the same words.
-    pub violations: Vec<Found>,
+    pub violations: Vec<FoundViolation>,
     /// How many of them end the search; at least 1.
     pub violations_max: u64,
     /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
@@ -92,7 +92,7 @@ impl Report {
     pub fn new(lts: &Lts<'_>) -> Self {
         let of_kind = |kind| (kind == PropertyKind::Sometimes).then_some(false);
         Self {
-            end: End::SpaceExhausted,
+            end: EndCondition::SpaceExhausted,
             basis: None,
             counts: Counts::default(),
             depth: 0,
@@ -109,8 +109,8 @@ impl Report {
 
     /// The same for a search that goes on after a violation, as far as its limits say.
     #[must_use]
-    pub fn collecting(self, limits: &Limits) -> Self {
-        Self { violations_max: limits.violations.unwrap_or(1).max(1), ..self }
+    pub fn collecting(self, bounds: &SearchBounds) -> Self {
+        Self { violations_max: bounds.violations.unwrap_or(1).max(1), ..self }
     }
 
     /// Notes what there is to say about the state at the end of a path; whether the search is to end now. A violation in
@@ -120,7 +120,7 @@ impl Report {
             match judgement.severity() {
                 Severity::Witness(property) => self.witness(property),
                 Severity::Violation if self.is_news(node, &judgement) => {
-                    self.violations.push(Found::new(start, path, node, judgement));
+                    self.violations.push(FoundViolation::new(start, path, node, judgement));
                 }
                 Severity::Violation => {}
             }

@@ -17,7 +17,7 @@ use host_model::scenario::{FaultState, Faults, Route};
 use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::kernel::poll::Patience;
+use crate::kernel::poll::StopPoll;
 
 use self::bits::Bits;
 
@@ -82,7 +82,7 @@ pub struct Reached {
 }
 
 /// A message that some local state of its sender sends.
-struct Known {
+struct KnownMessage {
     message: MessageId,
     /// What makes the sender send it, without repetitions; not more than [`TRIGGERS_MAX`].
     triggers: Vec<Trigger>,
@@ -104,7 +104,7 @@ pub struct LocalSpace<'l> {
     states: Vec<Reached>,
     /// By the id of a local state, which is dense; `NOWHERE` for those that are not reached.
     index_of: Vec<Index>,
-    known: Vec<Known>,
+    known: Vec<KnownMessage>,
     known_of: FxHashMap<MessageId, usize>,
     /// For each node the messages to it, as indices into `known`, in the order of discovery.
     inboxes: Vec<Vec<usize>>,
@@ -243,7 +243,7 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// Asks `go_on` if it was not asked for so many looks.
-    fn may_go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
+    fn go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
         self.unasked += looks;
         if self.unasked < LOOKS_PER_QUESTION {
             return true;
@@ -262,14 +262,14 @@ impl<'l> LocalSpace<'l> {
     ) -> Result<bool, MachineError> {
         let mut pairs = Vec::new();
         let mut ask = || go_on(self);
-        let mut patience = Patience::new(&mut ask);
+        let mut poll = StopPoll::new(&mut ask);
         for reached in &self.states[block.start as usize..block.end as usize] {
             let local_state = stepper.state(reached.state);
             if local_state.is_stuck() {
                 continue;
             }
             let inbox = &self.inboxes[reached.node as usize];
-            if patience.is_over_after(inbox.len() as u32) {
+            if poll.is_over_after(inbox.len() as u32) {
                 return Ok(false);
             }
             for (slot, known) in inbox.iter().enumerate() {
@@ -323,7 +323,7 @@ impl<'l> LocalSpace<'l> {
             return Ok(true);
         }
         let inbox = self.inboxes[node as usize].len();
-        if !self.may_go_on(inbox as u64, go_on) {
+        if !self.go_on(inbox as u64, go_on) {
             return Ok(false);
         }
         for slot in 0..inbox {
@@ -393,7 +393,7 @@ impl<'l> LocalSpace<'l> {
                 self.states[to.0 as usize].predecessors.push(from);
             }
             let looks = LOOKS_PER_TRANSITION + outcome.sent.len() as u64;
-            if !self.propagate(from, edge, go_on) || !self.may_go_on(looks, go_on) {
+            if !self.propagate(from, edge, go_on) || !self.go_on(looks, go_on) {
                 return Ok(false);
             }
         }
@@ -422,7 +422,7 @@ impl<'l> LocalSpace<'l> {
         if known == next {
             let to = stepper.message(message).to;
             self.inboxes[to as usize].push(next);
-            self.known.push(Known { message, triggers: Vec::new(), at_start: 0, copies: 0 });
+            self.known.push(KnownMessage { message, triggers: Vec::new(), at_start: 0, copies: 0 });
         }
         known
     }

@@ -44,7 +44,7 @@ struct Site {
 
 /// The facts, and what they rest on.
 #[derive(Default)]
-pub struct Facts {
+pub struct MessageFacts {
     sites: BTreeMap<LocalStateId, Site>,
     /// Messages that are not dead.
     live: FxHashSet<Pair>,
@@ -67,7 +67,7 @@ pub struct Closure {
     pub states: Vec<(LocalStateId, Vec<MessageId>)>,
 }
 
-impl Facts {
+impl MessageFacts {
     /// Bytes kept. B-trees are at least half full, so their entries are counted twice; what lasts for one search only, the
     /// sets of messages put off at each local state, is left out.
     pub fn bytes(&self) -> usize {

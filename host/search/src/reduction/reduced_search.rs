@@ -12,9 +12,11 @@ use host_model::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::global::state::{Budgets, Child, GlobalState};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, SymmetryUse, Ticks, table_bytes};
-use crate::reduction::message_facts::Facts;
-use crate::reduction::symmetric_verdicts::Outlooks;
+use crate::kernel::{
+    CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, SymmetryUse, table_bytes,
+};
+use crate::reduction::message_facts::MessageFacts;
+use crate::reduction::symmetric_verdicts::SymmetricVerdicts;
 use crate::reduction::symmetry::{Symmetry, SymmetryError};
 
 mod admission;
@@ -43,7 +45,7 @@ mod judging;
 /// it; any other event was taken there too, and commutes with the sinks that were put off.
 pub fn explore(search: &Search<'_>) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    if !search.limits.no_symmetry {
+    if !search.bounds.no_symmetry {
         match explore_up_to_symmetry(search, &mut stepper) {
             Ok(Some(report)) => return Ok(report),
             Ok(None) => {}
@@ -80,7 +82,7 @@ fn repeat(
     stepper: &mut Stepper<'_>,
     mut symmetry: Option<&mut Symmetry>,
 ) -> Result<Report, SymmetryError> {
-    let mut facts = Facts::default();
+    let mut facts = MessageFacts::default();
     loop {
         facts.begin();
         let mut pass = Pass::new(search, stepper, &mut facts, symmetry.as_deref_mut());
@@ -90,7 +92,7 @@ fn repeat(
         };
         let mut report = pass.finish(end);
         // What was found is reachable whatever the facts are worth; what was not found counts only if they hold.
-        let is_final = !matches!(end, End::SpaceExhausted | End::LocalEventBound)
+        let is_final = !matches!(end, EndCondition::SpaceExhausted | EndCondition::LocalEventBound)
             || match facts.is_stale(stepper) {
                 Err(MachineError::Stopped(why)) => {
                     report.end = why.into();
@@ -106,7 +108,7 @@ fn repeat(
 }
 
 /// A state that was found.
-struct Found {
+struct FoundState {
     /// Where it was found from; none for a start state.
     parent: Option<u32>,
     step: Step,
@@ -142,9 +144,9 @@ struct Reach {
 struct Pass<'p, 's, 'l> {
     search: &'s Search<'s>,
     stepper: &'p mut Stepper<'l>,
-    facts: &'p mut Facts,
+    facts: &'p mut MessageFacts,
     symmetry: Option<&'p mut Symmetry>,
-    outlooks: Outlooks,
+    verdicts: SymmetricVerdicts,
     /// Steps that were noted for the facts, under all renamings.
     noted: FxHashSet<(LocalStateId, LocalStateId)>,
     /// Answers about facts under all renamings. One that has become wrong makes the pass be repeated anyway, since it was
@@ -153,7 +155,7 @@ struct Pass<'p, 's, 'l> {
     sinks: FxHashMap<(LocalStateId, MessageId), bool>,
     budgets: Budgets,
     report: Report,
-    found: Vec<Found>,
+    found: Vec<FoundState>,
     frontiers: Vec<Frontier>,
     frontier_of: FxHashMap<Box<[u32]>, u32>,
     queue: VecDeque<Waiting>,
@@ -171,14 +173,14 @@ struct Pass<'p, 's, 'l> {
     /// Tuples of kinds that were judged.
     judged: FxHashSet<Box<[u32]>>,
     collected: BTreeSet<Box<[LocalStateId]>>,
-    ticks: Ticks,
+    schedule: CheckSchedule,
 }
 
 impl<'p, 's, 'l> Pass<'p, 's, 'l> {
     fn new(
         search: &'s Search<'s>,
         stepper: &'p mut Stepper<'l>,
-        facts: &'p mut Facts,
+        facts: &'p mut MessageFacts,
         symmetry: Option<&'p mut Symmetry>,
     ) -> Self {
         Self {
@@ -186,12 +188,12 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             stepper,
             facts,
             symmetry,
-            outlooks: Outlooks::default(),
+            verdicts: SymmetricVerdicts::default(),
             noted: FxHashSet::default(),
             dead: FxHashMap::default(),
             sinks: FxHashMap::default(),
-            budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.limits),
-            report: Report::new(search.lts).collecting(&search.limits),
+            budgets: Budgets::new(search.lts.scenario().nodes as usize, &search.bounds),
+            report: Report::new(search.lts).collecting(&search.bounds),
             found: Vec::new(),
             frontiers: Vec::new(),
             frontier_of: FxHashMap::default(),
@@ -206,19 +208,19 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             kinds: FxHashMap::default(),
             judged: FxHashSet::default(),
             collected: BTreeSet::new(),
-            ticks: Ticks::default(),
+            schedule: CheckSchedule::default(),
         }
     }
 
-    fn explore(&mut self) -> Result<End, SymmetryError> {
+    fn explore(&mut self) -> Result<EndCondition, SymmetryError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(self.stepper.known(), start);
             let step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
-            if self.enter(state, Found { parent: None, step, start: index, depth: 0 })? {
-                return Ok(End::Violation);
+            if self.enter(state, FoundState { parent: None, step, start: index, depth: 0 })? {
+                return Ok(EndCondition::Violation);
             }
         }
-        let mut end = End::SpaceExhausted;
+        let mut end = EndCondition::SpaceExhausted;
         let (mut enabled, mut children) = (Vec::new(), Vec::new());
         while let Some(waiting) = self.queue.pop_front() {
             self.heap -= waiting.state.heap_bytes();
@@ -227,7 +229,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             }
             let Waiting { state, found, .. } = waiting;
             if state.enabled(self.stepper, &self.budgets, &mut enabled)? {
-                end = End::LocalEventBound;
+                end = EndCondition::LocalEventBound;
             }
             if self.symmetry.is_some() {
                 self.check_roles(&state)?;
@@ -249,18 +251,18 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
             let work = 1 + children.len() * state.in_flight.len();
             for child in children.drain(..) {
                 if self.take(&state, found, &child)? {
-                    return Ok(End::Violation);
+                    return Ok(EndCondition::Violation);
                 }
-                if self.ticks.has_grown(self.bytes() as u64)
+                if self.schedule.has_grown(self.bytes() as u64)
                     && let Some(end) = self.search.monitor.check(&self.progress())
                 {
                     return Ok(end);
                 }
             }
-            if self.search.limits.states.is_some_and(|max| self.kept >= max) {
-                return Ok(End::StateBound);
+            if self.search.bounds.states.is_some_and(|max| self.kept >= max) {
+                return Ok(EndCondition::StateBound);
             }
-            if self.ticks.is_check_due_after(self.stepper, work)
+            if self.schedule.is_check_due_after(self.stepper, work)
                 && let Some(end) = self.search.monitor.check(&self.progress())
             {
                 return Ok(end);
@@ -302,8 +304,8 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         }
         let mut after = state.clone();
         after.take(self.stepper.known(), &self.budgets, step, row);
-        let Found { start, depth, .. } = self.found[found as usize];
-        self.enter(after, Found { parent: Some(found), step, start, depth: depth + 1 })
+        let FoundState { start, depth, .. } = self.found[found as usize];
+        self.enter(after, FoundState { parent: Some(found), step, start, depth: depth + 1 })
     }
 
     /// Whether a message in flight can be left out. With symmetry, whether it can under every renaming: so the facts that
@@ -341,7 +343,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
 
     /// Bytes kept, from the capacities of what keeps them.
     fn bytes(&self) -> usize {
-        let vectors = self.found.capacity() * size_of::<Found>()
+        let vectors = self.found.capacity() * size_of::<FoundState>()
             + self.frontiers.capacity() * size_of::<Frontier>()
             + self.queue.capacity() * size_of::<Waiting>()
             + self.reach_lists.capacity() * size_of::<Reach>();
@@ -355,7 +357,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
         let collected = self.collected.len() * (2 * size_of::<Box<[LocalStateId]>>() + self.budgets.nodes() * 4);
         let symmetry = self.symmetry.as_ref().map_or(0, |symmetry| symmetry.bytes());
-        self.heap + vectors + tables + collected + self.facts.bytes() + symmetry + self.outlooks.bytes()
+        self.heap + vectors + tables + collected + self.facts.bytes() + symmetry + self.verdicts.bytes()
     }
 
     fn progress(&self) -> Progress {
@@ -365,9 +367,9 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
         Progress { counts, depth: self.report.depth, queue: self.queue.len() as u64, bytes }
     }
 
-    fn finish(self, end: End) -> Report {
+    fn finish(self, end: EndCondition) -> Report {
         let mut counts = self.progress().counts;
-        if self.search.limits.count_system_states {
+        if self.search.bounds.count_system_states {
             counts.system_states = Some(self.collected.len() as u64);
         }
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());

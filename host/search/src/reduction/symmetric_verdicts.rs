@@ -7,31 +7,31 @@ use host_model::lts::{LocalStateId, MessageId, Stepper};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{table_bytes, tuples};
-use crate::reduction::message_facts::Facts;
-use crate::reduction::symmetry::{Saying, Symmetry, SymmetryError, saying, told_apart};
+use crate::reduction::message_facts::MessageFacts;
+use crate::reduction::symmetry::{PropertyVerdict, Symmetry, SymmetryError, asymmetry, property_verdict};
 
 /// What the properties see of the local states that a node can reach by sinks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Outlook {
+struct ReachableViews {
     classes: BTreeSet<ClassId>,
     /// What is said about the local states by themselves.
-    said: BTreeSet<Saying>,
+    said: BTreeSet<PropertyVerdict>,
 }
 
 /// Evaluates properties on renamed states, each combination of what they see once.
 #[derive(Default)]
-pub struct Outlooks {
+pub struct SymmetricVerdicts {
     /// By local state and sinks in flight to it.
     known: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
-    ids: FxHashMap<Outlook, u32>,
-    outlooks: Vec<Outlook>,
+    ids: FxHashMap<ReachableViews, u32>,
+    all_views: Vec<ReachableViews>,
     /// By local state and sinks in flight to it: what is seen under each renaming.
     orbits: FxHashMap<(LocalStateId, Box<[MessageId]>), u32>,
     orbit_ids: FxHashMap<Vec<u32>, u32>,
     orbit_lists: Vec<Vec<u32>>,
     /// Tuples of those that were compared.
     compared: FxHashSet<Vec<u32>>,
-    verdicts: FxHashMap<Vec<u32>, BTreeSet<Saying>>,
+    verdicts: FxHashMap<Vec<u32>, BTreeSet<PropertyVerdict>>,
     /// Bytes of the keys and values of all these on the heap.
     heap: usize,
 }
@@ -41,16 +41,16 @@ fn tree_bytes<T>(len: usize) -> usize {
     2 * len * size_of::<T>()
 }
 
-impl Outlooks {
+impl SymmetricVerdicts {
     /// Bytes kept.
     pub fn bytes(&self) -> usize {
         self.heap
             + table_bytes::<((LocalStateId, Box<[MessageId]>), u32)>(self.known.capacity() + self.orbits.capacity())
-            + table_bytes::<(Outlook, u32)>(self.ids.capacity())
-            + self.outlooks.capacity() * size_of::<Outlook>()
+            + table_bytes::<(ReachableViews, u32)>(self.ids.capacity())
+            + self.all_views.capacity() * size_of::<ReachableViews>()
             + table_bytes::<(Vec<u32>, u32)>(self.orbit_ids.capacity() + self.compared.capacity())
             + self.orbit_lists.capacity() * size_of::<Vec<u32>>()
-            + table_bytes::<(Vec<u32>, BTreeSet<Saying>)>(self.verdicts.capacity())
+            + table_bytes::<(Vec<u32>, BTreeSet<PropertyVerdict>)>(self.verdicts.capacity())
     }
 
     /// Evaluates the properties on a global state with these sinks in flight to each node, under every renaming.
@@ -61,7 +61,7 @@ impl Outlooks {
     pub fn check(
         &mut self,
         stepper: &mut Stepper<'_>,
-        facts: &mut Facts,
+        facts: &mut MessageFacts,
         symmetry: &mut Symmetry,
         locals: &[LocalStateId],
         sinks: &[Vec<MessageId>],
@@ -75,12 +75,12 @@ impl Outlooks {
         }
         let mut expected = BTreeSet::new();
         for renaming in 0..symmetry.size() {
-            let outlooks: Vec<u32> = tuple.iter().map(|id| self.orbit_lists[*id as usize][renaming]).collect();
-            let said = self.verdict(stepper, symmetry.permute(renaming, &outlooks))?;
+            let all_views: Vec<u32> = tuple.iter().map(|id| self.orbit_lists[*id as usize][renaming]).collect();
+            let said = self.verdict(stepper, symmetry.permute(renaming, &all_views))?;
             if renaming == 0 {
                 expected = said;
             } else if said != expected {
-                return Err(told_apart(stepper.lts().properties(), said.symmetric_difference(&expected).next()));
+                return Err(asymmetry(stepper.lts().properties(), said.symmetric_difference(&expected).next()));
             }
         }
         self.heap += size_of_val(&*tuple);
@@ -92,7 +92,7 @@ impl Outlooks {
     fn orbit(
         &mut self,
         stepper: &mut Stepper<'_>,
-        facts: &mut Facts,
+        facts: &mut MessageFacts,
         symmetry: &mut Symmetry,
         key: (LocalStateId, Box<[MessageId]>),
     ) -> Result<u32, SymmetryError> {
@@ -103,7 +103,7 @@ impl Outlooks {
         for renaming in 0..symmetry.size() {
             let image = symmetry.states(key.0)[renaming];
             let sinks = symmetry.rename_messages(stepper, renaming, &key.1)?;
-            orbit.push(self.outlook(stepper, facts, image, sinks)?);
+            orbit.push(self.views(stepper, facts, image, sinks)?);
         }
         let fresh = self.orbit_lists.len() as u32;
         let id = *self.orbit_ids.entry(orbit.clone()).or_insert(fresh);
@@ -116,10 +116,10 @@ impl Outlooks {
         Ok(id)
     }
 
-    fn outlook(
+    fn views(
         &mut self,
         stepper: &mut Stepper<'_>,
-        facts: &mut Facts,
+        facts: &mut MessageFacts,
         local: LocalStateId,
         sinks: Vec<MessageId>,
     ) -> Result<u32, MachineError> {
@@ -127,38 +127,43 @@ impl Outlooks {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let mut outlook = Outlook::default();
+        let mut views = ReachableViews::default();
         let alone = (local, Vec::new());
         let closure = facts.closure(stepper, local, &key.1)?;
         for (state, _) in closure.as_ref().map_or(std::slice::from_ref(&alone), |closure| &closure.states) {
             let state = stepper.state(*state);
-            outlook.classes.insert(state.protocol.class);
-            outlook.said.extend(state.protocol.judgements.iter().map(saying));
+            views.classes.insert(state.protocol.class);
+            views.said.extend(state.protocol.judgements.iter().map(property_verdict));
         }
-        let fresh = self.outlooks.len() as u32;
-        let id = *self.ids.entry(outlook.clone()).or_insert(fresh);
+        let fresh = self.all_views.len() as u32;
+        let id = *self.ids.entry(views.clone()).or_insert(fresh);
         self.heap += size_of_val(&*key.1);
         if id == fresh {
-            let trees = tree_bytes::<ClassId>(outlook.classes.len()) + tree_bytes::<Saying>(outlook.said.len());
+            let trees = tree_bytes::<ClassId>(views.classes.len()) + tree_bytes::<PropertyVerdict>(views.said.len());
             self.heap += 2 * trees;
-            self.outlooks.push(outlook);
+            self.all_views.push(views);
         }
         self.known.insert(key, id);
         Ok(id)
     }
 
     /// All that is said about a tuple of outlooks, one per node.
-    fn verdict(&mut self, stepper: &mut Stepper<'_>, tuple: Vec<u32>) -> Result<BTreeSet<Saying>, MachineError> {
+    fn verdict(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        tuple: Vec<u32>,
+    ) -> Result<BTreeSet<PropertyVerdict>, MachineError> {
         if let Some(known) = self.verdicts.get(&tuple) {
             return Ok(known.clone());
         }
-        let outlooks = tuple.iter().map(|id| &self.outlooks[*id as usize]);
-        let mut said: BTreeSet<Saying> = outlooks.clone().flat_map(|outlook| outlook.said.iter().copied()).collect();
-        let classes: Vec<Vec<ClassId>> = outlooks.map(|outlook| outlook.classes.iter().copied().collect()).collect();
+        let all_views = tuple.iter().map(|id| &self.all_views[*id as usize]);
+        let mut said: BTreeSet<PropertyVerdict> =
+            all_views.clone().flat_map(|views| views.said.iter().copied()).collect();
+        let classes: Vec<Vec<ClassId>> = all_views.map(|views| views.classes.iter().copied().collect()).collect();
         for choice in tuples::all(&classes) {
-            said.extend(stepper.judge(&choice)?.iter().map(saying));
+            said.extend(stepper.judge(&choice)?.iter().map(property_verdict));
         }
-        self.heap += size_of_val(&*tuple) + tree_bytes::<Saying>(said.len());
+        self.heap += size_of_val(&*tuple) + tree_bytes::<PropertyVerdict>(said.len());
         self.verdicts.insert(tuple, said.clone());
         Ok(said)
     }

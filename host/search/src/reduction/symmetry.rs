@@ -39,10 +39,10 @@ impl From<MachineError> for SymmetryError {
 }
 
 /// What there is to say about a state: the number of a property, or none for a fault, and whether it is good.
-pub type Saying = (Option<u32>, bool);
+pub type PropertyVerdict = (Option<u32>, bool);
 
 /// The content of a judgement that renamed states must share; words may name nodes.
-pub fn saying(judgement: &Judgement) -> Saying {
+pub fn property_verdict(judgement: &Judgement) -> PropertyVerdict {
     match judgement {
         Judgement::Fault(_) | Judgement::Deadlock { .. } => (None, false),
         Judgement::Broken { property, .. } | Judgement::Violated { property, .. } => (Some(*property), false),
@@ -51,7 +51,7 @@ pub fn saying(judgement: &Judgement) -> Saying {
 }
 
 /// That a property says different things about a state and its renamed one.
-pub fn told_apart(properties: &[Property], one: Option<&Saying>) -> SymmetryError {
+pub fn asymmetry(properties: &[Property], one: Option<&PropertyVerdict>) -> SymmetryError {
     let what = match one.and_then(|(property, _)| *property) {
         Some(property) => format!("the property `{}` tells them apart", properties[property as usize].name),
         None => "one of them has a fault where another has none".to_owned(),

@@ -16,7 +16,7 @@ use crate::stateless::execution::Execution;
 
 /// A run of events of one node with the same key.
 #[derive(Clone, Copy, Debug)]
-struct Run<K> {
+struct StateRun<K> {
     key: K,
     /// How many events of the node there are up to the first of the run; 0 for the start state.
     first: u32,
@@ -26,25 +26,27 @@ struct Run<K> {
 
 /// The runs of an execution that grows and shrinks at its end.
 #[derive(Clone, Debug)]
-pub struct Runs<K> {
-    nodes: Vec<Vec<Run<K>>>,
+pub struct ConsistentCuts<K> {
+    nodes: Vec<Vec<StateRun<K>>>,
     /// Kept to spare allocations.
     picked: Vec<usize>,
     join: Vec<u32>,
     keys: Vec<K>,
 }
 
-impl<K: Copy + PartialEq> Runs<K> {
+impl<K: Copy + PartialEq> ConsistentCuts<K> {
     /// The runs of an execution without events.
     pub fn new(keys: impl Iterator<Item = K>) -> Self {
         let keys: Vec<K> = keys.collect();
-        let nodes: Vec<Vec<Run<K>>> = keys.iter().map(|key| vec![Run { key: *key, first: 0, event: None }]).collect();
+        let nodes: Vec<Vec<StateRun<K>>> =
+            keys.iter().map(|key| vec![StateRun { key: *key, first: 0, event: None }]).collect();
         Self { picked: vec![0; nodes.len()], join: vec![0; nodes.len()], keys, nodes }
     }
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
-        self.nodes.iter().map(|runs| size_of_val(runs) + runs.capacity() * size_of::<Run<K>>()).sum::<usize>() as u64
+        self.nodes.iter().map(|runs| size_of_val(runs) + runs.capacity() * size_of::<StateRun<K>>()).sum::<usize>()
+            as u64
     }
 
     /// Takes note of the last event of the execution, which has this key; whether a run begins.
@@ -54,7 +56,7 @@ impl<K: Copy + PartialEq> Runs<K> {
         let runs = &mut self.nodes[event.step.node as usize];
         let begins = runs.last().is_none_or(|run| run.key != key);
         if begins {
-            runs.push(Run { key, first: event.position, event: Some(index) });
+            runs.push(StateRun { key, first: event.position, event: Some(index) });
         }
         begins
     }
@@ -131,7 +133,7 @@ impl<K: Copy + PartialEq> Runs<K> {
     fn fill_join(&mut self, execution: &Execution) {
         self.join.fill(0);
         for (node, picked) in self.picked.iter().enumerate() {
-            let Run { key, event, .. } = self.nodes[node][*picked];
+            let StateRun { key, event, .. } = self.nodes[node][*picked];
             self.keys[node] = key;
             let past = event.map_or(&[][..], |event| execution.clock(event));
             for (entry, past) in self.join.iter_mut().zip(past) {

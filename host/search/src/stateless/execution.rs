@@ -15,19 +15,19 @@
 //!
 //! *Bounds.* A bound on local events counts on one node, so it cannot tell executions with the same happens-before
 //! apart. A bound on the length of executions can: it would cut off some orders of independent events and leave others.
-//! [`Limits::depth`] is therefore applied to each event with all that happens before it, which contains every execution
-//! within the bound, and again to what is judged ([`Runs`](crate::stateless::consistent_cuts::Runs)).
+//! [`SearchBounds::depth`] is therefore applied to each event with all that happens before it, which contains every execution
+//! within the bound, and again to what is judged ([`ConsistentCuts`](crate::stateless::consistent_cuts::ConsistentCuts)).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::for_each_set;
-use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Stepper, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Stepper, Trigger};
 use host_model::scenario::{FaultState, heads};
 use host_model::trace::start::Start;
 
-use crate::kernel::Limits;
+use crate::kernel::SearchBounds;
 
 mod races;
 
@@ -111,7 +111,12 @@ struct Channel {
 impl Channel {
     /// The items that a node in this fault state can take next if those before `delivered` are gone, as indices: the first
     /// one that is not lost, and the first notice, which overtakes messages.
-    fn next(&self, known: &Known, delivered: usize, fault_state: &FaultState) -> impl Iterator<Item = usize> + use<> {
+    fn next(
+        &self,
+        known: &LtsCache,
+        delivered: usize,
+        fault_state: &FaultState,
+    ) -> impl Iterator<Item = usize> + use<> {
         let left = delivered..self.items.len();
         let (first, notice) = if known.is_ordered() {
             let route = |index: &usize| known.message(self.items[*index].0).route();
@@ -125,16 +130,16 @@ impl Channel {
 
 /// Why something else could not happen in an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
-    /// An event has more before it than [`Limits::depth`] allows.
+pub struct BoundsHit {
+    /// An event has more before it than [`SearchBounds::depth`] allows.
     pub depth: bool,
-    /// A node has had as many local events as [`Limits::local_events`] allows.
+    /// A node has had as many local events as [`SearchBounds::local_events`] allows.
     pub local_events: bool,
 }
 
 /// An execution from a start state that grows and shrinks at its end.
 pub struct Execution {
-    limits: Limits,
+    bounds: SearchBounds,
     locals: Vec<LocalStateId>,
     local_events: Vec<u32>,
     events: Vec<Event>,
@@ -153,10 +158,10 @@ pub struct Execution {
 
 impl Execution {
     /// Without events, at a start state.
-    pub fn new(stepper: &mut Stepper<'_>, start: &Start, limits: Limits) -> Self {
+    pub fn new(stepper: &mut Stepper<'_>, start: &Start, bounds: SearchBounds) -> Self {
         let nodes = start.locals.len();
         let mut execution = Self {
-            limits,
+            bounds,
             locals: start.locals.clone(),
             local_events: vec![0; nodes],
             events: Vec::new(),
@@ -339,7 +344,7 @@ impl Execution {
         let nodes = self.locals.len();
         let route = stepper.message(message).route();
         // A message on a link without order has a channel of its own, after all of those that have one.
-        if route.is_loose() {
+        if route.is_unordered() {
             nodes * nodes + message.0 as usize
         } else {
             route.from as usize * nodes + route.to as usize
@@ -383,7 +388,7 @@ impl Execution {
 
     /// Whether an event with nothing before it but these and their pasts is within the bound on depth.
     fn fits(&self, last: u32, senders: &[u32]) -> bool {
-        let Some(depth) = self.limits.depth else { return true };
+        let Some(depth) = self.bounds.depth else { return true };
         let entry = |event: u32, node: usize| {
             if event == START { 0 } else { self.clocks[event as usize * self.locals.len() + node] }
         };
@@ -443,9 +448,9 @@ impl Execution {
         &self,
         stepper: &mut Stepper<'_>,
         enabled: &mut Vec<(NodeId, Trigger)>,
-    ) -> Result<Cut, MachineError> {
+    ) -> Result<BoundsHit, MachineError> {
         enabled.clear();
-        let mut cut = Cut::default();
+        let mut cut = BoundsHit::default();
         for (node, local) in (0..).zip(&self.locals) {
             let state = Arc::clone(stepper.state(*local));
             // Nothing happens any more at a node that is stuck in a fault.
@@ -477,7 +482,7 @@ impl Execution {
                     }
                 }
             }
-            if self.limits.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
+            if self.bounds.local_events.is_some_and(|max| self.local_events[node as usize] >= max) {
                 cut.local_events |= !state.protocol.local_events.is_empty();
             } else if self.fits(last, &[]) {
                 enabled.extend(state.protocol.local_events.iter().map(|event| (node, Trigger::local(*event))));

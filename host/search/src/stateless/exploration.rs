@@ -6,15 +6,15 @@ use host_model::contract::{ClassId, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Step, Stepper, Trigger, deadlock};
 use host_model::trace::start::Start;
 
-use crate::global::cursor::Cursor;
+use crate::global::cursor::GlobalCursor;
 use crate::global::judge::judge_start;
-use crate::kernel::{Counts, End, Limits, Progress, Report, Search, SearchError, Ticks, or_end};
-use crate::stateless::consistent_cuts::Runs;
-use crate::stateless::execution::{Cut, Event, Execution};
+use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchBounds, SearchError, or_end};
+use crate::stateless::consistent_cuts::ConsistentCuts;
+use crate::stateless::execution::{BoundsHit, Event, Execution};
 use crate::stateless::terminal_cuts::LeftOut;
 
 /// How many events an execution can have, or more precisely how many can happen before an event, unless
-/// [`Limits::depth`](crate::kernel::Limits::depth) says otherwise: a search that remembers no states cannot notice that
+/// [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) says otherwise: a search that remembers no states cannot notice that
 /// it goes round in circles.
 pub const DEPTH_DEFAULT: u32 = 1_000;
 
@@ -26,26 +26,26 @@ pub const DEPTH_DEFAULT: u32 = 1_000;
 /// The host cannot provide an instance.
 pub fn explore_all(
     search: &Search<'_>,
-    mut explore: impl FnMut(&mut Account<'_, '_>) -> Result<Option<End>, SearchError>,
+    mut explore: impl FnMut(&mut StatelessExploration<'_, '_>) -> Result<Option<EndCondition>, SearchError>,
 ) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    let mut account = Account::new(search, &mut stepper);
+    let mut exploration = StatelessExploration::new(search, &mut stepper);
     let mut end = None;
     for start in search.starts {
-        end = or_end(account.begin(start))?;
+        end = or_end(exploration.begin(start))?;
         // Nothing happens where a node is stuck from the start.
-        if end.is_none() && !account.stepper.known().is_over(&start.locals) {
-            end = or_end(explore(&mut account))?;
+        if end.is_none() && !exploration.stepper.known().is_over(&start.locals) {
+            end = or_end(explore(&mut exploration))?;
         }
         if end.is_some() {
             break;
         }
     }
-    Ok(account.finish(end))
+    Ok(exploration.finish(end))
 }
 
 /// The current execution from one start state, and the accounts of all of them.
-pub struct Account<'s, 'l> {
+pub struct StatelessExploration<'s, 'l> {
     /// What the search was asked.
     pub search: &'s Search<'s>,
     /// The worker that executes the handlers.
@@ -59,55 +59,55 @@ pub struct Account<'s, 'l> {
     start: &'s Start,
     executions: u64,
     transitions: u64,
-    limits: Limits,
-    cut: Cut,
+    bounds: SearchBounds,
+    cut: BoundsHit,
     report: Report,
-    classes: Runs<ClassId>,
+    classes: ConsistentCuts<ClassId>,
     /// Kept if the system states are asked for.
-    locals: Option<Runs<LocalStateId>>,
+    locals: Option<ConsistentCuts<LocalStateId>>,
     collected: BTreeSet<Box<[LocalStateId]>>,
-    ticks: Ticks,
+    schedule: CheckSchedule,
     /// Kept to spare allocations.
     enabled: Vec<(NodeId, Trigger)>,
 }
 
-impl<'s, 'l> Account<'s, 'l> {
+impl<'s, 'l> StatelessExploration<'s, 'l> {
     fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>) -> Self {
         let start = &search.starts[0];
-        let limits = Limits { depth: search.limits.depth.or(Some(DEPTH_DEFAULT)), ..search.limits };
+        let bounds = SearchBounds { depth: search.bounds.depth.or(Some(DEPTH_DEFAULT)), ..search.bounds };
         Self {
             search,
-            limits,
-            execution: Execution::new(stepper, start, limits),
+            bounds,
+            execution: Execution::new(stepper, start, bounds),
             stepper,
             redundant: 0,
             kept: 0,
             start,
             executions: 0,
             transitions: 0,
-            cut: Cut::default(),
-            report: Report::new(search.lts).collecting(&search.limits),
-            classes: Runs::new(std::iter::empty()),
+            cut: BoundsHit::default(),
+            report: Report::new(search.lts).collecting(&search.bounds),
+            classes: ConsistentCuts::new(std::iter::empty()),
             locals: None,
             collected: BTreeSet::new(),
-            ticks: Ticks::default(),
+            schedule: CheckSchedule::default(),
             enabled: Vec::new(),
         }
     }
 
     /// Goes to a start state and judges it; returns the end if it is a violation.
-    fn begin(&mut self, start: &'s Start) -> Result<Option<End>, SearchError> {
+    fn begin(&mut self, start: &'s Start) -> Result<Option<EndCondition>, SearchError> {
         self.start = start;
-        self.execution = Execution::new(self.stepper, start, self.limits);
+        self.execution = Execution::new(self.stepper, start, self.bounds);
         let classes: Vec<ClassId> =
             start.locals.iter().map(|local| self.stepper.state(*local).protocol.class).collect();
-        self.classes = Runs::new(classes.into_iter());
+        self.classes = ConsistentCuts::new(classes.into_iter());
         if self.search.collect_system_states {
-            self.locals = Some(Runs::new(start.locals.iter().copied()));
+            self.locals = Some(ConsistentCuts::new(start.locals.iter().copied()));
             self.collected.insert(start.locals.as_slice().into());
         }
         let judgements = judge_start(self.search, self.stepper, start)?;
-        Ok(self.report.note(start, &[], judgements).then_some(End::Violation))
+        Ok(self.report.note(start, &[], judgements).then_some(EndCondition::Violation))
     }
 
     /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
@@ -116,18 +116,18 @@ impl<'s, 'l> Account<'s, 'l> {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn push(&mut self, step: Step) -> Result<Option<End>, SearchError> {
+    pub fn push(&mut self, step: Step) -> Result<Option<EndCondition>, SearchError> {
         self.execution.push(self.stepper, step)?;
         self.transitions += 1;
-        let depth_max = self.limits.depth.unwrap_or(DEPTH_DEFAULT);
+        let depth_max = self.bounds.depth.unwrap_or(DEPTH_DEFAULT);
         let depth = self.execution.events().len() as u32;
         self.cut.depth |= depth > depth_max;
         self.report.depth = self.report.depth.max(depth.min(depth_max));
         if self.judge(step.node, depth_max)? {
-            return Ok(Some(End::Violation));
+            return Ok(Some(EndCondition::Violation));
         }
         // An event is compared with those before it.
-        if self.ticks.is_check_due_after(self.stepper, self.execution.events().len())
+        if self.schedule.is_check_due_after(self.stepper, self.execution.events().len())
             && let Some(end) = self.search.monitor.check(&self.progress())
         {
             return Ok(Some(end));
@@ -137,9 +137,9 @@ impl<'s, 'l> Account<'s, 'l> {
 
     /// Notes how many bytes the strategy keeps besides the execution; returns why to end the search, if it has grown much and
     /// there is a reason. To be asked wherever one execution asks for others, which can be many.
-    pub fn keep(&mut self, bytes: u64) -> Option<End> {
+    pub fn keep(&mut self, bytes: u64) -> Option<EndCondition> {
         self.kept = bytes;
-        self.ticks.has_grown(bytes).then(|| self.search.monitor.check(&self.progress())).flatten()
+        self.schedule.has_grown(bytes).then(|| self.search.monitor.check(&self.progress())).flatten()
     }
 
     /// Takes the last event back.
@@ -198,31 +198,31 @@ impl<'s, 'l> Account<'s, 'l> {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn count_execution(&mut self) -> Result<Option<End>, SearchError> {
+    pub fn count_execution(&mut self) -> Result<Option<EndCondition>, SearchError> {
         self.executions += 1;
-        if self.limits.deadlock
+        if self.bounds.deadlock
             && let Some(end) = self.judge_ends()?
         {
             return Ok(Some(end));
         }
-        Ok(self.limits.states.is_some_and(|max| self.executions >= max).then_some(End::StateBound))
+        Ok(self.bounds.states.is_some_and(|max| self.executions >= max).then_some(EndCondition::StateBound))
     }
 
     /// Judges the ends among the cuts of the current execution; returns why to end the search, if there is a reason.
-    fn judge_ends(&mut self) -> Result<Option<End>, SearchError> {
+    fn judge_ends(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let progress = self.progress();
-        let Self { search, execution, stepper, start, report, limits, .. } = self;
+        let Self { search, execution, stepper, start, report, bounds, .. } = self;
         let events = execution.events();
-        let depth_max = limits.depth.unwrap_or(DEPTH_DEFAULT) as usize;
+        let depth_max = bounds.depth.unwrap_or(DEPTH_DEFAULT) as usize;
         let crashes_max = stepper.lts().scenario().faults.crashes;
-        let mut cursor = Cursor::new(stepper, start, limits);
+        let mut cursor = GlobalCursor::new(stepper, start, bounds);
         let mut locals = start.locals.clone();
         let mut stopped = None;
-        let mut may_go_on = || {
+        let mut go_on = || {
             stopped = search.monitor.check(&progress);
             stopped.is_none()
         };
-        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut may_go_on, |kept| {
+        let is_full = LeftOut::new(execution, crashes_max).for_each(&mut go_on, |kept| {
             if kept.clone().nth(depth_max).is_some() {
                 return Ok(true);
             }
@@ -236,7 +236,7 @@ impl<'s, 'l> Account<'s, 'l> {
             let deadlock = cursor.judge_end(stepper)?.map(|deadlock| (None, deadlock));
             Ok::<_, MachineError>(!report.note(start, &path, deadlock.into_iter().collect()))
         })?;
-        Ok(if is_full { Some(End::Violation) } else { stopped })
+        Ok(if is_full { Some(EndCondition::Violation) } else { stopped })
     }
 
     /// Judges what the last event brings; whether the search is to end with it.
@@ -290,19 +290,19 @@ impl<'s, 'l> Account<'s, 'l> {
         };
         // A tuple in a B-tree takes its place twice, as a node of the tree is at least half full.
         let tuple = 2 * size_of::<Box<[LocalStateId]>>() + self.start.locals.len() * size_of::<LocalStateId>();
-        let runs = self.classes.bytes() + self.locals.as_ref().map_or(0, Runs::bytes);
+        let runs = self.classes.bytes() + self.locals.as_ref().map_or(0, ConsistentCuts::bytes);
         let execution = self.execution.bytes() + runs + (self.collected.len() * tuple) as u64;
         let bytes = execution + self.kept + self.search.lts.counts().bytes;
         Progress { counts, depth: self.report.depth, queue: 0, bytes }
     }
 
-    /// Closes the account of a search that ended early, or for no other reason than that everything was explored.
-    fn finish(self, end: Option<End>) -> Report {
+    /// Closes a search that ended early, or for no other reason than that everything was explored.
+    fn finish(self, end: Option<EndCondition>) -> Report {
         let counts = self.progress().counts;
         let end = end.unwrap_or(match (self.cut.depth, self.cut.local_events) {
-            (true, _) => End::DepthBound,
-            (false, true) => End::LocalEventBound,
-            (false, false) => End::SpaceExhausted,
+            (true, _) => EndCondition::DepthBound,
+            (false, true) => EndCondition::LocalEventBound,
+            (false, false) => EndCondition::SpaceExhausted,
         });
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         let mut report = Report { end, counts, system_states, ..self.report };

@@ -5,7 +5,7 @@
 //! after another one, and they determine the cut. So each cut comes up once if they are chosen in the order of the execution, and
 //! nothing has to be remembered.
 
-use crate::kernel::poll::Patience;
+use crate::kernel::poll::StopPoll;
 use crate::stateless::execution::Execution;
 
 /// The choices of the first events that are left out.
@@ -26,21 +26,21 @@ impl<'e> LeftOut<'e> {
         Self { execution, crashes_max: crashes_max as usize, chosen: Vec::new(), crashed: 0, after }
     }
 
-    /// Calls `visit` with the events of each cut, until it returns false; whether it did. Also ends once `may_go_on`, which is asked
+    /// Calls `visit` with the events of each cut, until it returns false; whether it did. Also ends once `go_on`, which is asked
     /// now and then, returns false.
     pub(crate) fn for_each<E>(
         mut self,
-        may_go_on: &mut dyn FnMut() -> bool,
+        go_on: &mut dyn FnMut() -> bool,
         mut visit: impl FnMut(Kept<'_>) -> Result<bool, E>,
     ) -> Result<bool, E> {
-        let mut patience = Patience::new(may_go_on);
+        let mut poll = StopPoll::new(go_on);
         let mut next = 0;
         loop {
             // Each choice is visited when it is made, and then those with one event more.
             if next == 0 && !visit(Kept { after: &self.after, at: 0 })? {
                 return Ok(true);
             }
-            if patience.is_over_after(1 + self.after.len() as u32) {
+            if poll.is_over_after(1 + self.after.len() as u32) {
                 return Ok(false);
             }
             let first = self.chosen.last().map_or(0, |last| last + 1).max(next);

@@ -4,8 +4,8 @@ use host_model::lts::Stepper;
 use host_model::scenario::Network;
 
 use crate::global::breadth_first::{self, Following};
-use crate::global::parallel::rounds::Waves;
-use crate::kernel::{End, Report, Search, SearchError};
+use crate::global::parallel::rounds::ParallelRounds;
+use crate::kernel::{EndCondition, Report, Search, SearchError};
 
 pub use crate::global::visited::{FINGERPRINT_BITS, collision_odds};
 pub use crate::reduction::reduced_search::explore as explore_reduced;
@@ -37,18 +37,18 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     if search.lts.scenario().has_network(Network::Ordered) {
         return breadth_first::explore(search, Following::All, None);
     }
-    if search.limits.reduce {
+    if search.bounds.reduce {
         return explore_reduced(search);
     }
     let mut stepper = Stepper::new(search.lts)?;
-    let limit = search.limits.depth.unwrap_or(u32::MAX);
+    let limit = search.bounds.depth.unwrap_or(u32::MAX);
     let mut bound = FIRST_BOUND.min(limit);
     let (mut resumed, mut violations) = (None, Vec::new());
     if let Some(keeper) = search.monitor.keeper() {
         keeper.resume(&mut |saved| {
-            resumed = Some(Waves::load(search, &mut stepper, saved).and_then(|waves| {
-                bound = waves.bound();
-                waves.kept().explore()
+            resumed = Some(ParallelRounds::load(search, &mut stepper, saved).and_then(|rounds| {
+                bound = rounds.bound();
+                rounds.kept().explore()
             }));
         });
     }
@@ -56,13 +56,13 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
         let mut report = match resumed.take() {
             Some(report) => report?,
             None => {
-                let waves = Waves::new(search, &mut stepper, bound, search.limits.states);
-                waves.after(std::mem::take(&mut violations)).kept().explore()?
+                let rounds = ParallelRounds::new(search, &mut stepper, bound, search.bounds.states);
+                rounds.after(std::mem::take(&mut violations)).kept().explore()?
             }
         };
-        if report.end == End::Violation && report.violations_max == 1 {
+        if report.end == EndCondition::Violation && report.violations_max == 1 {
             shorten(search, &mut stepper, &mut report)?;
-        } else if report.end == End::DepthBound && bound < limit {
+        } else if report.end == EndCondition::DepthBound && bound < limit {
             bound = bound.saturating_mul(2).min(limit);
             violations = report.violations;
             continue;
@@ -79,14 +79,14 @@ fn shorten(search: &Search<'_>, stepper: &mut Stepper<'_>, report: &mut Report) 
     let prefix = search.starts.iter().map(|start| start.path.len()).min().unwrap_or(0);
     let mut budget = SHORTEN_STATES.max(visited.saturating_mul(4));
     for bound in 0..(found.path.len() - prefix) as u32 {
-        let mut round = Waves::new(search, stepper, bound, Some(budget)).explore()?;
+        let mut round = ParallelRounds::new(search, stepper, bound, Some(budget)).explore()?;
         budget = budget.saturating_sub(round.counts.global_states.unwrap_or(0));
         match round.end {
-            End::Violation => {
+            EndCondition::Violation => {
                 *found = round.violations.swap_remove(0);
                 break;
             }
-            End::DepthBound | End::LocalEventBound | End::SpaceExhausted => {}
+            EndCondition::DepthBound | EndCondition::LocalEventBound | EndCondition::SpaceExhausted => {}
             // Out of budget: the violation stands, but a shorter one may exist.
             _ => return Ok(()),
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use host_model::contract::NodeId;
 use host_model::lts::{Step, Trigger};
 
-use crate::kernel::{End, Report, Search, SearchError};
-use crate::stateless::exploration::{self, Account};
+use crate::kernel::{EndCondition, Report, Search, SearchError};
+use crate::stateless::exploration::{self, StatelessExploration};
 use crate::stateless::wakeup_tree::{WakeupTree, is_weak_initial};
 
 pub use crate::stateless::exploration::DEPTH_DEFAULT;
@@ -41,9 +41,9 @@ pub enum Races {
 /// [`run`] with a choice of the races.
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError> {
-    exploration::explore_all(search, |account| {
+    exploration::explore_all(search, |exploration| {
         let (levels, enabled, found) = (vec![Level::default()], Vec::new(), Vec::new());
-        Run { account, races, levels, enabled, found, asked: 0, asleep: 0 }.explore()
+        DporSearch { exploration, races, levels, enabled, found, asked: 0, asleep: 0 }.explore()
     })
 }
 
@@ -56,8 +56,8 @@ struct Level {
     wakeup: WakeupTree,
 }
 
-struct Run<'r, 's, 'l> {
-    account: &'r mut Account<'s, 'l>,
+struct DporSearch<'r, 's, 'l> {
+    exploration: &'r mut StatelessExploration<'s, 'l>,
     races: Races,
     levels: Vec<Level>,
     /// Kept to spare allocations.
@@ -68,13 +68,13 @@ struct Run<'r, 's, 'l> {
     asleep: u64,
 }
 
-impl Run<'_, '_, '_> {
+impl DporSearch<'_, '_, '_> {
     /// Explores one start state; returns why the search ended early, if it did.
-    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+    fn explore(&mut self) -> Result<Option<EndCondition>, SearchError> {
         loop {
             // To the end of an execution, along what the wakeup tree asks for and then any way.
             while let Some((step, wakeup)) = self.next_step()? {
-                let end = self.account.push(step)?;
+                let end = self.exploration.push(step)?;
                 if end.is_some() {
                     return Ok(end);
                 }
@@ -90,12 +90,12 @@ impl Run<'_, '_, '_> {
                 }
             }
             if self.enabled.is_empty() {
-                let end = self.account.count_execution()?;
+                let end = self.exploration.count_execution()?;
                 if end.is_some() {
                     return Ok(end);
                 }
             } else {
-                self.account.redundant += 1;
+                self.exploration.redundant += 1;
             }
             let end = self.reverse_races()?;
             if end.is_some() {
@@ -104,7 +104,7 @@ impl Run<'_, '_, '_> {
             // Back to where something is left to explore.
             loop {
                 self.asleep -= self.levels.pop().map_or(0, |level| level.sleep.len() as u64);
-                let Some(event) = self.account.pop() else { return Ok(None) };
+                let Some(event) = self.exploration.pop() else { return Ok(None) };
                 let level = self.levels.last_mut().expect("each event has the level before it");
                 level.sleep.push(event.step);
                 self.asleep += 1;
@@ -122,26 +122,26 @@ impl Run<'_, '_, '_> {
             self.asked -= 1;
             return Ok(Some(first));
         }
-        self.account.enabled(&mut self.enabled)?;
+        self.exploration.enabled(&mut self.enabled)?;
         let steps = self.enabled.iter().map(|(node, trigger)| Step { node: *node, trigger: *trigger, outcome: 0 });
         let step = steps.into_iter().find(|step| !level.sleep.contains(step));
         Ok(step.map(|step| (step, WakeupTree::default())))
     }
 
     /// Notes how many bytes are kept; returns why to end the search, if there is a reason.
-    fn keep(&mut self) -> Option<End> {
+    fn keep(&mut self) -> Option<EndCondition> {
         let lists = self.levels.capacity() * size_of::<Level>() + self.found.capacity() * size_of::<(usize, Trigger)>();
         // A sleep set has room for as many steps again.
         let asleep = self.asleep * 2 * size_of::<Step>() as u64;
-        self.account.keep(lists as u64 + asleep + self.asked * WakeupTree::STEP_BYTES)
+        self.exploration.keep(lists as u64 + asleep + self.asked * WakeupTree::STEP_BYTES)
     }
 
     /// Asks for executions that reverse the races of the current one, unless they were explored. Returns why to end the search, if
     /// there is a reason.
-    fn reverse_races(&mut self) -> Result<Option<End>, SearchError> {
+    fn reverse_races(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut found = std::mem::take(&mut self.found);
-        for node in 0..self.account.search.lts.scenario().nodes {
-            let Account { execution, stepper, .. } = &mut *self.account;
+        for node in 0..self.exploration.search.lts.scenario().nodes {
+            let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
             found.clear();
             execution.races(stepper, node, |race| found.push((race.event, race.trigger)))?;
             if cfg!(feature = "canary") && self.races == Races::Executed {
@@ -162,12 +162,12 @@ impl Run<'_, '_, '_> {
 
     /// Asks for executions where a trigger comes instead of an event, with each of its outcomes. Returns why to end the search, if
     /// there is a reason.
-    fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<Option<End>, SearchError> {
-        let event = self.account.execution.events()[index];
-        let row = self.account.stepper.step(event.before, trigger)?;
+    fn reverse(&mut self, index: usize, trigger: Trigger) -> Result<Option<EndCondition>, SearchError> {
+        let event = self.exploration.execution.events()[index];
+        let row = self.exploration.stepper.step(event.before, trigger)?;
         let mut independent: Option<Vec<Step>> = None;
-        for outcome in 0..self.account.stepper.outcomes(row).len() as u32 {
-            let (execution, level) = (&self.account.execution, &mut self.levels[index]);
+        for outcome in 0..self.exploration.stepper.outcomes(row).len() as u32 {
+            let (execution, level) = (&self.exploration.execution, &mut self.levels[index]);
             let step = Step { node: event.step.node, trigger, outcome };
             if step == event.step || level.sleep.contains(&step) {
                 continue;

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use host_model::lts::Step;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{End, Report, Search, SearchError, table_bytes};
+use crate::kernel::{EndCondition, Report, Search, SearchError, table_bytes};
 use crate::stateless::execution::Race;
-use crate::stateless::exploration::{self, Account};
+use crate::stateless::exploration::{self, StatelessExploration};
 
 /// DPOR-DS, the algorithm on the last path.
 ///
@@ -25,9 +25,9 @@ use crate::stateless::exploration::{self, Account};
 /// taken, too; other outcomes of a handler and events that were disabled are branches as well, without which it would
 /// not be complete.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    exploration::explore_all(search, |account| {
+    exploration::explore_all(search, |exploration| {
         let (levels, races, seen) = (vec![Level::default()], Vec::new(), FxHashSet::default());
-        Run { account, levels, races, seen, listed: 0 }.explore()
+        DporDsSearch { exploration, levels, races, seen, listed: 0 }.explore()
     })
 }
 
@@ -40,8 +40,8 @@ struct Level {
     open: Vec<Vec<Step>>,
 }
 
-struct Run<'r, 's, 'l> {
-    account: &'r mut Account<'s, 'l>,
+struct DporDsSearch<'r, 's, 'l> {
+    exploration: &'r mut StatelessExploration<'s, 'l>,
     levels: Vec<Level>,
     /// Kept to spare allocations.
     races: Vec<Race>,
@@ -51,25 +51,25 @@ struct Run<'r, 's, 'l> {
     listed: u64,
 }
 
-impl Run<'_, '_, '_> {
+impl DporDsSearch<'_, '_, '_> {
     /// Explores one start state; returns why the search ended early, if it did.
-    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+    fn explore(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut desired = VecDeque::new();
         loop {
-            while let Some(step) = self.account.next_step(&mut desired)? {
+            while let Some(step) = self.exploration.next_step(&mut desired)? {
                 let level = self.levels.last_mut().expect("the start state has a level");
                 if !level.begun.contains(&step) {
                     level.begun.push(step);
                     self.listed += 1;
                 }
-                let end = self.account.push(step)?;
+                let end = self.exploration.push(step)?;
                 if end.is_some() {
                     return Ok(end);
                 }
                 self.levels.push(Level::default());
             }
-            self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
-            let end = self.account.count_execution()?;
+            self.exploration.redundant += u64::from(!self.seen.insert(self.exploration.execution.fingerprint()));
+            let end = self.exploration.count_execution()?;
             if end.is_some() {
                 return Ok(end);
             }
@@ -84,7 +84,7 @@ impl Run<'_, '_, '_> {
                     break branch.into();
                 }
                 self.listed -= self.levels.pop().map_or(0, |level| level.begun.len() as u64);
-                if self.account.pop().is_none() {
+                if self.exploration.pop().is_none() {
                     return Ok(None);
                 }
             };
@@ -93,23 +93,23 @@ impl Run<'_, '_, '_> {
 
     /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
     /// again, and the list of branches an entry for each.
-    fn keep(&mut self) -> Option<End> {
+    fn keep(&mut self) -> Option<EndCondition> {
         let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();
         let lists = self.levels.capacity() * size_of::<Level>() + self.races.capacity() * size_of::<Race>();
         let bytes = lists + table_bytes::<u128>(self.seen.capacity());
-        self.account.keep(bytes as u64 + self.listed * step as u64)
+        self.exploration.keep(bytes as u64 + self.listed * step as u64)
     }
 
     /// Adds a branch for each race of the current execution. Returns why to end the search, if there is a reason.
-    fn add_branches(&mut self) -> Result<Option<End>, SearchError> {
+    fn add_branches(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut races = std::mem::take(&mut self.races);
         races.clear();
-        for node in 0..self.account.search.lts.scenario().nodes {
-            let Account { execution, stepper, .. } = &mut *self.account;
+        for node in 0..self.exploration.search.lts.scenario().nodes {
+            let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
             execution.races(stepper, node, |race| races.push(race))?;
         }
         for race in &races {
-            let Account { execution, stepper, .. } = &mut *self.account;
+            let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
             let event = execution.events()[race.event];
             let row = stepper.step(event.before, race.trigger)?;
             let before: Vec<Step> = execution.before(race).collect();

@@ -6,9 +6,9 @@ use host_model::contract::MachineError;
 use host_model::lts::Step;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{End, Report, Search, SearchError, table_bytes};
+use crate::kernel::{EndCondition, Report, Search, SearchError, table_bytes};
 use crate::stateless::execution::Race;
-use crate::stateless::exploration::{self, Account};
+use crate::stateless::exploration::{self, StatelessExploration};
 
 /// DPOR-DS, the algorithm on the whole tree.
 ///
@@ -34,9 +34,9 @@ use crate::stateless::exploration::{self, Account};
 ///
 /// The host cannot provide an instance.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    exploration::explore_all(search, |account| {
+    exploration::explore_all(search, |exploration| {
         let (tree, levels, seen) = (Tree::default(), vec![Level::default()], FxHashSet::default());
-        Run { account, tree, levels, seen, listed: 0 }.explore()
+        TreeSearch { exploration, tree, levels, seen, listed: 0 }.explore()
     })
 }
 
@@ -92,8 +92,8 @@ struct Level {
     open: Vec<Vec<Step>>,
 }
 
-struct Run<'r, 's, 'l> {
-    account: &'r mut Account<'s, 'l>,
+struct TreeSearch<'r, 's, 'l> {
+    exploration: &'r mut StatelessExploration<'s, 'l>,
     tree: Tree,
     levels: Vec<Level>,
     /// Fingerprints of what the nodes went through.
@@ -102,13 +102,13 @@ struct Run<'r, 's, 'l> {
     listed: u64,
 }
 
-impl Run<'_, '_, '_> {
+impl TreeSearch<'_, '_, '_> {
     /// Explores one start state; returns why the search ended early, if it did.
-    fn explore(&mut self) -> Result<Option<End>, SearchError> {
+    fn explore(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut desired = VecDeque::new();
         loop {
-            while let Some(step) = self.account.next_step(&mut desired)? {
-                let end = self.account.push(step)?;
+            while let Some(step) = self.exploration.next_step(&mut desired)? {
+                let end = self.exploration.push(step)?;
                 if end.is_some() {
                     return Ok(end);
                 }
@@ -116,8 +116,8 @@ impl Run<'_, '_, '_> {
                 let node = self.tree.grow(node, step);
                 self.levels.push(Level { node, ..Level::default() });
             }
-            self.account.redundant += u64::from(!self.seen.insert(self.account.execution.fingerprint()));
-            let end = self.account.count_execution()?;
+            self.exploration.redundant += u64::from(!self.seen.insert(self.exploration.execution.fingerprint()));
+            let end = self.exploration.count_execution()?;
             if end.is_some() {
                 return Ok(end);
             }
@@ -131,7 +131,7 @@ impl Run<'_, '_, '_> {
                     break branch.into();
                 }
                 self.levels.pop();
-                if self.account.pop().is_none() {
+                if self.exploration.pop().is_none() {
                     return Ok(None);
                 }
             };
@@ -154,20 +154,20 @@ impl Run<'_, '_, '_> {
 
     /// Notes how many bytes are kept; returns why to end the search, if there is a reason. A list of steps has room for as many
     /// again, and the list of branches an entry for each.
-    fn keep(&mut self) -> Option<End> {
+    fn keep(&mut self) -> Option<EndCondition> {
         let step = 2 * size_of::<Step>() + size_of::<Vec<Step>>();
         let lists = self.levels.capacity() * size_of::<Level>() + table_bytes::<u128>(self.seen.capacity());
-        self.account.keep(lists as u64 + self.tree.bytes() + self.listed * step as u64)
+        self.exploration.keep(lists as u64 + self.tree.bytes() + self.listed * step as u64)
     }
 
     /// Notes the branches that the current execution asks for. Returns why to end the search, if there is a reason.
-    fn note_branches(&mut self) -> Result<Option<End>, MachineError> {
-        for node in 0..self.account.execution.nodes() {
-            let Account { execution, stepper, .. } = &mut *self.account;
+    fn note_branches(&mut self) -> Result<Option<EndCondition>, MachineError> {
+        for node in 0..self.exploration.execution.nodes() {
+            let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
             let mut races: Vec<Race> = Vec::new();
             execution.races(stepper, node, |race| races.push(race))?;
             for race in races {
-                let Account { execution, stepper, .. } = &mut *self.account;
+                let StatelessExploration { execution, stepper, .. } = &mut *self.exploration;
                 let event = execution.events()[race.event];
                 let row = stepper.step(event.before, race.trigger)?;
                 for outcome in 0..stepper.outcomes(row).len() as u32 {

@@ -11,7 +11,7 @@
 //! | `dpor_ds_tree` | DPOR-DS, the algorithm on the whole tree |
 //! | `random_walk` | seeded random walks |
 
-use crate::kernel::{Limits, Report, Search, SearchError};
+use crate::kernel::{Report, Search, SearchBounds, SearchError};
 
 pub mod bdfs;
 pub mod consequence;
@@ -25,25 +25,25 @@ pub mod unfold;
 /// A bound, or another option of the search, that a strategy honours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// [`Limits::depth`].
+    /// [`SearchBounds::depth`].
     Depth,
-    /// [`Limits::local_events`].
+    /// [`SearchBounds::local_events`].
     LocalEvents,
-    /// [`Limits::states`].
+    /// [`SearchBounds::states`].
     States,
-    /// [`Limits::seed`].
+    /// [`SearchBounds::seed`].
     Seed,
-    /// [`Limits::walks`].
+    /// [`SearchBounds::walks`].
     Walks,
-    /// [`Limits::weights`].
+    /// [`SearchBounds::weights`].
     Weights,
-    /// [`Limits::violations`].
+    /// [`SearchBounds::violations`].
     Violations,
-    /// [`Limits::reduce`].
+    /// [`SearchBounds::reduce`].
     Reduce,
-    /// [`Limits::count_system_states`].
+    /// [`SearchBounds::count_system_states`].
     CountSystemStates,
-    /// [`Limits::deadlock`].
+    /// [`SearchBounds::deadlock`].
     Deadlock,
 }
 
@@ -63,18 +63,18 @@ impl Bound {
     ];
 
     /// Whether the limits set this bound.
-    pub fn is_set(self, limits: &Limits) -> bool {
+    pub fn is_set(self, bounds: &SearchBounds) -> bool {
         match self {
-            Self::Depth => limits.depth.is_some(),
-            Self::LocalEvents => limits.local_events.is_some(),
-            Self::States => limits.states.is_some(),
-            Self::Seed => limits.seed.is_some(),
-            Self::Walks => limits.walks.is_some(),
-            Self::Weights => limits.weights.is_some(),
-            Self::Violations => limits.violations.is_some(),
-            Self::Reduce => limits.reduce,
-            Self::CountSystemStates => limits.count_system_states,
-            Self::Deadlock => limits.deadlock,
+            Self::Depth => bounds.depth.is_some(),
+            Self::LocalEvents => bounds.local_events.is_some(),
+            Self::States => bounds.states.is_some(),
+            Self::Seed => bounds.seed.is_some(),
+            Self::Walks => bounds.walks.is_some(),
+            Self::Weights => bounds.weights.is_some(),
+            Self::Violations => bounds.violations.is_some(),
+            Self::Reduce => bounds.reduce,
+            Self::CountSystemStates => bounds.count_system_states,
+            Self::Deadlock => bounds.deadlock,
         }
     }
 

@@ -9,14 +9,14 @@ use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
-    Counts, End, Limits, Progress, Report, Search, SearchError, judge_system_state, or_end, stopped_end,
+    Counts, EndCondition, Progress, Report, Search, SearchBounds, SearchError, judge_system_state, or_end, stopped_end,
 };
 use crate::reduction::reduced_search;
-use crate::unfolding::reachable_tuples::{Hit, Targets};
+use crate::unfolding::reachable_tuples::{JudgedConfig, ReachableTuples};
 use crate::unfolding::smallest_violations::Best;
 use crate::unfolding::{Everything, Grown, Relevance, Unfolding, configurations, deadlocks};
 
-pub use crate::unfolding::Order;
+pub use crate::unfolding::EventOrder;
 
 /// The first number of events at which tuples of classes are combined; later ones are so many times the one before.
 /// Most violations show right after an event, so this is for the few that need two events side by side.
@@ -33,29 +33,36 @@ const SEARCH_GROWTH: usize = 8;
 /// Source: see `unfolding/mod.rs`; differs in: properties are decided on tuples of view classes, see
 /// `unfolding/reachable_tuples.rs`.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    run_with(search, Order::Adequate)
+    run_with(search, EventOrder::Adequate)
 }
 
 /// [`run`] with a choice of the order of the events.
 #[doc(hidden)]
-pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError> {
+pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    let mut report = Report::new(search.lts).collecting(&search.limits);
+    let mut report = Report::new(search.lts).collecting(&search.bounds);
     let mut states = BTreeSet::new();
-    let mut best = Best::new(&report, search.limits.depth);
+    let mut best = Best::new(&report, search.bounds.depth);
     let mut events = 0;
     // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
     let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
-        let mut run =
-            Run { search, start, report: &mut report, order, until_witnessed: &[], events_before: events, events: 0 };
+        let mut run = UnfoldSearch {
+            search,
+            start,
+            report: &mut report,
+            order,
+            until_witnessed: &[],
+            events_before: events,
+            events: 0,
+        };
         let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
         events += run.events;
         if let Some(end) = or_end(explored.map(|()| None))? {
             report.end = report.end.max(end);
             best.is_sure_up_to(0);
         }
-        if report.end.is_external() || report.end == End::StateBound {
+        if report.end.is_external() || report.end == EndCondition::StateBound {
             // Of the start states that are left nothing is known.
             best.is_sure_up_to(if start == last { u32::MAX } else { 0 });
             break;
@@ -64,7 +71,7 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
     best.finish(&mut report);
     report.counts.events = Some(events);
     report.fingerprints = Some(events);
-    if search.limits.count_system_states {
+    if search.bounds.count_system_states {
         report.counts.system_states = count_system_states(search, &mut report.end, states.len() as u64)?;
     }
     if search.collect_system_states {
@@ -83,35 +90,35 @@ pub fn run_with(search: &Search<'_>, order: Order) -> Result<Report, SearchError
 /// yet misses no system state, so it does the counting. Only under a bound on depth and on an ordered network, which it
 /// cannot keep, the
 /// configurations were walked, with `walked` system states at their ends.
-fn count_system_states(search: &Search<'_>, end: &mut End, walked: u64) -> Result<Option<u64>, SearchError> {
+fn count_system_states(search: &Search<'_>, end: &mut EndCondition, walked: u64) -> Result<Option<u64>, SearchError> {
     if is_counted_by_walking(search) {
-        return Ok((*end != End::Violation && walked > 0).then_some(walked));
+        return Ok((*end != EndCondition::Violation && walked > 0).then_some(walked));
     }
-    if !matches!(end, End::SpaceExhausted | End::LocalEventBound) {
+    if !matches!(end, EndCondition::SpaceExhausted | EndCondition::LocalEventBound) {
         return Ok(None);
     }
-    let limits = Limits { states: None, ..search.limits };
-    let counting = reduced_search::explore(&Search { limits, collect_system_states: false, ..*search })?;
+    let bounds = SearchBounds { states: None, ..search.bounds };
+    let counting = reduced_search::explore(&Search { bounds, collect_system_states: false, ..*search })?;
     *end = counting.end.max(*end);
     Ok(counting.counts.system_states)
 }
 
 /// Whether the system states are counted by walking all configurations.
 fn is_counted_by_walking(search: &Search<'_>) -> bool {
-    search.limits.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
+    search.bounds.depth.is_some() || search.lts.scenario().has_network(Network::Ordered)
 }
 
-/// Whether the bound on local events leaves any out: [`End::LocalEventBound`] if so, [`End::SpaceExhausted`] if not; otherwise why the
+/// Whether the bound on local events leaves any out: [`EndCondition::LocalEventBound`] if so, [`EndCondition::SpaceExhausted`] if not; otherwise why the
 /// monitor has ended the unfolding.
 pub(crate) fn end_of_local_events(
     search: &Search<'_>,
     start: &Start,
     stepper: &mut Stepper<'_>,
-) -> Result<End, SearchError> {
+) -> Result<EndCondition, SearchError> {
     if stepper.known().is_over(&start.locals) {
-        return Ok(End::SpaceExhausted);
+        return Ok(EndCondition::SpaceExhausted);
     }
-    let mut unfolding = Unfolding::new(stepper, start, search.limits, &Everything, Order::Adequate)?;
+    let mut unfolding = Unfolding::new(stepper, start, search.bounds, &Everything, EventOrder::Adequate)?;
     let ask = |unfolding: &Unfolding<'_, '_>| search.monitor.check(&progress(search, unfolding, 0));
     let mut grown = Grown::More;
     while grown == Grown::More && !unfolding.local_events_cut() {
@@ -126,7 +133,7 @@ pub(crate) fn end_of_local_events(
             return Ok(end);
         }
     }
-    Ok(if unfolding.local_events_cut() { End::LocalEventBound } else { End::SpaceExhausted })
+    Ok(if unfolding.local_events_cut() { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted })
 }
 
 /// How far an unfolding is, after so many events of others.
@@ -141,11 +148,11 @@ fn progress(search: &Search<'_>, unfolding: &Unfolding<'_, '_>, events_before: u
 }
 
 /// The unfolding from one start state, for a report.
-pub(crate) struct Run<'r, 's> {
+pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) search: &'r Search<'s>,
     pub(crate) start: &'r Start,
     pub(crate) report: &'r mut Report,
-    pub(crate) order: Order,
+    pub(crate) order: EventOrder,
     /// Properties of kind `sometimes` whose witnesses are all that is asked for; none: everything is.
     pub(crate) until_witnessed: &'r [u32],
     pub(crate) events_before: u64,
@@ -153,7 +160,7 @@ pub(crate) struct Run<'r, 's> {
     pub(crate) events: u64,
 }
 
-impl Run<'_, '_> {
+impl UnfoldSearch<'_, '_> {
     /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
     /// which.
     pub(crate) fn explore(
@@ -162,7 +169,7 @@ impl Run<'_, '_> {
         relevance: &dyn Relevance,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<(), SearchError> {
-        let mut best = Best::new(self.report, self.search.limits.depth);
+        let mut best = Best::new(self.report, self.search.bounds.depth);
         self.look_for(&mut best, stepper, relevance, states)?;
         best.finish(self.report);
         Ok(())
@@ -182,42 +189,44 @@ impl Run<'_, '_> {
             let judgements = judge_start(self.search, stepper, self.start)?;
             best.take(
                 self.report,
-                judgements.into_iter().map(|(node, judgement)| Hit::at_start(node, judgement)).collect(),
+                judgements.into_iter().map(|(node, judgement)| JudgedConfig::at_start(node, judgement)).collect(),
             );
             best.settle(self.start, |_| Vec::new());
             return Ok(());
         }
-        let mut unfolding = Unfolding::new(stepper, self.start, self.search.limits, relevance, self.order)?;
-        let mut targets = Targets::new(self.start.locals.len());
-        let grown = self.grow(&mut unfolding, &mut targets, best).or_else(stopped_end)?;
+        let mut unfolding = Unfolding::new(stepper, self.start, self.search.bounds, relevance, self.order)?;
+        let mut tuples = ReachableTuples::new(self.start.locals.len());
+        let grown = self.grow(&mut unfolding, &mut tuples, best).or_else(stopped_end)?;
         let mut end = grown;
         // Out of time or memory, there is none left for this either.
         if !end.is_external()
-            && let Some(stopped) = self.search_tuples(&unfolding, &mut targets, best)
+            && let Some(stopped) = self.search_tuples(&unfolding, &mut tuples, best)
         {
             end = end.max(stopped);
         }
         if !end.is_external()
-            && end != End::Pruned
+            && end != EndCondition::Pruned
             && let Some(stopped) = or_end(self.search_ends(&mut unfolding, best))?
         {
             end = end.max(stopped);
         }
-        let limits = self.search.limits;
-        let is_counted = limits.count_system_states && is_counted_by_walking(self.search) && end != End::Violation;
+        let bounds = self.search.bounds;
+        let is_counted =
+            bounds.count_system_states && is_counted_by_walking(self.search) && end != EndCondition::Violation;
         if !end.is_external()
-            && end != End::Pruned
-            && (targets.overflown || self.search.collect_system_states || is_counted)
+            && end != EndCondition::Pruned
+            && (tuples.overflown || self.search.collect_system_states || is_counted)
             && let Some(stopped) = or_end(self.walk(&mut unfolding, best, states))?
         {
             end = end.max(stopped);
         }
         if best.is_beyond(self.report) {
-            end = end.max(End::DepthBound);
+            end = end.max(EndCondition::DepthBound);
         }
         self.report.depth = self.report.depth.max(unfolding.size().saturating_sub(1));
         // All events that are smaller exist, so nothing smaller was missed.
-        let is_grown = matches!(grown, End::SpaceExhausted | End::LocalEventBound | End::DepthBound);
+        let is_grown =
+            matches!(grown, EndCondition::SpaceExhausted | EndCondition::LocalEventBound | EndCondition::DepthBound);
         best.is_sure_up_to(match (end.is_external(), is_grown) {
             (true, _) => 0,
             (false, true) => u32::MAX,
@@ -233,16 +242,16 @@ impl Run<'_, '_> {
     fn grow(
         &mut self,
         unfolding: &mut Unfolding<'_, '_>,
-        targets: &mut Targets,
+        tuples: &mut ReachableTuples,
         best: &mut Best,
-    ) -> Result<End, SearchError> {
+    ) -> Result<EndCondition, SearchError> {
         let mut next_search = FIRST_SEARCH;
         loop {
-            let hits = targets.note(unfolding)?;
+            let hits = tuples.note(unfolding)?;
             best.take(self.report, hits);
             if unfolding.events().len() >= next_search {
                 next_search = unfolding.events().len() * SEARCH_GROWTH;
-                if let Some(end) = self.search_tuples(unfolding, targets, best) {
+                if let Some(end) = self.search_tuples(unfolding, tuples, best) {
                     return Ok(end);
                 }
                 if let Some(end) = self.search_ends(unfolding, best)? {
@@ -263,23 +272,28 @@ impl Run<'_, '_> {
             }
             if grown? != Grown::More {
                 return Ok(match (unfolding.depth_cut(), unfolding.local_events_cut()) {
-                    (true, _) => End::DepthBound,
-                    (false, true) => End::LocalEventBound,
-                    (false, false) => End::SpaceExhausted,
+                    (true, _) => EndCondition::DepthBound,
+                    (false, true) => EndCondition::LocalEventBound,
+                    (false, false) => EndCondition::SpaceExhausted,
                 });
             }
         }
     }
 
     /// Looks for the smallest violations among tuples of classes; returns why that was given up, if it was.
-    fn search_tuples(&mut self, unfolding: &Unfolding<'_, '_>, targets: &mut Targets, best: &mut Best) -> Option<End> {
+    fn search_tuples(
+        &mut self,
+        unfolding: &Unfolding<'_, '_>,
+        tuples: &mut ReachableTuples,
+        best: &mut Best,
+    ) -> Option<EndCondition> {
         let size_max = best.size_max().unwrap_or_else(|| self.size_max(unfolding).saturating_add(1));
         let report = &self.report;
         // What is reported already, from an earlier start state, must not count as the smallest one.
         let is_wanted = |judgement: &Judgement| report.is_news(None, judgement);
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let hits = targets.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
+        let hits = tuples.search(unfolding, size_max, best.is_one(), &is_wanted, &mut || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
         });
@@ -289,8 +303,12 @@ impl Run<'_, '_> {
     }
 
     /// Looks for the smallest deadlocks, as far as they are still of use; returns why that was given up, if it was.
-    fn search_ends(&mut self, unfolding: &mut Unfolding<'_, '_>, best: &mut Best) -> Result<Option<End>, SearchError> {
-        if !self.search.limits.deadlock {
+    fn search_ends(
+        &mut self,
+        unfolding: &mut Unfolding<'_, '_>,
+        best: &mut Best,
+    ) -> Result<Option<EndCondition>, SearchError> {
+        if !self.search.bounds.deadlock {
             return Ok(None);
         }
         let size_max = best.size_max().map_or(Some(self.size_max(unfolding)), |size| size.checked_sub(1));
@@ -309,21 +327,21 @@ impl Run<'_, '_> {
     /// How large the configurations are that are looked at. Where no event is larger than the bound on depth, those of
     /// independent events that are together larger tell whether the bound leaves something out.
     fn size_max(&self, unfolding: &Unfolding<'_, '_>) -> u32 {
-        let depth = self.search.limits.depth.filter(|_| unfolding.depth_cut());
+        let depth = self.search.bounds.depth.filter(|_| unfolding.depth_cut());
         depth.unwrap_or(u32::MAX - 1)
     }
 
     /// Why to stop growing, if there is a reason.
-    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: &Best) -> Option<End> {
+    fn stop(&self, unfolding: &Unfolding<'_, '_>, best: &Best) -> Option<EndCondition> {
         if best.size_max().is_some_and(|size| size <= unfolding.size()) {
-            return Some(End::Violation);
+            return Some(EndCondition::Violation);
         }
         let is_witnessed = |property: &u32| !self.report.wants_witness(*property);
         if !self.until_witnessed.is_empty() && self.until_witnessed.iter().all(is_witnessed) {
-            return Some(End::Pruned);
+            return Some(EndCondition::Pruned);
         }
-        if self.search.limits.states.is_some_and(|max| self.events_before + unfolding.executed() >= max) {
-            return Some(End::StateBound);
+        if self.search.bounds.states.is_some_and(|max| self.events_before + unfolding.executed() >= max) {
+            return Some(EndCondition::StateBound);
         }
         self.search.monitor.check(&self.progress(unfolding))
     }
@@ -339,10 +357,10 @@ impl Run<'_, '_> {
         unfolding: &mut Unfolding<'_, '_>,
         best: &mut Best,
         states: &mut BTreeSet<Box<[LocalStateId]>>,
-    ) -> Result<Option<End>, SearchError> {
+    ) -> Result<Option<EndCondition>, SearchError> {
         let progress = self.progress(unfolding);
         let mut stopped = None;
-        let depth_max = self.search.limits.depth.unwrap_or(u32::MAX);
+        let depth_max = self.search.bounds.depth.unwrap_or(u32::MAX);
         let (found, is_cut) = configurations::system_states(unfolding, depth_max, || {
             stopped = self.search.monitor.check(&progress);
             stopped.is_none()
@@ -353,11 +371,12 @@ impl Run<'_, '_> {
             let is_over = unfolding.stepper().known().is_over(&locals);
             let judgements = if is_over { Vec::new() } else { judge_system_state(unfolding.stepper(), &locals)? };
             let hits = judgements.into_iter();
-            let hits = hits.map(|(node, judgement)| Hit { judgement, node, config: config.clone(), size }).collect();
+            let hits =
+                hits.map(|(node, judgement)| JudgedConfig { judgement, node, config: config.clone(), size }).collect();
             best.take(self.report, hits);
             states.insert(locals);
         }
         best.is_sure_unless(stopped.is_some());
-        Ok(stopped.or(is_cut.then_some(End::DepthBound)))
+        Ok(stopped.or(is_cut.then_some(EndCondition::DepthBound)))
     }
 }

@@ -13,7 +13,7 @@ use crate::unfolding::chains::{Chains, EventId};
 
 /// The order in which events are made, and so which of those that reach the same global state survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum EventOrder {
     /// Size first, then the local words: the total adequate order that makes the unfolding complete.
     #[default]
     Adequate,

@@ -16,7 +16,7 @@ pub type SystemStates = BTreeMap<Box<[LocalStateId]>, Box<[EventId]>>;
 /// asked every few thousand configurations; the result is partial once it has returned false.
 ///
 /// Walks every configuration, so its cost is that of a global search; for questions about few tuples of classes
-/// [`Targets`](crate::unfolding::reachable_tuples::Targets) is the way.
+/// [`ReachableTuples`](crate::unfolding::reachable_tuples::ReachableTuples) is the way.
 pub fn system_states(
     unfolding: &Unfolding<'_, '_>,
     size_max: u32,

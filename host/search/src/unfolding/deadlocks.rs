@@ -22,14 +22,14 @@ use std::collections::BTreeMap;
 use host_model::contract::{MachineError, NodeId};
 use rustc_hash::FxHashMap;
 
-use crate::kernel::poll::Patience;
+use crate::kernel::poll::StopPoll;
 use crate::unfolding::Unfolding;
 use crate::unfolding::chains::EventId;
-use crate::unfolding::reachable_tuples::Hit;
-use crate::unfolding::view::{NONE, Trees};
+use crate::unfolding::reachable_tuples::JudgedConfig;
+use crate::unfolding::view::{NONE, UnfoldingView};
 
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
-/// wait and of nodes that have crashed. `may_go_on` is asked every now and then; once it has returned false, the best ones so far
+/// wait and of nodes that have crashed. `go_on` is asked every now and then; once it has returned false, the best ones so far
 /// are returned.
 ///
 /// # Errors
@@ -39,21 +39,21 @@ pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
     size_max: u32,
     all: bool,
-    mut may_go_on: impl FnMut() -> bool,
-) -> Result<Vec<Hit>, MachineError> {
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Vec<JudgedConfig>, MachineError> {
     let afterwards = afterwards(unfolding)?;
     let crashes_max = unfolding.stepper().lts().scenario().faults.crashes as usize;
-    let trees = unfolding.trees();
-    let mut run = Run {
+    let view = unfolding.view();
+    let mut run = TerminalSearch {
         by_traffic: Vec::new(),
-        traffic: Traffic::new(trees),
-        has_crashed: vec![false; trees.nodes],
+        traffic: Traffic::new(view),
+        has_crashed: vec![false; view.nodes],
         afterwards: &afterwards,
         picked: Vec::new(),
         size_max,
         all,
         best: BTreeMap::new(),
-        patience: Patience::new(&mut may_go_on),
+        poll: StopPoll::new(&mut go_on),
     };
     run.crash_from(0, crashes_max);
     let best = run.best;
@@ -63,7 +63,7 @@ pub fn smallest_deadlocks(
         let crashed: Vec<NodeId> =
             (0..).zip(&fates).filter(|(_, fate)| **fate == Fate::Crashed).map(|(node, _)| node).collect();
         let judgement = unfolding.stepper().judge_end(&locals, &crashed)?.expect("one of the nodes is not done");
-        hits.push(Hit { judgement, node: None, config, size });
+        hits.push(JudgedConfig { judgement, node: None, config, size });
     }
     Ok(hits)
 }
@@ -105,7 +105,7 @@ fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, Mach
 
 /// What each chain of events has sent and received.
 struct Traffic<'t> {
-    trees: Trees<'t>,
+    view: UnfoldingView<'t>,
     /// For each event and node, how much the chain has sent to it, and then received from it.
     counts: Vec<u32>,
     /// Whether something that was sent can be lost.
@@ -113,20 +113,20 @@ struct Traffic<'t> {
 }
 
 impl<'t> Traffic<'t> {
-    fn new(trees: Trees<'t>) -> Self {
-        let nodes = trees.nodes;
-        let mut counts = vec![0; trees.events.len() * 2 * nodes];
+    fn new(view: UnfoldingView<'t>) -> Self {
+        let nodes = view.nodes;
+        let mut counts = vec![0; view.events.len() * 2 * nodes];
         let count_sent = |counts: &mut [u32], instances: std::ops::Range<usize>, sender: Option<EventId>| {
-            for instance in &trees.instances[instances] {
+            for instance in &view.instances[instances] {
                 if sender.is_none_or(|sender| instance.sender == sender) {
-                    counts[trees.known.message(instance.message).to as usize] += 1;
+                    counts[view.known.message(instance.message).to as usize] += 1;
                 }
             }
         };
-        for (id, event) in (0..).map(EventId).zip(trees.events) {
+        for (id, event) in (0..).map(EventId).zip(view.events) {
             let (before, rest) = counts.split_at_mut(id.0 as usize * 2 * nodes);
             let own = &mut rest[..2 * nodes];
-            let prev = trees.chains.prev(id);
+            let prev = view.chains.prev(id);
             let sent = event.sent.0 as usize..event.sent.1 as usize;
             if prev == id {
                 // What is in flight at the start may be in one list for all roots.
@@ -134,46 +134,46 @@ impl<'t> Traffic<'t> {
             } else {
                 own.copy_from_slice(&before[prev.0 as usize * 2 * nodes..][..2 * nodes]);
                 count_sent(own, sent, None);
-                for instance in event.consumed.instances(trees.quorums) {
-                    let message = trees.instances[instance.0 as usize].message;
-                    own[nodes + trees.known.message(message).from as usize] += 1;
+                for instance in event.consumed.instances(view.quorums) {
+                    let message = view.instances[instance.0 as usize].message;
+                    own[nodes + view.known.message(message).from as usize] += 1;
                 }
             }
             // Where messages have an order, some of those before the one that was taken may be lost.
-            for (node, ends) in trees.ends_of(id).iter().enumerate() {
-                if let Some(last) = trees.instances.get(ends.last_sent as usize) {
+            for (node, frontiers) in view.frontiers_of(id).iter().enumerate() {
+                if let Some(last) = view.instances.get(frontiers.last_sent as usize) {
                     own[node] = last.position + 1;
                 }
-                own[nodes + node] = own[nodes + node].max(ends.taken);
+                own[nodes + node] = own[nodes + node].max(frontiers.taken);
             }
         }
-        let root = trees.known.state(trees.events[0].state);
-        Self { trees, counts, is_lossy: root.fault_state.has_connections() }
+        let root = view.known.state(view.events[0].state);
+        Self { view, counts, is_lossy: root.fault_state.has_connections() }
     }
 
     fn of(&self, event: EventId) -> (&[u32], &[u32]) {
-        let nodes = self.trees.nodes;
+        let nodes = self.view.nodes;
         self.counts[event.0 as usize * 2 * nodes..][..2 * nodes].split_at(nodes)
     }
 
     /// Whether nothing is on its way from the node of one event to that of another one.
     fn is_clear(&self, from: EventId, to: EventId) -> bool {
-        let (sender, receiver) = (self.trees.event(from), self.trees.event(to));
+        let (sender, receiver) = (self.view.event(from), self.view.event(to));
         let (sent, taken) = (self.of(from).0[receiver.node as usize], self.of(to).1[sender.node as usize]);
         if sent <= taken || !self.is_lossy {
             return sent <= taken;
         }
-        let mut at = self.trees.ends(from)[receiver.node as usize].last_sent;
+        let mut at = self.view.frontiers(from)[receiver.node as usize].last_sent;
         if at == NONE {
             // On a link without order nothing is lost.
             return false;
         }
         while at != NONE {
-            let instance = &self.trees.instances[at as usize];
+            let instance = &self.view.instances[at as usize];
             if instance.position < taken {
                 break;
             }
-            if !self.trees.is_lost(at, receiver.state) {
+            if !self.view.is_lost(at, receiver.state) {
                 return false;
             }
             at = instance.before;
@@ -206,10 +206,10 @@ impl<'t> Traffic<'t> {
 
     /// Whether neither past reaches beyond the other event, and nothing is on its way between the two to one that has not crashed.
     fn fit(&self, one: EventId, other: EventId, has_crashed: &[bool]) -> bool {
-        let Trees { chains, .. } = self.trees;
-        let (node, other_node) = (self.trees.event(one).node as usize, self.trees.event(other).node as usize);
-        chains.is_ancestor(self.trees.past(one)[other_node], other)
-            && chains.is_ancestor(self.trees.past(other)[node], one)
+        let UnfoldingView { chains, .. } = self.view;
+        let (node, other_node) = (self.view.event(one).node as usize, self.view.event(other).node as usize);
+        chains.is_ancestor(self.view.past(one)[other_node], other)
+            && chains.is_ancestor(self.view.past(other)[node], one)
             && (has_crashed[other_node] || self.is_clear(one, other))
             && (has_crashed[node] || self.is_clear(other, one))
     }
@@ -218,7 +218,7 @@ impl<'t> Traffic<'t> {
 /// A configuration with the number of its events.
 type WithSize = (u32, Box<[EventId]>);
 
-struct Run<'r> {
+struct TerminalSearch<'r> {
     traffic: Traffic<'r>,
     has_crashed: Vec<bool>,
     /// For each node the events that can be its last, by what has to agree with the nodes before.
@@ -230,10 +230,10 @@ struct Run<'r> {
     all: bool,
     /// By what becomes of the nodes, the smallest one; a single one unless all are wanted.
     best: BTreeMap<Box<[Fate]>, WithSize>,
-    patience: Patience<'r>,
+    poll: StopPoll<'r>,
 }
 
-impl Run<'_> {
+impl TerminalSearch<'_> {
     /// Picks with each set of nodes that may have crashed: so many more, of this node and those after it. Returns whether to go on.
     fn crash_from(&mut self, node: usize, crashes_max: usize) -> bool {
         if node == self.has_crashed.len() {
@@ -256,7 +256,7 @@ impl Run<'_> {
     fn list(&mut self) {
         let Self { traffic, has_crashed, afterwards, .. } = self;
         let mut lists = vec![FxHashMap::<Box<[u32]>, Vec<EventId>>::default(); has_crashed.len()];
-        for (id, event) in (0..).map(EventId).zip(traffic.trees.events) {
+        for (id, event) in (0..).map(EventId).zip(traffic.view.events) {
             let node = event.node as usize;
             let can_be_last = match afterwards[id.0 as usize] {
                 Afterwards::Stuck => false,
@@ -280,10 +280,10 @@ impl Run<'_> {
         let wanted = self.traffic.wanted_of(&self.picked, &self.has_crashed);
         let candidates = self.by_traffic[node].get(&wanted).cloned().unwrap_or_default();
         for event in candidates {
-            if self.patience.is_over_after(1) {
+            if self.poll.is_over_after(1) {
                 return false;
             }
-            let size = size + self.traffic.trees.chains.len(event);
+            let size = size + self.traffic.view.chains.len(event);
             // What becomes of the nodes is known at the end only.
             let is_news = self.all || self.best.values().all(|(best, _)| size < *best);
             let is_small = size <= self.size_max && is_news;

@@ -9,7 +9,7 @@ use host_model::lts::Step;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::unfolding::adequate_order::Order;
+use crate::unfolding::adequate_order::EventOrder;
 use crate::unfolding::view::{Extension, Instance, InstanceId, NONE, Offer, Staged};
 use crate::unfolding::{Event, EventId, Unfolding, class_bit};
 
@@ -38,13 +38,13 @@ const GRAIN: usize = 256;
 
 impl Unfolding<'_, '_> {
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
-    /// `may_go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
+    /// `go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
     ///
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn grow(&mut self, may_go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
-        if cfg!(feature = "canary") && self.order == Order::LargestFirst {
+    pub fn grow(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
+        if cfg!(feature = "canary") && self.order == EventOrder::LargestFirst {
             self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);
         }
         while self.queue.get(self.size).is_none_or(Vec::is_empty) {
@@ -53,26 +53,26 @@ impl Unfolding<'_, '_> {
             }
             self.size += 1;
         }
-        if self.limits.depth.is_some_and(|depth| self.size as u32 > depth) {
+        if self.bounds.depth.is_some_and(|depth| self.size as u32 > depth) {
             return Ok(Grown::Complete);
         }
         let extensions = std::mem::take(&mut self.queue[self.size]);
         self.queued -= extensions.len() as u64;
         self.at_hand = extensions.capacity() * size_of::<Extension>();
-        let Some(staged) = self.compete(&extensions, may_go_on)? else { return Ok(Grown::Stopped) };
+        let Some(staged) = self.compete(&extensions, go_on)? else { return Ok(Grown::Stopped) };
         drop(extensions);
         self.at_hand = staged.capacity() * size_of::<Staged>();
         let first = self.events.len();
         // A past has an entry per node.
         let part_max = (PART_BYTES / (self.nodes * size_of::<EventId>())).clamp(1, PART);
         for part in staged.chunks(part_max) {
-            let trees = self.trees();
-            let pasts: Vec<Box<[EventId]>> = part.par_iter().map(|staged| trees.past_of(staged.extension)).collect();
+            let view = self.view();
+            let pasts: Vec<Box<[EventId]>> = part.par_iter().map(|staged| view.past_of(staged.extension)).collect();
             for (staged, past) in part.iter().zip(pasts) {
                 self.seen.insert(staged.fingerprint, 0);
                 self.add(staged, &past);
             }
-            if staged.len() > part_max && !may_go_on(self) {
+            if staged.len() > part_max && !go_on(self) {
                 return Ok(Grown::Stopped);
             }
         }
@@ -82,27 +82,27 @@ impl Unfolding<'_, '_> {
         self.at_hand = added.capacity() * size_of::<EventId>();
         let mut parts = Parts::new(&added);
         while let Some(part) = parts.next_part() {
-            let trees = self.trees();
-            let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| trees.inherited(*id)).collect();
+            let view = self.view();
+            let inherited: Vec<Vec<InstanceId>> = part.par_iter().map(|id| view.inherited(*id)).collect();
             let room: usize = inherited.iter().map(Vec::capacity).sum();
             self.candidate_room += room;
             for (id, inherited) in part.iter().zip(inherited) {
                 self.candidates[id.0 as usize] = inherited;
                 self.schedule(*id)?;
             }
-            if parts.is_question_due(room * size_of::<InstanceId>()) && !may_go_on(self) {
+            if parts.is_question_due(room * size_of::<InstanceId>()) && !go_on(self) {
                 return Ok(Grown::Stopped);
             }
         }
         let mut parts = Parts::new(&added);
         while let Some(part) = parts.next_part() {
-            let trees = self.trees();
-            let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| trees.offers(*id)).collect();
+            let view = self.view();
+            let offers: Vec<Vec<Offer>> = part.par_iter().map(|id| view.offers(*id)).collect();
             let room: usize = offers.iter().map(Vec::capacity).sum();
             for offer in offers.into_iter().flatten() {
                 self.accept(offer)?;
             }
-            if parts.is_question_due(room * size_of::<Offer>()) && !may_go_on(self) {
+            if parts.is_question_due(room * size_of::<Offer>()) && !go_on(self) {
                 return Ok(Grown::Stopped);
             }
         }
@@ -116,19 +116,19 @@ impl Unfolding<'_, '_> {
     fn compete(
         &mut self,
         extensions: &[Extension],
-        may_go_on: &mut dyn FnMut(&Self) -> bool,
+        go_on: &mut dyn FnMut(&Self) -> bool,
     ) -> Result<Option<Vec<Staged>>, MachineError> {
         let mut survivors: Vec<Staged> = Vec::new();
         let mut by_state: FxHashMap<Fingerprint, usize> = FxHashMap::default();
         for part in extensions.chunks(PART) {
             let pairs: Vec<_> = part.iter().map(|one| (self.event(one.prev).state, one.trigger)).collect();
             self.stepper.prepare(&pairs)?;
-            let (trees, seen) = (self.trees(), &self.seen);
+            let (view, seen) = (self.view(), &self.seen);
             let mut executed = 0;
             let reached = |part: &[Extension]| {
                 let mut staged = Vec::with_capacity(part.len());
                 let executed: usize =
-                    part.iter().map(|one| trees.execute(*one, self.base, &self.budgets, &mut staged)).sum();
+                    part.iter().map(|one| view.execute(*one, self.base, &self.budgets, &mut staged)).sum();
                 staged.retain(|staged| !seen.contains(staged.fingerprint));
                 (executed, staged)
             };
@@ -146,9 +146,9 @@ impl Unfolding<'_, '_> {
                         }
                         Entry::Occupied(entry) => {
                             let rival = &mut survivors[*entry.get()];
-                            let (past, past_of_rival) = (trees.past_of(one.extension), trees.past_of(rival.extension));
+                            let (past, past_of_rival) = (view.past_of(one.extension), view.past_of(rival.extension));
                             let (words, words_of_rival) = (one.words(&past), rival.words(&past_of_rival));
-                            if words.compare(&words_of_rival, trees.chains, trees.events) == Ordering::Less {
+                            if words.compare(&words_of_rival, view.chains, view.events) == Ordering::Less {
                                 *rival = one;
                             }
                         }
@@ -156,7 +156,7 @@ impl Unfolding<'_, '_> {
                 }
             }
             self.executed += executed;
-            if !may_go_on(self) {
+            if !go_on(self) {
                 return Ok(None);
             }
         }
@@ -174,7 +174,7 @@ impl Unfolding<'_, '_> {
             true => {
                 let consumed = extension.consumed.instances(&self.quorums).iter();
                 let consumed = consumed.map(|instance| self.instances[instance.0 as usize].message);
-                self.trees().loose_delta(&executed.sent, consumed)
+                self.view().unordered_delta(&executed.sent, consumed)
             }
             false => executed.delta.wrapping_add(self.budgets.of_step(prev.node, extension.trigger)),
         };

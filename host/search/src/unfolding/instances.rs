@@ -3,36 +3,36 @@
 use host_model::lts::MessageId;
 use host_model::scenario::Route;
 
-use crate::unfolding::view::{Consumed, Ends, Instance, NONE};
+use crate::unfolding::view::{ChannelFrontier, Consumed, Instance, NONE};
 use crate::unfolding::{EventId, Unfolding};
 
 impl Unfolding<'_, '_> {
     /// Notes at the end of an event's chain what the event takes, and sends messages after what the chain has sent.
     pub(super) fn send_in_order(&mut self, id: EventId, prev: EventId, consumed: Consumed, sent: &[MessageId]) {
         let first = prev.0 as usize * self.nodes;
-        let mut ends: Vec<Ends> = self.ends[first..first + self.nodes].to_vec();
+        let mut frontiers: Vec<ChannelFrontier> = self.frontiers[first..first + self.nodes].to_vec();
         for instance in consumed.instances(&self.quorums) {
             let instance = &self.instances[instance.0 as usize];
             let route = self.stepper.message(instance.message).route();
-            if !route.is_loose() {
-                ends[route.from as usize].taken = instance.position + 1;
+            if !route.is_unordered() {
+                frontiers[route.from as usize].taken = instance.position + 1;
             }
         }
-        self.post_in_order(id, &mut ends, sent);
-        self.ends.extend(ends);
+        self.post_in_order(id, &mut frontiers, sent);
+        self.frontiers.extend(frontiers);
     }
 
     /// Sends messages, each after the one sent last to its destination.
-    pub(super) fn post_in_order(&mut self, sender: EventId, ends: &mut [Ends], sent: &[MessageId]) {
+    pub(super) fn post_in_order(&mut self, sender: EventId, frontiers: &mut [ChannelFrontier], sent: &[MessageId]) {
         for message in sent {
-            let Route { to, is_notice, lane, .. } = self.stepper.message(*message).route();
-            if lane > 0 {
+            let Route { to, is_notice, channel_class, .. } = self.stepper.message(*message).route();
+            if channel_class > 0 {
                 let older = self.find_older(sender, *message);
                 self.instances.push(Instance { message: *message, sender, older, before: NONE, position: 0 });
                 continue;
             }
             let to = to as usize;
-            let before = ends[to].last_sent;
+            let before = frontiers[to].last_sent;
             let position = self.instances.get(before as usize).map_or(0, |instance| instance.position + 1);
             let mut older = before;
             while is_notice && older != NONE {
@@ -42,7 +42,7 @@ impl Unfolding<'_, '_> {
                 }
                 older = before;
             }
-            ends[to].last_sent = self.instances.len() as u32;
+            frontiers[to].last_sent = self.instances.len() as u32;
             self.instances.push(Instance { message: *message, sender, older, before, position });
         }
     }

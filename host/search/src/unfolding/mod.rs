@@ -36,15 +36,15 @@ use host_model::contract::{ClassId, MachineError};
 use host_model::lts::{LocalStateId, Step, Stepper};
 use host_model::trace::start::Start;
 
-pub use crate::unfolding::adequate_order::Order;
+pub use crate::unfolding::adequate_order::EventOrder;
 pub use crate::unfolding::chains::EventId;
 pub use crate::unfolding::growth::Grown;
 
 use crate::global::state::Budgets;
 use crate::global::visited::Visited;
-use crate::kernel::Limits;
+use crate::kernel::SearchBounds;
 use crate::unfolding::chains::Chains;
-use crate::unfolding::view::{Consumed, Ends, Extension, Instance, InstanceId, NONE, Trees};
+use crate::unfolding::view::{ChannelFrontier, Consumed, Extension, Instance, InstanceId, NONE, UnfoldingView};
 
 pub(crate) mod adequate_order;
 pub(crate) mod chains;
@@ -104,12 +104,12 @@ impl Relevance for Everything {
 pub struct Unfolding<'u, 'l> {
     stepper: &'u mut Stepper<'l>,
     relevance: &'u dyn Relevance,
-    limits: Limits,
-    order: Order,
+    bounds: SearchBounds,
+    order: EventOrder,
     nodes: usize,
     base: Fingerprint,
     /// On an ordered network, the part of it that is in flight on links without order.
-    loose_base: Fingerprint,
+    unordered_base: Fingerprint,
     budgets: Budgets,
     chains: Chains,
     events: Vec<Event>,
@@ -119,7 +119,7 @@ pub struct Unfolding<'u, 'l> {
     /// The quorums that extensions consume.
     quorums: Vec<Box<[InstanceId]>>,
     /// On an ordered network, what each event knows of the channels of its node: `nodes` entries; else none.
-    ends: Vec<Ends>,
+    frontiers: Vec<ChannelFrontier>,
     /// For each event the instances that can be consumed right after it, or once an older one is.
     candidates: Vec<Vec<InstanceId>>,
     /// For how many candidates there is room.
@@ -146,26 +146,26 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     pub fn new(
         stepper: &'u mut Stepper<'l>,
         start: &Start,
-        limits: Limits,
+        bounds: SearchBounds,
         relevance: &'u dyn Relevance,
-        order: Order,
+        order: EventOrder,
     ) -> Result<Self, MachineError> {
         let nodes = start.locals.len();
         let mut unfolding = Self {
             stepper,
             relevance,
-            limits,
+            bounds,
             order,
             nodes,
             base: 0,
-            loose_base: 0,
-            budgets: Budgets::new(nodes, &limits),
+            unordered_base: 0,
+            budgets: Budgets::new(nodes, &bounds),
             chains: Chains::default(),
             events: Vec::new(),
             pasts: Vec::new(),
             instances: Vec::new(),
             quorums: Vec::new(),
-            ends: Vec::new(),
+            frontiers: Vec::new(),
             candidates: Vec::new(),
             candidate_room: 0,
             at_hand: 0,
@@ -231,7 +231,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
 
     /// Whether some event is larger than the bound on depth allows, as far as it is known yet.
     pub fn depth_cut(&self) -> bool {
-        let larger = self.limits.depth.and_then(|depth| self.queue.get(depth as usize + 1..));
+        let larger = self.bounds.depth.and_then(|depth| self.queue.get(depth as usize + 1..));
         larger.is_some_and(|queues| queues.iter().any(|extensions| !extensions.is_empty()))
     }
 
@@ -248,7 +248,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             + self.pasts.capacity() * size_of::<EventId>()
             + self.instances.capacity() * size_of::<Instance>()
             + self.quorums.iter().map(|quorum| size_of_val(quorum) + size_of_val(&**quorum)).sum::<usize>()
-            + self.ends.capacity() * size_of::<Ends>()
+            + self.frontiers.capacity() * size_of::<ChannelFrontier>()
             + self.at_hand
             + candidates;
         each as u64 + self.chains.bytes() + self.queued * size_of::<Extension>() as u64 + self.seen.bytes()
@@ -260,8 +260,8 @@ impl<'u, 'l> Unfolding<'u, 'l> {
     }
 
     /// What workers read while nothing changes.
-    pub(crate) fn trees(&self) -> Trees<'_> {
-        Trees {
+    pub(crate) fn view(&self) -> UnfoldingView<'_> {
+        UnfoldingView {
             nodes: self.nodes,
             known: self.stepper.known(),
             chains: &self.chains,
@@ -270,9 +270,9 @@ impl<'u, 'l> Unfolding<'u, 'l> {
             instances: &self.instances,
             quorums: &self.quorums,
             candidates: &self.candidates,
-            ends: &self.ends,
-            loose_base: self.loose_base,
-            keeps_idle: self.stepper.known().is_ordered() || self.limits.deadlock,
+            frontiers: &self.frontiers,
+            unordered_base: self.unordered_base,
+            keeps_idle: self.stepper.known().is_ordered() || self.bounds.deadlock,
         }
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
 
-use crate::kernel::poll::Patience;
+use crate::kernel::poll::StopPoll;
 use crate::kernel::tuples;
 use crate::unfolding::{EventId, Unfolding, class_bit};
 
@@ -23,7 +23,7 @@ const TUPLES_MAX: u64 = 200_000;
 
 /// A reachable configuration and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct JudgedConfig {
     /// What there is to say.
     pub judgement: Judgement,
     /// The node judged; none if all are judged together.
@@ -34,7 +34,7 @@ pub struct Hit {
     pub size: u32,
 }
 
-impl Hit {
+impl JudgedConfig {
     /// What there is to say where the search begins.
     pub fn at_start(node: Option<NodeId>, judgement: Judgement) -> Self {
         Self { judgement, node, config: Box::default(), size: 0 }
@@ -48,7 +48,7 @@ type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
 type Pair = ((usize, ClassId), (usize, ClassId));
 
 /// The tuples of classes that have something to say, and where each class begins.
-pub struct Targets {
+pub struct ReachableTuples {
     /// For each node and class the events where it begins, in the order of the events.
     begins: Vec<BTreeMap<ClassId, Vec<EventId>>>,
     /// For each node its classes, in the order of discovery.
@@ -65,7 +65,7 @@ pub struct Targets {
     pub overflown: bool,
 }
 
-impl Targets {
+impl ReachableTuples {
     /// Nothing noted yet.
     pub fn new(nodes: usize) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Targets {
     /// # Errors
     ///
     /// The host cannot provide an instance.
-    pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Hit>, MachineError> {
+    pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<JudgedConfig>, MachineError> {
         let mut hits = Vec::new();
         while (self.noted as usize) < unfolding.events().len() {
             let id = EventId(self.noted);
@@ -97,7 +97,7 @@ impl Targets {
             let begins = unfolding.begins(id, class);
             let config: Box<[EventId]> = unfolding.past(id).into();
             let local: Vec<Judgement> = unfolding.stepper().state(state).protocol.judgements.to_vec();
-            let hit = |node, judgement| Hit { judgement, node, config: config.clone(), size };
+            let hit = |node, judgement| JudgedConfig { judgement, node, config: config.clone(), size };
             hits.extend(local.into_iter().map(|judgement| hit(Some(node), judgement)));
             if begins && class != ClassId::STUCK {
                 self.note_class(unfolding, node as usize, class, id)?;
@@ -141,7 +141,7 @@ impl Targets {
     }
 
     /// The smallest reachable configuration for each wanted judgement among those that end in an event noted since
-    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `may_go_on` is
+    /// the last search; smaller than `size_max` events. If `is_one`, of what is bad only the smallest is of use. `go_on` is
     /// asked now and then; if it says no, what was found until then is returned.
     pub fn search(
         &mut self,
@@ -149,11 +149,11 @@ impl Targets {
         size_max: u32,
         is_one: bool,
         is_wanted: &dyn Fn(&Judgement) -> bool,
-        may_go_on: &mut dyn FnMut() -> bool,
-    ) -> Vec<Hit> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Vec<JudgedConfig> {
         let mut hits = Vec::new();
         let mut bad_max = size_max;
-        let mut patience = Patience::new(may_go_on);
+        let mut poll = StopPoll::new(go_on);
         let mut infeasible: BTreeSet<Pair> = BTreeSet::new();
         for (tuple, judgements) in &self.tuples {
             let wanted: Vec<&Judgement> = judgements.iter().filter(|judgement| is_wanted(judgement)).collect();
@@ -162,7 +162,7 @@ impl Targets {
             }
             let mut pairs = pairs_of(tuple);
             let is_refuted = pairs.any(|pair| {
-                if patience.is_over_after(COSTLY) || infeasible.contains(&pair) {
+                if poll.is_over_after(COSTLY) || infeasible.contains(&pair) {
                     return true;
                 }
                 let is_feasible = self.feasible.contains(&pair) || go_together(unfolding, &self.begins, pair);
@@ -178,7 +178,7 @@ impl Targets {
             }
             let is_bad = wanted.iter().all(|judgement| judgement.is_bad());
             let best = if is_bad { bad_max } else { size_max };
-            let mut query = Query { unfolding, tuple, best, found: None, patience: &mut patience };
+            let mut query = Query { unfolding, tuple, best, found: None, poll: &mut poll };
             for node in 0..tuple.len() {
                 let begins = self.begins[node].get(&tuple[node]).map_or(&[][..], Vec::as_slice);
                 let first_new = begins.partition_point(|event| event.0 < self.searched);
@@ -190,7 +190,7 @@ impl Targets {
                 if is_one && is_bad {
                     bad_max = size;
                 }
-                let hit = |judgement: &Judgement| Hit {
+                let hit = |judgement: &Judgement| JudgedConfig {
                     judgement: judgement.clone(),
                     node: None,
                     config: config.clone(),
@@ -309,7 +309,7 @@ struct Query<'q, 'p, 'u, 'l> {
     /// Only smaller configurations are of interest.
     best: u32,
     found: Option<Box<[EventId]>>,
-    patience: &'q mut Patience<'p>,
+    poll: &'q mut StopPoll<'p>,
 }
 
 impl Query<'_, '_, '_, '_> {
@@ -333,7 +333,7 @@ impl Query<'_, '_, '_, '_> {
         let wanted = self.tuple[node];
         let mut stack = vec![EventId(node as u32)];
         while let Some(at) = stack.pop() {
-            if self.patience.is_over_after(1) {
+            if self.poll.is_over_after(1) {
                 return;
             }
             let event = self.unfolding.event(at);

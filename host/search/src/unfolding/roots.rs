@@ -5,7 +5,7 @@ use host_model::lts::{MessageId, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::state::GlobalState;
-use crate::unfolding::view::{Consumed, Ends, Instance, InstanceId, NONE};
+use crate::unfolding::view::{ChannelFrontier, Consumed, Instance, InstanceId, NONE};
 use crate::unfolding::{Event, EventId, Unfolding, class_bit};
 
 impl Unfolding<'_, '_> {
@@ -63,21 +63,21 @@ impl Unfolding<'_, '_> {
     /// The rest on an ordered network.
     fn plant_in_order(&mut self, start: &Start, roots: &[EventId]) -> Result<(), MachineError> {
         for root in roots {
-            let mut ends = vec![Ends { last_sent: NONE, taken: 0 }; self.nodes];
+            let mut frontiers = vec![ChannelFrontier { last_sent: NONE, taken: 0 }; self.nodes];
             let from = root.0;
             let sent = start.in_flight.iter().filter(|id| self.stepper.message(**id).from == from);
             let sent: Vec<MessageId> = sent.copied().collect();
             let first = self.instances.len() as u32;
-            self.post_in_order(*root, &mut ends, &sent);
+            self.post_in_order(*root, &mut frontiers, &sent);
             self.events[root.0 as usize].sent = (first, self.instances.len() as u32);
-            self.ends.extend(ends);
+            self.frontiers.extend(frontiers);
         }
         for index in 0..self.instances.len() {
             let to = self.stepper.message(self.instances[index].message).to;
             self.candidates[to as usize].push(InstanceId(index as u32));
         }
         self.base = GlobalState::new(self.stepper.known(), start).fingerprint;
-        self.loose_base = self.trees().loose_delta(&start.in_flight, std::iter::empty());
+        self.unordered_base = self.view().unordered_delta(&start.in_flight, std::iter::empty());
         self.seen.insert(self.base, 0);
         for root in roots {
             self.schedule(*root)?;

@@ -30,7 +30,7 @@ impl Unfolding<'_, '_> {
         for fault in &local_state.faults {
             self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: Consumed::Nothing });
         }
-        if self.limits.local_events.is_some_and(|max| local_events >= max) {
+        if self.bounds.local_events.is_some_and(|max| local_events >= max) {
             self.local_events_cut |= !local_state.protocol.local_events.is_empty();
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Unfolding<'_, '_> {
                 members.extend(self.stepper.member(state, message, instance)?);
             }
         }
-        for quorum in self.trees().quorums_of(&members, last) {
+        for quorum in self.view().quorums_of(&members, last) {
             let messages: Vec<MessageId> =
                 quorum.iter().map(|instance| self.instances[instance.0 as usize].message).collect();
             let trigger = Trigger::deliver_quorum(self.stepper.quorum(&messages));
@@ -85,7 +85,7 @@ impl Unfolding<'_, '_> {
                 Consumed::Quorum(u32::try_from(self.quorums.len()).expect("fewer than four billion quorums"));
             self.quorums.push(quorum);
             let extension = Extension { prev, trigger, consumed };
-            let size = self.chains.config_size(&self.trees().past_of(extension)) + 1;
+            let size = self.chains.config_size(&self.view().past_of(extension)) + 1;
             self.enqueue(size as usize, extension);
         }
         Ok(())
@@ -93,7 +93,7 @@ impl Unfolding<'_, '_> {
 
     fn schedule_instance(&mut self, prev: EventId, instance: InstanceId) {
         let Instance { message, sender, .. } = self.instances[instance.0 as usize];
-        let size = self.trees().size_of_join(prev, sender) + 1;
+        let size = self.view().size_of_join(prev, sender) + 1;
         let extension = Extension { prev, trigger: Trigger::deliver(message), consumed: Consumed::One(instance) };
         self.enqueue(size as usize, extension);
     }

@@ -4,9 +4,9 @@ use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::Step;
 use host_model::trace::start::Start;
 
-use crate::kernel::{End, Found, Report};
+use crate::kernel::{EndCondition, FoundViolation, Report};
 use crate::unfolding::EventId;
-use crate::unfolding::reachable_tuples::Hit;
+use crate::unfolding::reachable_tuples::JudgedConfig;
 
 /// The smallest violations so far, in the order of their sizes, no two with the same words.
 pub(crate) struct Best {
@@ -32,7 +32,7 @@ enum Way {
     /// In the unfolding at hand: the last event of each node.
     Config(Box<[EventId]>),
     /// In an earlier one.
-    Path(Box<Found>),
+    Path(Box<FoundViolation>),
 }
 
 impl Best {
@@ -58,8 +58,8 @@ impl Best {
     }
 
     /// Notes witnesses, and keeps what is bad and small.
-    pub(crate) fn take(&mut self, report: &mut Report, hits: Vec<Hit>) {
-        for Hit { judgement, node, config, size } in hits {
+    pub(crate) fn take(&mut self, report: &mut Report, hits: Vec<JudgedConfig>) {
+        for JudgedConfig { judgement, node, config, size } in hits {
             if size > self.depth_max {
                 if !self.beyond.contains(&(node, judgement.clone())) {
                     self.beyond.push((node, judgement));
@@ -114,7 +114,7 @@ impl Best {
     pub(crate) fn settle(&mut self, start: &Start, linearise: impl Fn(&[EventId]) -> Vec<Step>) {
         for Smallest { judgement, node, way, .. } in &mut self.violations {
             if let Way::Config(config) = way {
-                *way = Way::Path(Box::new(Found::new(start, &linearise(config), *node, judgement.clone())));
+                *way = Way::Path(Box::new(FoundViolation::new(start, &linearise(config), *node, judgement.clone())));
             }
         }
     }
@@ -122,7 +122,7 @@ impl Best {
     /// Reports the violations.
     pub(crate) fn finish(self, report: &mut Report) {
         if self.is_full() {
-            report.end = End::Violation;
+            report.end = EndCondition::Violation;
         }
         for Smallest { size, way, .. } in self.violations {
             let Way::Path(mut found) = way else { unreachable!("the paths were taken") };

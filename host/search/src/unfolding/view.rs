@@ -2,7 +2,7 @@
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::lts::quorum::{Member, for_each_set};
-use host_model::lts::{Known, LocalStateId, MessageId, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, Trigger};
 
 use crate::global::state::Budgets;
 use crate::unfolding::Event;
@@ -29,7 +29,7 @@ pub(crate) struct Instance {
 
 /// What an event knows of a channel between its node and another one.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends {
+pub(crate) struct ChannelFrontier {
     /// The instance that the chain has sent last to the other node; `NONE` if there is none.
     pub(crate) last_sent: u32,
     /// The chain takes no items from the other node before this position any more.
@@ -87,23 +87,23 @@ pub(crate) struct Offer {
 
 /// The unfolding as workers read it.
 #[derive(Clone, Copy)]
-pub(crate) struct Trees<'t> {
+pub(crate) struct UnfoldingView<'t> {
     pub(crate) nodes: usize,
-    pub(crate) known: &'t Known,
+    pub(crate) known: &'t LtsCache,
     pub(crate) chains: &'t Chains,
     pub(crate) events: &'t [Event],
     pub(crate) pasts: &'t [EventId],
     pub(crate) instances: &'t [Instance],
     pub(crate) quorums: &'t [Box<[InstanceId]>],
     pub(crate) candidates: &'t [Vec<InstanceId>],
-    pub(crate) ends: &'t [Ends],
+    pub(crate) frontiers: &'t [ChannelFrontier],
     /// The fingerprint of what is in flight at the start on links without order, where others have one.
-    pub(crate) loose_base: Fingerprint,
+    pub(crate) unordered_base: Fingerprint,
     /// Whether deliveries that change nothing are events: where it matters what is in flight.
     pub(crate) keeps_idle: bool,
 }
 
-impl<'t> Trees<'t> {
+impl<'t> UnfoldingView<'t> {
     pub(crate) fn event(&self, id: EventId) -> &'t Event {
         &self.events[id.0 as usize]
     }
@@ -154,13 +154,13 @@ impl<'t> Trees<'t> {
     }
 
     /// The same, or nothing on a network without order.
-    pub(crate) fn ends_of(&self, id: EventId) -> &'t [Ends] {
-        if self.known.is_ordered() { self.ends(id) } else { &[] }
+    pub(crate) fn frontiers_of(&self, id: EventId) -> &'t [ChannelFrontier] {
+        if self.known.is_ordered() { self.frontiers(id) } else { &[] }
     }
 
     /// What an event knows of the channels of its node, on an ordered network.
-    pub(crate) fn ends(&self, id: EventId) -> &'t [Ends] {
-        &self.ends[id.0 as usize * self.nodes..][..self.nodes]
+    pub(crate) fn frontiers(&self, id: EventId) -> &'t [ChannelFrontier] {
+        &self.frontiers[id.0 as usize * self.nodes..][..self.nodes]
     }
 
     /// Whether a node in this state can never take an instance, because its connection was broken since.
@@ -170,13 +170,14 @@ impl<'t> Trees<'t> {
     }
 
     /// Whether a message goes over a link without order where others have one.
-    pub(crate) fn is_loose(&self, message: MessageId) -> bool {
-        self.known.message(message).route().is_loose()
+    pub(crate) fn is_unordered(&self, message: MessageId) -> bool {
+        self.known.message(message).route().is_unordered()
     }
 
     /// What a step adds to the fingerprint of the messages in flight on links without order, where others have one.
-    pub(crate) fn loose_delta(&self, sent: &[MessageId], consumed: impl Iterator<Item = MessageId>) -> Fingerprint {
-        let of = |message: MessageId| if self.is_loose(message) { self.known.message(message).fingerprint } else { 0 };
+    pub(crate) fn unordered_delta(&self, sent: &[MessageId], consumed: impl Iterator<Item = MessageId>) -> Fingerprint {
+        let of =
+            |message: MessageId| if self.is_unordered(message) { self.known.message(message).fingerprint } else { 0 };
         let sent = sent.iter().copied().map(of).fold(0, Fingerprint::wrapping_add);
         consumed.map(of).fold(sent, Fingerprint::wrapping_sub)
     }
@@ -194,17 +195,18 @@ impl<'t> Trees<'t> {
         local_events[own] += u32::from(one.trigger.local_event().is_some());
         let locals = (0..self.nodes).map(|node| self.known.brief(state(node)).fingerprint);
         let mut sum = locals.fold(budgets.of_used(&local_events), Fingerprint::wrapping_add);
-        sum =
-            past.iter().fold(sum.wrapping_add(self.loose_base), |sum, last| sum.wrapping_add(self.event(*last).chain));
+        sum = past
+            .iter()
+            .fold(sum.wrapping_add(self.unordered_base), |sum, last| sum.wrapping_add(self.event(*last).chain));
         let consumed = one.consumed.instances(self.quorums);
         let consumed = consumed.iter().map(|instance| &self.instances[instance.0 as usize]);
-        sum = sum.wrapping_add(self.loose_delta(&executed.sent, consumed.clone().map(|instance| instance.message)));
+        sum = sum.wrapping_add(self.unordered_delta(&executed.sent, consumed.clone().map(|instance| instance.message)));
         let mut items = Vec::new();
         for (from, to) in (0..self.nodes).flat_map(|from| (0..self.nodes).map(move |to| (from, to))) {
-            let mut taken = self.ends(past[to])[from].taken;
+            let mut taken = self.frontiers(past[to])[from].taken;
             for instance in consumed.clone().filter(|_| to == own) {
                 let route = self.known.message(instance.message).route();
-                if route.from as usize == from && !route.is_loose() {
+                if route.from as usize == from && !route.is_unordered() {
                     taken = instance.position + 1;
                 }
             }
@@ -214,12 +216,13 @@ impl<'t> Trees<'t> {
             items.clear();
             if from == own {
                 let sent = executed.sent.iter().rev().copied();
-                let is_here =
-                    |message: &MessageId| self.known.destination(*message) as usize == to && !self.is_loose(*message);
+                let is_here = |message: &MessageId| {
+                    self.known.destination(*message) as usize == to && !self.is_unordered(*message)
+                };
                 let sent = sent.filter(|message| is_here(message) && !is_lost(*message));
                 items.extend(sent.map(fingerprint));
             }
-            let mut at = self.ends(past[from])[to].last_sent;
+            let mut at = self.frontiers(past[from])[to].last_sent;
             while let Some(instance) = self.instances.get(at as usize)
                 && instance.position >= taken
             {
@@ -278,10 +281,10 @@ impl<'t> Trees<'t> {
         let state = self.event(id).state;
         let is_left = |instance: &&InstanceId| {
             let Instance { sender, message, position, .. } = self.instances[instance.0 as usize];
-            if self.known.is_ordered() && !self.is_loose(message) {
+            if self.known.is_ordered() && !self.is_unordered(message) {
                 let from = self.known.message(message).from as usize;
                 // What was overtaken, and what was sent over a connection that is broken, is lost.
-                if position < self.ends(id)[from].taken || self.is_lost(instance.0, state) {
+                if position < self.frontiers(id)[from].taken || self.is_lost(instance.0, state) {
                     return false;
                 }
             }

@@ -17,7 +17,7 @@ use host_model::contract::{
 };
 
 /// One component of the cluster.
-pub struct Part {
+pub struct Component {
     /// Makes its machines.
     pub factory: Arc<dyn MachineFactory>,
     /// The parameters that it knows; none if it does not list them, and is given all.
@@ -30,7 +30,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// Index of its component.
-    pub part: usize,
+    pub component: usize,
     /// Who it says that it is.
     pub identity: NodeId,
     /// Whether properties read its state; they do not read that of an adversary or a twin.
@@ -40,48 +40,52 @@ pub struct Instance {
 }
 
 /// Components, and who runs which. The first component is asked for the properties, and whether they hold.
-pub struct Mixed(Arc<Cluster>);
+pub struct MixedFactory(Arc<ComponentTable>);
 
-struct Cluster {
-    parts: Vec<Part>,
+struct ComponentTable {
+    components: Vec<Component>,
     instances: Vec<Instance>,
     scopes: Vec<PropertyScope>,
     /// Number of identities: the size of the cluster that the protocol sees.
     nodes: u32,
 }
 
-impl Mixed {
+impl MixedFactory {
     /// A cluster; `properties` are those of the first component.
     ///
     /// # Panics
     ///
     /// There is no component, an instance runs one that is not there, or the identities are not numbered from 0.
-    pub fn new(parts: Vec<Part>, instances: Vec<Instance>, properties: &[Property]) -> Self {
+    pub fn new(components: Vec<Component>, instances: Vec<Instance>, properties: &[Property]) -> Self {
         let identities: BTreeSet<NodeId> = instances.iter().map(|instance| instance.identity).collect();
         let nodes = identities.len() as u32;
         assert!(identities.into_iter().eq(0..nodes), "identities are numbered from 0");
-        assert!(instances.iter().all(|instance| instance.part < parts.len()), "every instance runs a component");
+        assert!(
+            instances.iter().all(|instance| instance.component < components.len()),
+            "every instance runs a component"
+        );
         let scopes = properties.iter().map(|property| property.scope).collect();
-        Self(Arc::new(Cluster { parts, instances, scopes, nodes }))
+        Self(Arc::new(ComponentTable { components, instances, scopes, nodes }))
     }
 }
 
-impl MachineFactory for Mixed {
+impl MachineFactory for MixedFactory {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        let machines = self.0.parts.iter().map(|part| part.factory.machine()).collect::<Result<_, _>>()?;
-        let judge = self.0.parts[0].factory.machine()?;
+        let machines =
+            self.0.components.iter().map(|component| component.factory.machine()).collect::<Result<_, _>>()?;
+        let judge = self.0.components[0].factory.machine()?;
         Ok(Box::new(MixedMachine { cluster: Arc::clone(&self.0), machines, judge, judge_failed: false, active: None }))
     }
 
     /// A component without a handler ignores the error.
     fn hears_errors(&self) -> bool {
-        self.0.parts.iter().any(|part| part.factory.hears_errors())
+        self.0.components.iter().any(|component| component.factory.hears_errors())
     }
 }
 
 /// One machine of each component, and one that answers what is asked of the protocol and not of a node.
 struct MixedMachine {
-    cluster: Arc<Cluster>,
+    cluster: Arc<ComponentTable>,
     machines: Vec<Box<dyn Machine>>,
     judge: Box<dyn Machine>,
     /// Whether the judge must be restored before it is asked again.
@@ -97,8 +101,8 @@ impl MixedMachine {
 
     /// The machine with the state of the active instance.
     fn machine(&mut self) -> &mut dyn Machine {
-        let part = self.instance().part;
-        &mut *self.machines[part]
+        let component = self.instance().component;
+        &mut *self.machines[component]
     }
 
     fn judged<R>(&mut self, ask: impl FnOnce(&mut dyn Machine) -> Result<R, Fault>) -> Result<R, Fault> {
@@ -120,10 +124,11 @@ impl MixedMachine {
     }
 }
 
-impl Cluster {
+impl ComponentTable {
     /// What `init` of an instance is told: the parameters of the cluster that its component knows, and its own instead of them.
     fn config(&self, instance: &Instance, config: &str) -> String {
-        let is_known = |key: &str| self.parts[instance.part].keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let is_known =
+            |key: &str| self.components[instance.component].keys.as_ref().is_none_or(|keys| keys.contains(key));
         let of_all = config.lines().filter_map(|line| line.split_once('=')).filter(|(key, _)| is_known(key));
         let own = instance.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         let merged: BTreeMap<&str, &str> = of_all.chain(own).collect();
@@ -219,8 +224,8 @@ impl Machine for MixedMachine {
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        let Instance { part, is_judged, .. } = *self.instance();
-        match self.cluster.parts[part].properties[property as usize] {
+        let Instance { component, is_judged, .. } = *self.instance();
+        match self.cluster.components[component].properties[property as usize] {
             Some(own) if is_judged => self.machine().view(own),
             _ => Ok(None),
         }
@@ -364,20 +369,22 @@ mod tests {
         Property { name: name.to_owned(), kind: PropertyKind::Always, scope: PropertyScope::System }
     }
 
-    fn instance(part: usize, identity: NodeId, is_judged: bool) -> Instance {
-        Instance { part, identity, is_judged, parameters: BTreeMap::new() }
+    fn instance(component: usize, identity: NodeId, is_judged: bool) -> Instance {
+        Instance { component, identity, is_judged, parameters: BTreeMap::new() }
     }
 
     /// Node 0 runs the first component, node 1 the second one; instance 2 is a twin of node 0.
     fn cluster() -> Box<dyn Machine> {
         let keys = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-        let parts = vec![
-            Part { factory: Arc::new(Echoes(100)), keys: keys(&["a"]), properties: vec![Some(0), Some(1)] },
-            Part { factory: Arc::new(Echoes(200)), keys: keys(&["b", "c"]), properties: vec![Some(1), None] },
+        let components = vec![
+            Component { factory: Arc::new(Echoes(100)), keys: keys(&["a"]), properties: vec![Some(0), Some(1)] },
+            Component { factory: Arc::new(Echoes(200)), keys: keys(&["b", "c"]), properties: vec![Some(1), None] },
         ];
         let mut instances = vec![instance(0, 0, false), instance(1, 1, true), instance(0, 0, false)];
         instances[1].parameters.insert("c".to_owned(), "9".to_owned());
-        Mixed::new(parts, instances, &[property("first"), property("second")]).machine().expect("machines of our own")
+        MixedFactory::new(components, instances, &[property("first"), property("second")])
+            .machine()
+            .expect("machines of our own")
     }
 
     fn init(machine: &mut dyn Machine, node: NodeId) -> Effects {

@@ -6,8 +6,8 @@ use host_model::scenario::Scenario;
 use host_model::trace::{Placement, TRACE_VERSION, Trace};
 
 use crate::base::{Context, Failure};
-use crate::cluster::placement::{self, Arranged, Others, Wanted};
-use crate::cluster::plugin_source::{self, Loaded};
+use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
+use crate::cluster::plugin_source::{self, LoadedPlugin};
 use crate::cluster::{scenario, trace_file};
 use crate::spec::limits;
 use crate::spec::{RunSpec, Source};
@@ -15,11 +15,11 @@ use crate::spec::{RunSpec, Source};
 /// A cluster that is ready to run.
 pub struct Cluster {
     /// The plugin, whose properties decide.
-    pub plugin: Loaded,
+    pub plugin: LoadedPlugin,
     /// The components of nodes that run another one.
-    pub others: Others,
+    pub components: Components,
     /// Who runs what; none if every node runs the plugin.
-    arranged: Option<Arranged>,
+    mixed: Option<MixedCluster>,
     /// Nodes, parameters, networks and faults.
     pub scenario: Scenario,
     /// The trace that the search begins after, if it does not begin after `init`.
@@ -35,7 +35,7 @@ impl Cluster {
     pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         // What can be refused without the plugin is refused before it is built.
         let asked = &spec.cluster;
-        let wanted = Wanted::new(&asked.placement)?;
+        let wanted = PlacedNodes::new(&asked.placement)?;
         let prefix = asked.prefix.as_deref();
         let read = |path| Ok::<_, Failure>((path, trace_file::read(path, context.directory)?));
         let prefix = prefix.map(read).transpose()?;
@@ -45,13 +45,13 @@ impl Cluster {
         };
         let source = spec.process.source;
         let plugin = plugin_source::load(&asked.plugin, source, limits::effective(&guest), context)?;
-        let others = Source { finished: spec.resumes(), ..source };
-        let others = placement::load(wanted, others, &plugin.limits, context)?;
+        let components = Source { finished: spec.resumes(), ..source };
+        let components = placement::load(wanted, components, &plugin.limits, context)?;
         if let Some((path, trace)) = &prefix {
             trace_file::check_plugin(trace, path, &plugin.reference, asked.any_plugin)?;
         }
-        let scenario = scenario::scenario(spec, &plugin, &others, prefix.as_ref().map(|(_, trace)| trace))?;
-        let mut cluster = Self::new(plugin, others, scenario)?;
+        let scenario = scenario::scenario(spec, &plugin, &components, prefix.as_ref().map(|(_, trace)| trace))?;
+        let mut cluster = Self::new(plugin, components, scenario)?;
         if let Some((path, trace)) = prefix {
             placement::check_trace(&trace, path, cluster.placements(), asked.any_plugin)?;
             cluster.prefix = Some(trace);
@@ -64,22 +64,22 @@ impl Cluster {
     /// # Errors
     ///
     /// A component cannot take part.
-    pub fn new(plugin: Loaded, others: Others, scenario: Scenario) -> Result<Self, Failure> {
-        let arranged = others.arrange(&plugin, &scenario)?;
-        Ok(Self { plugin, others, arranged, scenario, prefix: None })
+    pub fn new(plugin: LoadedPlugin, components: Components, scenario: Scenario) -> Result<Self, Failure> {
+        let mixed = components.arrange(&plugin, &scenario)?;
+        Ok(Self { plugin, components, mixed, scenario, prefix: None })
     }
 
     /// Makes the machines of the cluster.
     pub fn factory(&self) -> &dyn MachineFactory {
-        match &self.arranged {
-            Some(arranged) => &arranged.factory,
+        match &self.mixed {
+            Some(mixed) => &mixed.factory,
             None => self.plugin.factory(),
         }
     }
 
     /// The nodes that differ from the others.
     pub fn placements(&self) -> &[Placement] {
-        self.arranged.as_ref().map_or(&[], |arranged| &arranged.placements)
+        self.mixed.as_ref().map_or(&[], |mixed| &mixed.placements)
     }
 
     /// Events of the prefix; 0 without one.
@@ -89,7 +89,7 @@ impl Cluster {
 
     /// What the replay of a trace is told besides the plugin, as words of a command line.
     pub fn replay_options(&self) -> Vec<String> {
-        let placed = self.arranged.iter().flat_map(|arranged| arranged.replay_options.clone());
+        let placed = self.mixed.iter().flat_map(|mixed| mixed.replay_options.clone());
         let raised = limits::raised(&limits::changed(&self.plugin.limits));
         placed.chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
     }

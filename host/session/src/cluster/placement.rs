@@ -7,18 +7,18 @@ use std::sync::Arc;
 use host_model::contract::{NodeId, Stoppable};
 use host_model::scenario::Scenario;
 use host_model::trace::{Placement, Trace};
-use host_sandbox::Limits;
+use host_sandbox::GuestLimits;
 
 use crate::base::names::short_digest;
 use crate::base::{Context, Failure};
-use crate::cluster::mixed::{Instance, Mixed, Part};
-use crate::cluster::plugin_source::{self, Loaded};
+use crate::cluster::mixed::{Component, Instance, MixedFactory};
+use crate::cluster::plugin_source::{self, LoadedPlugin};
 use crate::spec::Source;
 use crate::spec::placement::PlacementSpec;
 
 /// What one node has for itself.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct NodePlacement {
     path: Option<PathBuf>,
     is_adversary: bool,
     parameters: BTreeMap<String, String>,
@@ -26,8 +26,8 @@ struct Place {
 
 /// What is wanted of the nodes of a cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    places: BTreeMap<NodeId, Place>,
+pub struct PlacedNodes {
+    places: BTreeMap<NodeId, NodePlacement>,
     /// Who has a twin; the first twin is the first node after all others.
     twins: Vec<NodeId>,
     /// Paths that the user has not named: what is there is taken as it was built.
@@ -36,32 +36,32 @@ pub struct Wanted {
 
 /// The components besides the plugin, and who runs them.
 #[derive(Default)]
-pub struct Others {
-    wanted: Wanted,
+pub struct Components {
+    wanted: PlacedNodes,
     /// Each path once.
-    loaded: Vec<Loaded>,
+    loaded: Vec<LoadedPlugin>,
 }
 
 /// A cluster that is not the same component on every node.
-pub struct Arranged {
+pub struct MixedCluster {
     /// The nodes that differ from the others, as traces have them.
     pub placements: Vec<Placement>,
     /// What the replay of a trace is told besides.
     pub replay_options: Vec<String>,
-    pub(crate) factory: Stoppable<Mixed>,
+    pub(crate) factory: Stoppable<MixedFactory>,
 }
 
-impl Wanted {
+impl PlacedNodes {
     /// From what is asked for.
     ///
     /// # Errors
     ///
     /// Two options contradict each other.
     pub fn new(spec: &PlacementSpec) -> Result<Self, Failure> {
-        let mut places: BTreeMap<NodeId, Place> = BTreeMap::new();
+        let mut places: BTreeMap<NodeId, NodePlacement> = BTreeMap::new();
         let honest = spec.node.iter().map(|place| (place, false));
         for ((node, path), is_adversary) in honest.chain(spec.adversary.iter().map(|place| (place, true))) {
-            let place = Place { path: Some(path.clone()), is_adversary, ..Place::default() };
+            let place = NodePlacement { path: Some(path.clone()), is_adversary, ..NodePlacement::default() };
             if places.insert(*node, place).is_some() {
                 return Err(Failure::configuration(format_args!("node {node} is given two components; keep one")));
             }
@@ -109,7 +109,8 @@ impl Wanted {
                 }
                 (None, _) => None,
             };
-            let place = Place { path, is_adversary: placement.adversary, parameters: placement.parameters.clone() };
+            let place =
+                NodePlacement { path, is_adversary: placement.adversary, parameters: placement.parameters.clone() };
             wanted.places.insert(node, place);
         }
         Ok(wanted)
@@ -126,7 +127,12 @@ impl Wanted {
 /// # Errors
 ///
 /// As for [`plugin_source::load`].
-pub fn load(wanted: Wanted, source: Source, limits: &Limits, context: &mut Context<'_>) -> Result<Others, Failure> {
+pub fn load(
+    wanted: PlacedNodes,
+    source: Source,
+    limits: &GuestLimits,
+    context: &mut Context<'_>,
+) -> Result<Components, Failure> {
     let paths: BTreeSet<PathBuf> = wanted.places.values().filter_map(|place| place.path.clone()).collect();
     let load = |path: PathBuf| {
         let finished = source.finished || wanted.unnamed.contains(&path);
@@ -134,12 +140,12 @@ pub fn load(wanted: Wanted, source: Source, limits: &Limits, context: &mut Conte
         plugin_source::load(&path, source, limits.clone(), context)
     };
     let loaded = paths.into_iter().map(load).collect::<Result<_, _>>()?;
-    Ok(Others { wanted, loaded })
+    Ok(Components { wanted, loaded })
 }
 
-impl Others {
+impl Components {
     /// The components.
-    pub fn loaded(&self) -> &[Loaded] {
+    pub fn loaded(&self) -> &[LoadedPlugin] {
         &self.loaded
     }
 
@@ -158,8 +164,8 @@ impl Others {
     /// # Errors
     ///
     /// A node does not exist, or a component cannot take part.
-    pub fn arrange(&self, plugin: &Loaded, scenario: &Scenario) -> Result<Option<Arranged>, Failure> {
-        let Wanted { places, twins, .. } = &self.wanted;
+    pub fn arrange(&self, plugin: &LoadedPlugin, scenario: &Scenario) -> Result<Option<MixedCluster>, Failure> {
+        let PlacedNodes { places, twins, .. } = &self.wanted;
         if places.is_empty() && twins.is_empty() {
             return Ok(None);
         }
@@ -172,43 +178,46 @@ impl Others {
             let what = format_args!("`--twin {node}` is given twice; keep one");
             return Err(Failure::configuration(what).about("twin"));
         }
-        let all: Vec<&Loaded> = std::iter::once(plugin).chain(&self.loaded).collect();
+        let all: Vec<&LoadedPlugin> = std::iter::once(plugin).chain(&self.loaded).collect();
         let instances: Vec<Instance> =
             (0..nodes).chain(twins.iter().copied()).map(|identity| self.instance(identity)).collect();
         for (node, instance) in (0..).zip(&instances) {
-            check_parameters(node, all[instance.part], &instance.parameters)?;
+            check_parameters(node, all[instance.component], &instance.parameters)?;
         }
         let parts = (0..all.len()).map(|index| {
-            let is_judged = instances.iter().any(|instance| instance.part == index && instance.is_judged);
-            part(plugin, all[index], is_judged, scenario)
+            let is_judged = instances.iter().any(|instance| instance.component == index && instance.is_judged);
+            component(plugin, all[index], is_judged, scenario)
         });
         let parts = parts.collect::<Result<_, Failure>>()?;
-        Ok(Some(Arranged {
+        Ok(Some(MixedCluster {
             placements: self.placements(&all, &instances, nodes),
             replay_options: self.replay_options(),
-            factory: Stoppable::new(Mixed::new(parts, instances, &plugin.properties), Arc::clone(&plugin.bounds) as _),
+            factory: Stoppable::new(
+                MixedFactory::new(parts, instances, &plugin.properties),
+                Arc::clone(&plugin.bounds) as _,
+            ),
         }))
     }
 
     fn instance(&self, identity: NodeId) -> Instance {
-        let Wanted { places, twins, .. } = &self.wanted;
+        let PlacedNodes { places, twins, .. } = &self.wanted;
         let place = places.get(&identity).cloned().unwrap_or_default();
         let index = |path: &PathBuf| self.loaded.iter().position(|loaded| loaded.given == *path);
         Instance {
-            part: place.path.as_ref().and_then(index).map_or(0, |index| index + 1),
+            component: place.path.as_ref().and_then(index).map_or(0, |index| index + 1),
             identity,
             is_judged: !place.is_adversary && !twins.contains(&identity),
             parameters: place.parameters,
         }
     }
 
-    fn placements(&self, all: &[&Loaded], instances: &[Instance], nodes: u32) -> Vec<Placement> {
+    fn placements(&self, all: &[&LoadedPlugin], instances: &[Instance], nodes: u32) -> Vec<Placement> {
         let placement = |(node, instance): (NodeId, &Instance)| {
             let place = self.wanted.places.get(&instance.identity);
             let twin_of = (node >= nodes).then_some(instance.identity);
             (place.is_some() || twin_of.is_some()).then(|| Placement {
                 node,
-                plugin: (instance.part > 0).then(|| all[instance.part].reference.clone()),
+                plugin: (instance.component > 0).then(|| all[instance.component].reference.clone()),
                 parameters: instance.parameters.clone(),
                 adversary: place.is_some_and(|place| place.is_adversary),
                 twin_of,
@@ -224,7 +233,12 @@ impl Others {
 }
 
 /// What a component must have to take part.
-fn part(plugin: &Loaded, other: &Loaded, is_judged: bool, scenario: &Scenario) -> Result<Part, Failure> {
+fn component(
+    plugin: &LoadedPlugin,
+    other: &LoadedPlugin,
+    is_judged: bool,
+    scenario: &Scenario,
+) -> Result<Component, Failure> {
     let own = |wanted: &host_model::contract::Property| {
         (0..).zip(&other.properties).find(|(_, property)| *property == wanted).map(|(index, _)| index)
     };
@@ -237,7 +251,7 @@ fn part(plugin: &Loaded, other: &Loaded, is_judged: bool, scenario: &Scenario) -
             "nodes in one cluster have the same properties; --adversary runs a component that no property reads",
         ));
     }
-    let defaults = |loaded: &Loaded| -> BTreeMap<String, String> {
+    let defaults = |loaded: &LoadedPlugin| -> BTreeMap<String, String> {
         let parameters = loaded.plugin.about().map_or(&[][..], |about| &about.parameters).iter();
         parameters.map(|parameter| (parameter.name.clone(), parameter.default_value.clone())).collect()
     };
@@ -249,10 +263,10 @@ fn part(plugin: &Loaded, other: &Loaded, is_judged: bool, scenario: &Scenario) -
         }
     }
     let keys = other.plugin.about().map(|_| theirs.into_keys().collect());
-    Ok(Part { factory: Arc::new(other.plugin.clone()), keys, properties })
+    Ok(Component { factory: Arc::new(other.plugin.clone()), keys, properties })
 }
 
-fn check_parameters(node: NodeId, loaded: &Loaded, parameters: &BTreeMap<String, String>) -> Result<(), Failure> {
+fn check_parameters(node: NodeId, loaded: &LoadedPlugin, parameters: &BTreeMap<String, String>) -> Result<(), Failure> {
     let Some(about) = loaded.plugin.about() else { return Ok(()) };
     let is_known = |key: &String| about.parameters.iter().any(|parameter| parameter.name == *key);
     match parameters.keys().find(|key| !is_known(key)) {
@@ -318,8 +332,10 @@ mod tests {
         let a = PathBuf::from("a");
         let arguments =
             PlacementSpec { node: vec![(1, a.clone())], adversary: vec![(1, a.clone())], ..PlacementSpec::default() };
-        assert!(Wanted::new(&arguments).is_err_and(|failure| failure.message.contains("two components")));
+        assert!(PlacedNodes::new(&arguments).is_err_and(|failure| failure.message.contains("two components")));
         let arguments = PlacementSpec { adversary: vec![(1, a)], twins: vec![1], ..PlacementSpec::default() };
-        assert!(Wanted::new(&arguments).is_err_and(|failure| failure.message.contains("adversary and has a twin")));
+        assert!(
+            PlacedNodes::new(&arguments).is_err_and(|failure| failure.message.contains("adversary and has a twin"))
+        );
     }
 }

@@ -11,7 +11,7 @@ use host_build::{BuildError, Options};
 use host_model::contract::{MachineFactory, Property, Stop, Stoppable};
 use host_model::scenario::Scenario;
 use host_model::trace::PluginRef;
-use host_sandbox::{AboutIdentity, Limits, LoadError, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{AboutIdentity, GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::base::bounds::Bounds;
 use crate::base::names::safe_name;
@@ -19,7 +19,7 @@ use crate::base::{Context, Failure, files};
 use crate::spec::Source;
 
 /// A plugin that is ready to run.
-pub struct Loaded {
+pub struct LoadedPlugin {
     /// The component, ready to run.
     pub plugin: Plugin,
     /// Makes its machines.
@@ -33,14 +33,14 @@ pub struct Loaded {
     /// The path that the user gave.
     pub given: PathBuf,
     /// What it may use up.
-    pub limits: Limits,
+    pub limits: GuestLimits,
     /// The component.
     pub wasm: PathBuf,
     /// Seconds from the bytes of the component to a plugin.
     pub seconds: f64,
 }
 
-impl Loaded {
+impl LoadedPlugin {
     /// Makes its machines.
     pub fn factory(&self) -> &dyn MachineFactory {
         &self.stoppable
@@ -65,7 +65,12 @@ impl Loaded {
 /// # Errors
 ///
 /// There is no plugin at the path, or it cannot be built or loaded.
-pub fn load(given: &Path, source: Source, limits: Limits, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+pub fn load(
+    given: &Path,
+    source: Source,
+    limits: GuestLimits,
+    context: &mut Context<'_>,
+) -> Result<LoadedPlugin, Failure> {
     let wasm = component(given, source, context)?;
     let config = SandboxConfig { limits, ..SandboxConfig::default() };
     let bytes = read(&wasm, given, config.limits.component_bytes)?;
@@ -107,7 +112,7 @@ pub fn load(given: &Path, source: Source, limits: Limits, context: &mut Context<
         version: plugin.about().map(|about| about.version.clone()),
         digest: Some(plugin.digest().to_owned()),
     };
-    Ok(Loaded {
+    Ok(LoadedPlugin {
         stoppable: Stoppable::new(plugin.clone(), stop),
         bounds,
         plugin,

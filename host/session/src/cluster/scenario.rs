@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::{Faults, Link, Misfit, Network, Scenario};
+use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
 
 use crate::base::Failure;
-use crate::cluster::placement::Others;
-use crate::cluster::plugin_source::Loaded;
+use crate::cluster::placement::Components;
+use crate::cluster::plugin_source::LoadedPlugin;
 use crate::spec::links;
 use crate::spec::values::NODES_MAX;
 use crate::spec::{ClusterSpec, FaultSpec, RunSpec};
@@ -18,9 +18,14 @@ use crate::spec::{ClusterSpec, FaultSpec, RunSpec};
 /// # Errors
 ///
 /// An option does not fit the plugin or contradicts the prefix.
-pub fn scenario(spec: &RunSpec, loaded: &Loaded, others: &Others, prefix: Option<&Trace>) -> Result<Scenario, Failure> {
+pub fn scenario(
+    spec: &RunSpec,
+    loaded: &LoadedPlugin,
+    components: &Components,
+    prefix: Option<&Trace>,
+) -> Result<Scenario, Failure> {
     let asked = &spec.cluster;
-    let nodes = nodes(asked, loaded, others, prefix)?;
+    let nodes = nodes(asked, loaded, components, prefix)?;
     if !(1..=NODES_MAX).contains(&nodes) {
         return Err(Failure::configuration(format_args!("with its twins the cluster has more than {NODES_MAX} nodes")));
     }
@@ -32,10 +37,10 @@ pub fn scenario(spec: &RunSpec, loaded: &Loaded, others: &Others, prefix: Option
             return Err(Failure::configuration(what).about(format_args!("set {key}")));
         }
     }
-    check_keys(loaded, others, given.keys())?;
+    check_keys(loaded, components, given.keys())?;
     let mut parameters = given;
     if let Some(trace) = prefix {
-        check_keys(loaded, others, trace.scenario.parameters.keys())?;
+        check_keys(loaded, components, trace.scenario.parameters.keys())?;
         let recorded = loaded.effective_parameters(&trace.scenario);
         if let Some((key, value)) = parameters.iter().find(|(key, value)| recorded.get(*key) != Some(*value)) {
             let there = recorded.get(key).map_or("leaves it out".to_owned(), |there| format!("has {key}={there}"));
@@ -44,9 +49,9 @@ pub fn scenario(spec: &RunSpec, loaded: &Loaded, others: &Others, prefix: Option
         parameters = trace.scenario.parameters.clone();
     }
     // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
-    let all = || std::iter::once(loaded).chain(others.loaded());
+    let all = || std::iter::once(loaded).chain(components.loaded());
     parameters.retain(|key, value| all().any(|loaded| loaded.default_value(key) != Some(value)));
-    let links = links(asked, others, (nodes, network), prefix)?;
+    let links = links(asked, components, (nodes, network), prefix)?;
     let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
@@ -60,16 +65,20 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
         let failure = |option: &str| Failure::configuration(format_args!("`--{option}`: {misfit}")).about(option);
         let give = |network: Network| format!("give --network {network}, too, or --link A-B={network}");
         match misfit {
-            Misfit::NoDuplicates { .. } => failure("duplicates").help(give(Network::UnorderedDuplicating)),
-            Misfit::NoConnections { .. } => failure("breaks").help(give(Network::Ordered)),
-            Misfit::OneWay { from, to } => {
+            ScenarioError::NoDuplicates { .. } => failure("duplicates").help(give(Network::UnorderedDuplicating)),
+            ScenarioError::NoConnections { .. } => failure("breaks").help(give(Network::Ordered)),
+            ScenarioError::OneWay { from, to } => {
                 let option = if scenario.faults.breaks > 0 { "breaks" } else { "resets" };
                 failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
             }
-            Misfit::TooMany { kind: "breaks", .. } if spec.cluster.faults.partitions.is_some() => failure("partitions"),
-            Misfit::TooMany { kind, .. } => failure(kind),
-            Misfit::Absent { .. } => failure("prefix"),
-            Misfit::NoNode { .. } | Misfit::Twice { .. } | Misfit::Unsorted { .. } => failure("link"),
+            ScenarioError::TooMany { kind: "breaks", .. } if spec.cluster.faults.partitions.is_some() => {
+                failure("partitions")
+            }
+            ScenarioError::TooMany { kind, .. } => failure(kind),
+            ScenarioError::Absent { .. } => failure("prefix"),
+            ScenarioError::NoNode { .. } | ScenarioError::Twice { .. } | ScenarioError::Unsorted { .. } => {
+                failure("link")
+            }
         }
     })?;
     if !scenario.has_network(Network::Ordered) {
@@ -91,11 +100,11 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
 /// The links that differ from the network: those that are given, or those of the prefix.
 fn links(
     asked: &ClusterSpec,
-    others: &Others,
+    components: &Components,
     (nodes, network): (u32, Network),
     prefix: Option<&Trace>,
 ) -> Result<Vec<Link>, Failure> {
-    let given = links::resolve(&asked.links, network, nodes - others.twins(), others.have_twins())?;
+    let given = links::resolve(&asked.links, network, nodes - components.twins(), components.have_twins())?;
     let Some(trace) = prefix else { return Ok(given) };
     for option in &asked.links {
         for (from, to) in &option.ways {
@@ -130,8 +139,13 @@ fn faults(asked: &FaultSpec, scenario: &Scenario, prefix: Option<&Trace>) -> Fau
     }
 }
 
-fn nodes(asked: &ClusterSpec, loaded: &Loaded, others: &Others, prefix: Option<&Trace>) -> Result<u32, Failure> {
-    let twins = others.twins();
+fn nodes(
+    asked: &ClusterSpec,
+    loaded: &LoadedPlugin,
+    components: &Components,
+    prefix: Option<&Trace>,
+) -> Result<u32, Failure> {
+    let twins = components.twins();
     if let Some(nodes) = asked.nodes.filter(|nodes| !(1..=NODES_MAX).contains(nodes)) {
         let what = format_args!("`--nodes {nodes}`: a cluster has between 1 and {NODES_MAX} nodes");
         return Err(Failure::configuration(what).about("nodes"));
@@ -154,7 +168,7 @@ fn nodes(asked: &ClusterSpec, loaded: &Loaded, others: &Others, prefix: Option<&
     }
 }
 
-fn network(asked: &ClusterSpec, loaded: &Loaded, prefix: Option<&Trace>) -> Result<Network, Failure> {
+fn network(asked: &ClusterSpec, loaded: &LoadedPlugin, prefix: Option<&Trace>) -> Result<Network, Failure> {
     let by_default = match loaded.plugin.about().map(|about| about.network) {
         None | Some(AboutNetwork::Unordered) => Network::Unordered,
         Some(AboutNetwork::UnorderedDuplicating) => Network::UnorderedDuplicating,
@@ -175,13 +189,17 @@ fn network(asked: &ClusterSpec, loaded: &Loaded, prefix: Option<&Trace>) -> Resu
 /// # Errors
 ///
 /// The first such key.
-pub fn check_keys<'a>(loaded: &Loaded, others: &Others, keys: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+pub fn check_keys<'a>(
+    loaded: &LoadedPlugin,
+    components: &Components,
+    keys: impl Iterator<Item = &'a String>,
+) -> Result<(), Failure> {
     let Some(about) = loaded.plugin.about() else { return Ok(()) };
-    let knows = |loaded: &Loaded, key: &String| {
+    let knows = |loaded: &LoadedPlugin, key: &String| {
         loaded.plugin.about().is_none_or(|about| about.parameters.iter().any(|parameter| parameter.name == *key))
     };
     for key in keys {
-        if knows(loaded, key) || others.loaded().iter().any(|other| knows(other, key)) {
+        if knows(loaded, key) || components.loaded().iter().any(|other| knows(other, key)) {
             continue;
         }
         let name = &loaded.reference.name;

@@ -7,7 +7,7 @@ use host_model::trace::Trace;
 
 use crate::base::{Context, Failure};
 use crate::cluster::open::Cluster;
-use crate::cluster::placement::{self, Wanted};
+use crate::cluster::placement::{self, PlacedNodes};
 use crate::cluster::plugin_source;
 use crate::cluster::scenario;
 use crate::cluster::trace_file;
@@ -41,15 +41,15 @@ impl Cluster {
         let trace = trace_file::read(&spec.trace, context.directory)?;
         let limits = limits::effective(&limits::over_recorded(&spec.limits, &trace.limits, &spec.trace)?);
         let path = plugin_path(spec.plugin.as_deref(), &trace, context)?;
-        let wanted = Wanted::of_trace(&trace, &spec.node, context)?;
+        let wanted = PlacedNodes::of_trace(&trace, &spec.node, context)?;
         // A trace names its plugin, but that is no reason to build it.
         let source = Source { finished: spec.plugin.is_none(), ..spec.source };
         let plugin = plugin_source::load(&path, source, limits, context)?;
         trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, spec.any_plugin)?;
-        let others = placement::load(wanted, spec.source, &plugin.limits, context)?;
-        let cluster = Self::new(plugin, others, trace.scenario.clone())?;
+        let components = placement::load(wanted, spec.source, &plugin.limits, context)?;
+        let cluster = Self::new(plugin, components, trace.scenario.clone())?;
         placement::check_trace(&trace, &spec.trace, cluster.placements(), spec.any_plugin)?;
-        scenario::check_keys(&cluster.plugin, &cluster.others, trace.scenario.parameters.keys())?;
+        scenario::check_keys(&cluster.plugin, &cluster.components, trace.scenario.parameters.keys())?;
         Ok((trace, cluster))
     }
 }

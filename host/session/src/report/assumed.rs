@@ -8,7 +8,7 @@ use host_search::strategy::bdfs;
 use serde::Serialize;
 
 use crate::base::text::count;
-use crate::report::run::Run;
+use crate::report::run::FinishedRun;
 use crate::spec::limits;
 
 /// What a verdict holds under.
@@ -28,7 +28,7 @@ pub struct Assumed {
     pub links: Vec<Link>,
     /// Where messages have an order.
     #[serde(skip)]
-    pub order: Order,
+    pub order: OrderedLinks,
     /// How often what goes wrong may go wrong.
     pub faults: FaultBudgets,
     /// The limits of the plugin that differ from the defaults.
@@ -66,7 +66,7 @@ pub struct FaultBudgets {
 
 /// Where messages have an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum OrderedLinks {
     /// Nowhere.
     Nowhere,
     /// On some links.
@@ -75,7 +75,7 @@ pub enum Order {
     Everywhere,
 }
 
-impl Order {
+impl OrderedLinks {
     /// That of a cluster.
     fn of(scenario: &Scenario) -> Self {
         let has_other = scenario.has_network(Network::Unordered) || scenario.has_network(Network::UnorderedDuplicating);
@@ -89,7 +89,7 @@ impl Order {
 
 impl FaultBudgets {
     /// For people.
-    pub fn text(&self, order: Order) -> String {
+    pub fn text(&self, order: OrderedLinks) -> String {
         let mut parts = Vec::new();
         if self.resets > 0 {
             parts.push(format!("{} per node", count(self.resets.into(), "reset")));
@@ -111,14 +111,16 @@ impl FaultBudgets {
         }
         // Where it has an order, a message is lost only with its connection.
         match (parts.is_empty(), order) {
-            (true, Order::Everywhere) => "none".to_owned(),
-            (true, Order::Somewhere) => "none but lost messages on links without order".to_owned(),
-            (true, Order::Nowhere) => "none but lost messages".to_owned(),
+            (true, OrderedLinks::Everywhere) => "none".to_owned(),
+            (true, OrderedLinks::Somewhere) => "none but lost messages on links without order".to_owned(),
+            (true, OrderedLinks::Nowhere) => "none but lost messages".to_owned(),
             (false, order) => {
                 let lost = match order {
-                    Order::Everywhere => "messages of broken connections",
-                    Order::Somewhere => "lost messages on links without order, on others those of broken connections",
-                    Order::Nowhere => "lost messages",
+                    OrderedLinks::Everywhere => "messages of broken connections",
+                    OrderedLinks::Somewhere => {
+                        "lost messages on links without order, on others those of broken connections"
+                    }
+                    OrderedLinks::Nowhere => "lost messages",
                 };
                 format!("at most {}; {lost}", parts.join(", "))
             }
@@ -158,7 +160,7 @@ pub struct Bounds {
 
 impl Assumed {
     /// The assumptions of a run.
-    pub fn new(run: &Run<'_>) -> Self {
+    pub fn new(run: &FinishedRun<'_>) -> Self {
         let (spec, search) = (run.spec, &run.spec.search);
         let scenario = run.lts.scenario();
         let prefix = spec.cluster.prefix.as_ref();
@@ -168,7 +170,7 @@ impl Assumed {
             parameters: run.cluster.plugin.effective_parameters(scenario),
             network: scenario.network,
             links: scenario.links.clone(),
-            order: Order::of(scenario),
+            order: OrderedLinks::of(scenario),
             faults: FaultBudgets {
                 resets: scenario.faults.resets,
                 duplicates: scenario.faults.duplicates,

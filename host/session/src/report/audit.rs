@@ -1,6 +1,6 @@
 //! The result of an audit.
 
-use host_model::audit::{Audited, Broken};
+use host_model::audit::{Audited, ContractViolation};
 use serde::Serialize;
 
 /// What was audited.
@@ -36,7 +36,7 @@ pub struct BrokenReport {
 impl From<&Audited> for AuditReport {
     fn from(audited: &Audited) -> Self {
         let broken = audited.broken.iter().cloned();
-        let broken = broken.map(|Broken { promise, function, place, one, other, cause }| BrokenReport {
+        let broken = broken.map(|ContractViolation { promise, function, place, one, other, cause }| BrokenReport {
             promise,
             function,
             place,

@@ -1,17 +1,17 @@
 //! Whether a search has decided what it did not find: the one place that says so.
 
-use host_search::kernel::End;
+use host_search::kernel::EndCondition;
 
 use crate::search::finding::Violation;
 
 /// Why it is open whether there is more than was found; none if there is nothing more.
-pub fn undecided(end: End, violations: &[Violation]) -> Option<&'static str> {
+pub fn undecided(end: EndCondition, violations: &[Violation]) -> Option<&'static str> {
     if violations.iter().any(|violation| violation.nondeterminism.is_some()) {
         return Some("the plugin is not deterministic");
     }
     match end {
-        End::SpaceExhausted => None,
-        End::Violation => Some("the search ended with the violation, --continue goes on"),
+        EndCondition::SpaceExhausted => None,
+        EndCondition::Violation => Some("the search ended with the violation, --continue goes on"),
         _ => Some("the search did not explore everything"),
     }
 }

@@ -6,7 +6,7 @@
 //! | `assumed` | the assumptions of a verdict |
 //! | `counts` | the counts |
 //! | `decided` | whether a search has decided what it did not find |
-//! | `never` | parts of a protocol that a run never reached |
+//! | `unreached` | parts of a protocol that a run never reached |
 //! | `audit` | the result of an audit |
 //! | `violation` | one violation |
 //! | `result` | all of it |
@@ -15,10 +15,10 @@ pub mod assumed;
 pub mod audit;
 mod counts;
 mod decided;
-pub mod never;
 pub mod result;
 mod run;
+pub mod unreached;
 pub mod violation;
 
 pub use result::RunReport;
-pub use run::{Run, Saved};
+pub use run::{FinishedRun, Saved};

@@ -7,7 +7,7 @@ use host_model::audit::Audited;
 use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{Basis, End, SymmetryUse};
+use host_search::kernel::{Basis, EndCondition, SymmetryUse};
 use serde::Serialize;
 
 use crate::base::Exit;
@@ -17,8 +17,8 @@ use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
-use crate::report::never::Never;
-use crate::report::run::{Run, Saved};
+use crate::report::run::{FinishedRun, Saved};
+use crate::report::unreached::Unreached;
 use crate::report::violation::ViolationReport;
 use crate::search::finding::Violation;
 use crate::spec::expectation::Expectation;
@@ -64,7 +64,7 @@ pub struct RunReport {
     /// The properties of the plugin.
     pub properties: Vec<PropertyReport>,
     /// What was met and never happened; null with `--reduce`, and where the search forgot what happened.
-    pub never: Option<Never>,
+    pub never: Option<Unreached>,
     /// `found`, `none` or `unknown`; null if nobody looked for one.
     pub deadlock: Option<&'static str>,
     /// What was found.
@@ -170,7 +170,7 @@ pub struct PropertyReport {
 
 impl RunReport {
     /// Puts together what is to be told.
-    pub fn new(run: &Run<'_>, saved: Vec<Option<Saved>>) -> Self {
+    pub fn new(run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Self {
         let (report, violations) = (&run.outcome.report, run.outcome.violations.as_slice());
         let undecided = decided::undecided(report.end, violations);
         let result = verdict(undecided, violations);
@@ -213,7 +213,7 @@ impl RunReport {
             },
             memory_peak_bytes: peak_bytes(),
             properties,
-            never: Never::new(run),
+            never: Unreached::new(run),
             deadlock: run.spec.search.deadlock.then(|| deadlock(undecided, violations)),
             violations: reports,
             audit: None,
@@ -292,22 +292,22 @@ fn basis(basis: Basis) -> &'static str {
 }
 
 /// Why there is no violation to tell of.
-fn because(end: End) -> &'static str {
+fn because(end: EndCondition) -> &'static str {
     match end {
-        End::SpaceExhausted => "everything that can happen was explored, and no property is violated",
-        End::Pruned => "no violation found, but the strategy leaves events out on purpose",
-        End::WalksDone => "no violation found, but random walks see only part of what can happen",
-        End::DepthBound => "no violation found, but --depth cut off longer paths",
-        End::LocalEventBound => "no violation found, but --local-events left events out",
-        End::StateBound => "no violation found, but --states ended the search early",
-        End::TimeBound => "no violation found, but --time ended the search early",
-        End::MemoryBound => "no violation found, but the memory is used up (see --memory)",
-        End::Interrupted => "no violation found, but the search was interrupted",
-        End::Violation => unreachable!("a search that ends in a violation has one"),
+        EndCondition::SpaceExhausted => "everything that can happen was explored, and no property is violated",
+        EndCondition::Pruned => "no violation found, but the strategy leaves events out on purpose",
+        EndCondition::WalksDone => "no violation found, but random walks see only part of what can happen",
+        EndCondition::DepthBound => "no violation found, but --depth cut off longer paths",
+        EndCondition::LocalEventBound => "no violation found, but --local-events left events out",
+        EndCondition::StateBound => "no violation found, but --states ended the search early",
+        EndCondition::TimeBound => "no violation found, but --time ended the search early",
+        EndCondition::MemoryBound => "no violation found, but the memory is used up (see --memory)",
+        EndCondition::Interrupted => "no violation found, but the search was interrupted",
+        EndCondition::Violation => unreachable!("a search that ends in a violation has one"),
     }
 }
 
-fn properties(run: &Run<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
+fn properties(run: &FinishedRun<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
     let status = |property: &Property, witnessed: Option<bool>| {
         let found = violations.iter().find_map(|violation| match &violation.trace.finding {
             Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),

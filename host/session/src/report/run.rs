@@ -8,7 +8,7 @@ use crate::search::Outcome;
 use crate::spec::RunSpec;
 
 /// A run that is over.
-pub struct Run<'r> {
+pub struct FinishedRun<'r> {
     /// What was asked for.
     pub spec: &'r RunSpec,
     /// What makes the same run again, for a shell.

@@ -5,7 +5,7 @@ use host_model::contract::NodeId;
 use host_model::trace::Finding;
 use serde::Serialize;
 
-use crate::report::run::{Run, Saved};
+use crate::report::run::{FinishedRun, Saved};
 use crate::search::finding::{Unfinished, Violation};
 
 /// One violation.
@@ -48,7 +48,7 @@ pub struct ViolationReport {
 
 impl ViolationReport {
     /// A violation, and where its trace was written.
-    pub fn new(run: &Run<'_>, violation: &Violation, saved: Option<Saved>) -> Self {
+    pub fn new(run: &FinishedRun<'_>, violation: &Violation, saved: Option<Saved>) -> Self {
         let trace = &violation.trace;
         let finding = trace.finding.as_ref().expect("a violation is a finding");
         let (property, mut kind, mut message) = match finding {

@@ -7,7 +7,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::trace::replay::ReplayError;
 use host_model::trace::start::StartError;
 use host_model::trace::{self, Finding, Trace};
-use host_search::kernel::Found;
+use host_search::kernel::FoundViolation;
 
 use crate::base::{Exit, Failure};
 use crate::cluster::Cluster;
@@ -69,7 +69,7 @@ pub fn exit(finding: &Finding) -> Exit {
 /// # Errors
 ///
 /// The host cannot provide an instance.
-pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &Found) -> Result<Trace, Failure> {
+pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Result<Trace, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
     let trace = cluster.empty_trace().beginning_at(found.origin.clone());
@@ -85,7 +85,7 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &Found) -> Result<Trace, 
 pub fn confirm(
     lts: &Lts<'_>,
     cluster: &Cluster,
-    (found, mut trace): (&Found, Trace),
+    (found, mut trace): (&FoundViolation, Trace),
     shorter: Option<Options>,
 ) -> Result<Violation, Failure> {
     let finding = finding(lts, found);
@@ -161,6 +161,6 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
 }
 
 /// What was found, in the words of a trace.
-fn finding(lts: &Lts<'_>, found: &Found) -> Finding {
+fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
     Finding::new(lts.properties(), found.node, &found.judgement)
 }

@@ -8,7 +8,7 @@ use host_inspect::words;
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::trace::start::Start;
-use host_search::kernel::Limits;
+use host_search::kernel::SearchBounds;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Cluster;
@@ -27,7 +27,7 @@ pub struct Identity(BTreeMap<String, String>);
 
 impl Identity {
     /// The facts of a search that is about to begin: the local transition system has the start states and nothing else.
-    pub fn new(algo: &str, bounds: Limits, cluster: &Cluster, lts: &Lts<'_>, starts: &[Start]) -> Self {
+    pub fn new(algo: &str, bounds: SearchBounds, cluster: &Cluster, lts: &Lts<'_>, starts: &[Start]) -> Self {
         let mut identity = Self::default();
         identity.add("the strategy", &algo);
         identity.add("the plugin", &cluster.plugin.reference.digest.as_deref().unwrap_or_default());
@@ -68,8 +68,8 @@ impl Identity {
         }
     }
 
-    fn add_bounds(&mut self, bounds: Limits) {
-        let Limits {
+    fn add_bounds(&mut self, bounds: SearchBounds) {
+        let SearchBounds {
             depth,
             local_events,
             states,

@@ -1,6 +1,6 @@
 //! The bounds of a search, from what is asked for.
 
-use host_search::kernel::Limits;
+use host_search::kernel::SearchBounds;
 use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::base::Failure;
@@ -14,7 +14,7 @@ const VIOLATIONS_MAX: u64 = 100;
 /// # Errors
 ///
 /// One that the strategy does not know: it would be wrong to ignore it.
-pub fn limits(spec: &RunSpec) -> Result<Limits, Failure> {
+pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
     let (search, strategy) = (&spec.search, spec.strategy());
     let keeps_checkpoints = spec.process.keep.is_some();
     if keeps_checkpoints && !strategy.keeps_checkpoints {
@@ -28,7 +28,7 @@ pub fn limits(spec: &RunSpec) -> Result<Limits, Failure> {
     }
     // Where there is a time, walks go on until it is up.
     let is_timed = spec.process.time.is_some() && strategy.honours.contains(&Bound::Walks);
-    let limits = Limits {
+    let limits = SearchBounds {
         depth: search.depth,
         local_events: search.local_events,
         states: search.states,

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host_model::contract::Stop;
-use host_search::kernel::{End, Keeper, Monitor, Phase, Progress};
+use host_search::kernel::{EndCondition, Keeper, Monitor, Phase, Progress};
 
 use crate::base::bounds::Bounds;
 
@@ -134,7 +134,7 @@ impl Monitor for Watch<'_> {
         verification.since = (phase == Phase::Verifying).then(Instant::now);
     }
 
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         if let Some(stopped) = self.bounds.reason() {
             return Some(stopped.into());
         }
@@ -149,13 +149,13 @@ impl Monitor for Watch<'_> {
                 let _ = writeln!(state.log, "{}", line(&moment));
             }
         }
-        self.bounds.is_too_much(progress.bytes).then_some(End::MemoryBound)
+        self.bounds.is_too_much(progress.bytes).then_some(EndCondition::MemoryBound)
     }
 
-    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<End> {
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         let kept = progress.bytes.max(self.bounds.process_bytes());
         let is_too_much = self.bounds.is_too_much(kept.saturating_add(bytes));
-        self.check(progress).or(is_too_much.then_some(End::MemoryBound))
+        self.check(progress).or(is_too_much.then_some(EndCondition::MemoryBound))
     }
 }
 

@@ -7,7 +7,7 @@ use host_model::contract::{MachineError, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::Trace;
 use host_model::trace::start::{self, Start, StartError};
-use host_search::kernel::{Found, Keeper, Limits, Report, Search, SearchError};
+use host_search::kernel::{FoundViolation, Keeper, Report, Search, SearchBounds, SearchError};
 use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;
 use rayon::ThreadPoolBuilder;
@@ -67,7 +67,7 @@ pub fn run(
 /// Finds the start states, and searches from there.
 fn searched(
     spec: &RunSpec,
-    limits: Limits,
+    limits: SearchBounds,
     (cluster, lts): (&Cluster, &Lts<'_>),
     line: Option<Line<'_>>,
     context: &mut Context<'_>,
@@ -98,7 +98,7 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
     // What was found is written down whatever the time. To look at it again takes a guest, and time.
     bounds.record();
     let found = report.violations.iter();
-    let found: Vec<(&Found, Trace)> =
+    let found: Vec<(&FoundViolation, Trace)> =
         found.map(|found| Ok((found, finding::record(lts, cluster, found)?))).collect::<Result<_, Failure>>()?;
     bounds.close();
     let confirm = |found| finding::confirm(lts, cluster, found, shorter);
@@ -156,7 +156,7 @@ fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>
 /// Runs the strategy.
 fn search(
     spec: &RunSpec,
-    limits: Limits,
+    limits: SearchBounds,
     (lts, starts): (&Lts<'_>, &[Start]),
     watch: &Watch<'_>,
     keeper: Option<&checkpoint::Folder>,
@@ -164,7 +164,7 @@ fn search(
     let workers = spec.process.workers.map_or_else(|| units::workers("auto").map_err(Failure::system), Ok)?;
     let pool = ThreadPoolBuilder::new().num_threads(workers.get()).build();
     let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
-    let search = Search { lts, starts, limits, monitor: watch, collect_system_states: false };
+    let search = Search { lts, starts, bounds: limits, monitor: watch, collect_system_states: false };
     pool.install(|| (spec.strategy().run)(&search)).map_err(|error| match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => error.into(),
         error @ (SearchError::Start(_) | SearchError::Checkpoint) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use host_sandbox::{LIMITS, Limit, Limits, Unit};
+use host_sandbox::{GuestLimits, LIMITS, Limit, Unit};
 
 use crate::base::text::{bytes, count, table};
 use crate::base::{Failure, units};
@@ -13,8 +13,8 @@ pub type Given = BTreeMap<String, u64>;
 
 /// The defaults with what was given. A value that is out of range becomes the nearest inside; what is unknown is left
 /// out, since both were refused when they were read.
-pub fn effective(given: &Given) -> Limits {
-    let mut limits = Limits::default();
+pub fn effective(given: &Given) -> GuestLimits {
+    let mut limits = GuestLimits::default();
     for (limit, value) in given.iter().filter_map(|(name, value)| Some((Limit::find(name)?, *value))) {
         limit.set(&mut limits, value);
     }
@@ -22,15 +22,15 @@ pub fn effective(given: &Given) -> Limits {
 }
 
 /// The limits that differ from the defaults, as a trace keeps them.
-pub fn changed(limits: &Limits) -> Given {
-    let defaults = Limits::default();
+pub fn changed(limits: &GuestLimits) -> Given {
+    let defaults = GuestLimits::default();
     let changed = LIMITS.iter().filter(|limit| limit.get(limits) != limit.get(&defaults));
     changed.map(|limit| (limit.name.to_owned(), limit.get(limits))).collect()
 }
 
 /// The limits above their defaults, as they can be given.
 pub fn raised(given: &Given) -> Vec<String> {
-    let defaults = Limits::default();
+    let defaults = GuestLimits::default();
     let raised = given.iter().filter_map(|(name, value)| Some((Limit::find(name)?, *value)));
     let raised = raised.filter(|(limit, value)| *value > limit.get(&defaults));
     raised.map(|(limit, value)| format!("{}={value}", limit.name)).collect()
@@ -107,7 +107,7 @@ pub fn parse(text: &str) -> Result<(&'static str, u64), String> {
 
 /// The limits with their defaults as lines for `--help`.
 pub fn help() -> String {
-    let limits = Limits::default();
+    let limits = GuestLimits::default();
     let row = |limit: &Limit| (format!("{}={}", limit.name, shown(limit, limit.get(&limits))), limit.meaning);
     table("Limits and their defaults, for --limit:", &LIMITS.iter().map(row).collect::<Vec<_>>())
 }

@@ -28,7 +28,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/protocol.rs",
     "src/renaming.rs",
     "src/role.rs",
-    "src/seat.rs",
+    "src/configured_node.rs",
     "src/test.rs",
     "src/test/explore.rs",
     "src/timers.rs",

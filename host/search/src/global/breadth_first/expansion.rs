@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{Known, LocalStateId, OutcomesRef, Step, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, OutcomesRef, Step, Trigger};
 
 use crate::global::breadth_first::frontier::{Block, Layout};
 use crate::global::breadth_first::numbers::Numbers;
 use crate::global::enabled::Unknown;
 use crate::global::queues::Queues;
 use crate::global::state::{Budgets, Child, GlobalState, says_more};
-use crate::kernel::End;
+use crate::kernel::EndCondition;
 
 /// Words of packed successors that one worker keeps ready. Those of states with more, or with larger ones, are made when they are
 /// taken in, so that memory is asked for one by one.
@@ -21,7 +21,7 @@ const WORDS_MAX: usize = 1 << 14;
 #[derive(Clone, Copy)]
 pub struct Batch<'b> {
     /// The local transition system as far as it is known.
-    pub known: &'b Known,
+    pub known: &'b LtsCache,
     /// The bounds that are part of a state.
     pub budgets: &'b Budgets,
     /// All states met before.
@@ -50,8 +50,8 @@ pub struct Expanded {
     pub edges: u32,
     /// Where its arrivals end.
     arrivals_end: u32,
-    /// What was left out: the reason that counts most; [`End::SpaceExhausted`] if nothing.
-    pub left_out: End,
+    /// What was left out: the reason that counts most; [`EndCondition::SpaceExhausted`] if nothing.
+    pub left_out: EndCondition,
 }
 
 /// A step to a state that was not met before this batch, or to any if all edges are kept.
@@ -148,10 +148,10 @@ impl Expansion {
             batch.layout.read(batch.block.record(place), &mut self.state);
             let Self { state, enabled, unknown, .. } = self;
             let is_cut = state.enabled_in(batch.known, batch.budgets, enabled, unknown);
-            let mut left_out = if is_cut { End::LocalEventBound } else { End::SpaceExhausted };
+            let mut left_out = if is_cut { EndCondition::LocalEventBound } else { EndCondition::SpaceExhausted };
             let edges = self.successors.len();
             if batch.is_at_bound {
-                left_out = if self.enabled.is_empty() { left_out } else { left_out.max(End::DepthBound) };
+                left_out = if self.enabled.is_empty() { left_out } else { left_out.max(EndCondition::DepthBound) };
             } else {
                 left_out = left_out.max(self.follow(batch, place));
             }
@@ -166,8 +166,8 @@ impl Expansion {
     }
 
     /// Follows the events of the state at hand; returns what is left out.
-    fn follow(&mut self, batch: Batch<'_>, place: usize) -> End {
-        let (known, mut left_out) = (batch.known, End::SpaceExhausted);
+    fn follow(&mut self, batch: Batch<'_>, place: usize) -> EndCondition {
+        let (known, mut left_out) = (batch.known, EndCondition::SpaceExhausted);
         let Self { state, next, queues, enabled, unknown, successors, .. } = self;
         let has_queues = Queues::fit(known, state);
         if has_queues {
@@ -175,7 +175,7 @@ impl Expansion {
         }
         for &(node, trigger) in &*enabled {
             if !trigger.is_delivery() && !batch.is_fresh(place, node) {
-                left_out = End::Pruned;
+                left_out = EndCondition::Pruned;
                 continue;
             }
             let local = state.locals[node as usize];

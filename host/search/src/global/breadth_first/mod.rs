@@ -32,8 +32,10 @@ use self::sink::{Discovery, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
 use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
-use crate::global::visited::{Seen, Visited};
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, or_end, stopped_end, table_bytes};
+use crate::global::visited::{Insertion, Visited};
+use crate::kernel::{
+    CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, stopped_end, table_bytes,
+};
 
 /// Which events of a state are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,11 +75,11 @@ pub fn explore(
 ) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
     let nodes = search.lts.scenario().nodes as usize;
-    let layout = Layout { nodes, has_counters: search.limits.local_events.is_some() };
+    let layout = Layout { nodes, has_counters: search.bounds.local_events.is_some() };
     let mut run = BreadthFirst {
         search,
         sink,
-        budgets: Budgets::new(nodes, &search.limits),
+        budgets: Budgets::new(nodes, &search.bounds),
         fresh: (following == Following::Fresh).then(FreshLocals::default),
         numbers: Numbers::new(),
         frontier: Frontier::new(layout),
@@ -85,11 +87,11 @@ pub fn explore(
         piece_bytes: 0,
         system_states: Visited::new(),
         collected: BTreeSet::new(),
-        report: Report::new(search.lts).collecting(&search.limits),
+        report: Report::new(search.lts).collecting(&search.bounds),
         transitions: 0,
         expanded: 0,
         state: GlobalState::default(),
-        ticks: Ticks::default(),
+        schedule: CheckSchedule::default(),
     };
     let end = match or_end(run.enter_starts(&mut stepper))? {
         Some(end) => end,
@@ -116,12 +118,12 @@ struct BreadthFirst<'s, 'k> {
     expanded: u64,
     /// The state at hand, if somebody has to look at it.
     state: GlobalState,
-    ticks: Ticks,
+    schedule: CheckSchedule,
 }
 
 impl BreadthFirst<'_, '_> {
     /// Takes all start states in; returns why to end the search, if there is a reason.
-    fn enter_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+    fn enter_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(stepper.known(), start);
             let (number, is_new) = self.numbers.number(state.fingerprint, Discovery::Start(index));
@@ -131,7 +133,7 @@ impl BreadthFirst<'_, '_> {
             let layout = self.frontier.layout;
             self.frontier.push(0, number, |words| layout.write(&state, words));
             let system_state = state.locals_fingerprint(stepper.known());
-            if self.system_states.insert(system_state, 0) == Seen::New && self.search.collect_system_states {
+            if self.system_states.insert(system_state, 0) == Insertion::New && self.search.collect_system_states {
                 self.collected.insert(state.locals.as_slice().into());
             }
             let judgements = judge_start(self.search, stepper, start)?;
@@ -140,15 +142,15 @@ impl BreadthFirst<'_, '_> {
                 tell(*sink, &state, (number, Discovery::Start(index), 0), is_bad);
             }
             if self.report.note(start, &[], judgements) {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
         }
         Ok(None)
     }
 
     /// Expands all states in the order of their numbers; returns why the search ended.
-    fn expand_all(&mut self, stepper: &mut Stepper<'_>) -> Result<End, SearchError> {
-        let mut end = End::SpaceExhausted;
+    fn expand_all(&mut self, stepper: &mut Stepper<'_>) -> Result<EndCondition, SearchError> {
+        let mut end = EndCondition::SpaceExhausted;
         let mut next_level = 0;
         while let Some(block) = self.frontier.pop() {
             let places = block.next(self.batch_len());
@@ -159,7 +161,7 @@ impl BreadthFirst<'_, '_> {
                 }
             }
             let left_out = self.expand(stepper, &block, places.clone())?;
-            if left_out > End::LocalEventBound {
+            if left_out > EndCondition::LocalEventBound {
                 return Ok(left_out);
             }
             end = end.max(left_out);
@@ -172,13 +174,18 @@ impl BreadthFirst<'_, '_> {
     /// How many states are expanded together. Close to the bound on states they are few.
     fn batch_len(&self) -> usize {
         let states = u64::from(self.numbers.len());
-        let left = self.search.limits.states.map_or(u64::MAX, |max| max.saturating_sub(states).div_ceil(8).max(1));
+        let left = self.search.bounds.states.map_or(u64::MAX, |max| max.saturating_sub(states).div_ceil(8).max(1));
         (FIRST_BATCH + self.expanded / 4).min(left) as usize
     }
 
     /// Takes the successors of some states of a block in; returns what was left out, or why to end the search.
-    fn expand(&mut self, stepper: &mut Stepper<'_>, block: &Block, places: Range<usize>) -> Result<End, SearchError> {
-        let is_at_bound = self.search.limits.depth.is_some_and(|depth| block.depth >= depth);
+    fn expand(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        block: &Block,
+        places: Range<usize>,
+    ) -> Result<EndCondition, SearchError> {
+        let is_at_bound = self.search.bounds.depth.is_some_and(|depth| block.depth >= depth);
         if let Some(fresh) = self.fresh.as_mut().filter(|_| !is_at_bound) {
             fresh.note(block, places.clone(), self.frontier.layout);
         }
@@ -198,7 +205,7 @@ impl BreadthFirst<'_, '_> {
         block: &Block,
         places: &Range<usize>,
         is_at_bound: bool,
-    ) -> Result<Option<End>, SearchError> {
+    ) -> Result<Option<EndCondition>, SearchError> {
         let len = places.len().div_ceil(PIECES).max(1);
         let piece = |index: usize| {
             let start = (places.start + index * len).min(places.end);
@@ -237,7 +244,7 @@ impl BreadthFirst<'_, '_> {
             let missing: Vec<_> = unknown().flat_map(|unknown| &unknown.missing).copied().collect();
             for missing in missing.chunks(HANDLERS) {
                 stepper.prepare(missing)?;
-                if self.ticks.is_check_due(stepper)
+                if self.schedule.is_check_due(stepper)
                     && let Some(end) = self.search.monitor.check(&self.progress())
                 {
                     return Ok(Some(end));
@@ -246,8 +253,8 @@ impl BreadthFirst<'_, '_> {
         }
         let work = self.pieces.iter().map(|piece| piece.work).sum();
         self.piece_bytes = self.pieces.iter().map(Expansion::bytes).sum();
-        let has_grown = self.ticks.has_grown(self.kept());
-        let is_due = self.ticks.is_check_due_after(stepper, work) || has_grown;
+        let has_grown = self.schedule.has_grown(self.kept());
+        let is_due = self.schedule.is_check_due_after(stepper, work) || has_grown;
         Ok(is_due.then(|| self.search.monitor.check(&self.progress())).flatten())
     }
 
@@ -258,8 +265,8 @@ impl BreadthFirst<'_, '_> {
         block: &Block,
         places: Range<usize>,
         pieces: &[Expansion],
-    ) -> Result<End, SearchError> {
-        let mut end = End::SpaceExhausted;
+    ) -> Result<EndCondition, SearchError> {
+        let mut end = EndCondition::SpaceExhausted;
         let states = pieces.iter().flat_map(|piece| piece.states().map(move |state| (piece, state)));
         for (place, (piece, (state, arrivals))) in places.zip(states) {
             let before = self.transitions;
@@ -271,7 +278,10 @@ impl BreadthFirst<'_, '_> {
             }
             self.transitions = before + u64::from(state.edges);
             if let Some(sink) = &mut self.sink {
-                sink.expanded(block.number(place), Some(state.left_out).filter(|end| *end != End::SpaceExhausted));
+                sink.expanded(
+                    block.number(place),
+                    Some(state.left_out).filter(|end| *end != EndCondition::SpaceExhausted),
+                );
             }
             end = end.max(state.left_out);
         }
@@ -285,7 +295,7 @@ impl BreadthFirst<'_, '_> {
         from: (&Block, usize),
         piece: &Expansion,
         arrival: &Arrival,
-    ) -> Result<Option<End>, SearchError> {
+    ) -> Result<Option<EndCondition>, SearchError> {
         let (parent, step) = (from.0.number(from.1), arrival.step);
         let mut end = None;
         let to = match &arrival.target {
@@ -302,8 +312,8 @@ impl BreadthFirst<'_, '_> {
         if let Some(sink) = &mut self.sink {
             sink.edge(parent, step, to);
         }
-        let has_grown = self.ticks.has_grown(self.kept());
-        if end.is_none() && (self.ticks.is_check_due(stepper) || has_grown) {
+        let has_grown = self.schedule.has_grown(self.kept());
+        if end.is_none() && (self.schedule.is_check_due(stepper) || has_grown) {
             end = self.search.monitor.check(&self.progress());
         }
         Ok(end)
@@ -319,7 +329,7 @@ impl BreadthFirst<'_, '_> {
     ) {
         let (layout, state) = (self.frontier.layout, &mut self.state);
         let is_collected = self.search.collect_system_states && fresh.system_state.is_some();
-        let is_looked_at = fresh.is_noted || is_collected || self.search.limits.deadlock || self.sink.is_some();
+        let is_looked_at = fresh.is_noted || is_collected || self.search.bounds.deadlock || self.sink.is_some();
         match record {
             Some(record) => {
                 self.frontier.push(block.depth + 1, number, |words| words.extend_from_slice(record));
@@ -343,10 +353,10 @@ impl BreadthFirst<'_, '_> {
         (number, depth): (u32, u32),
         discovery: Discovery,
         fresh: &Fresh,
-    ) -> Result<Option<End>, SearchError> {
+    ) -> Result<Option<EndCondition>, SearchError> {
         self.report.depth = self.report.depth.max(depth);
         if let Some(system_state) = fresh.system_state
-            && self.system_states.insert(system_state, 0) == Seen::New
+            && self.system_states.insert(system_state, 0) == Insertion::New
             && self.search.collect_system_states
         {
             self.collected.insert(self.state.locals.as_slice().into());
@@ -356,7 +366,7 @@ impl BreadthFirst<'_, '_> {
             let node = stepper.state(fresh.next).protocol.node;
             judgements = judge_after(stepper, &self.state.locals, node)?;
         }
-        if self.search.limits.deadlock {
+        if self.search.bounds.deadlock {
             judgements.extend(judge_end(stepper, &self.state)?.map(|judgement| (None, judgement)));
         }
         if let Some(sink) = &mut self.sink {
@@ -367,11 +377,11 @@ impl BreadthFirst<'_, '_> {
         if !judgements.is_empty() {
             let (start, path) = self.numbers.path_to(number);
             if self.report.note(&self.search.starts[start as usize], &path, judgements) {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
         }
-        let is_full = self.search.limits.states.is_some_and(|max| u64::from(self.numbers.len()) >= max);
-        Ok(is_full.then_some(End::StateBound))
+        let is_full = self.search.bounds.states.is_some_and(|max| u64::from(self.numbers.len()) >= max);
+        Ok(is_full.then_some(EndCondition::StateBound))
     }
 
     /// Bytes whose growth has no bound per state.
@@ -399,7 +409,7 @@ impl BreadthFirst<'_, '_> {
         Progress { counts, depth: self.report.depth, queue: self.frontier.len(), bytes }
     }
 
-    fn finish(self, end: End) -> Report {
+    fn finish(self, end: EndCondition) -> Report {
         let counts = self.progress().counts;
         let system_states = self.search.collect_system_states.then(|| self.collected.into_iter().collect());
         let mut report = Report { end, counts, system_states, fingerprints: counts.global_states, ..self.report };

@@ -15,12 +15,12 @@ pub struct Numbers {
     /// The first states: for each distinct start state its index in the search.
     starts: Vec<u32>,
     /// All other states.
-    found: Vec<Found>,
+    found: Vec<ParentStep>,
 }
 
 /// How a state was found: by a step from an earlier one.
 #[derive(Clone, Copy)]
-struct Found {
+struct ParentStep {
     parent: u32,
     step: Step,
 }
@@ -68,7 +68,7 @@ impl Numbers {
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
-        let ways = self.starts.capacity() * size_of::<u32>() + self.found.capacity() * size_of::<Found>();
+        let ways = self.starts.capacity() * size_of::<u32>() + self.found.capacity() * size_of::<ParentStep>();
         ways as u64 + self.shards.iter().map(OrderedTable::bytes).sum::<u64>()
     }
 
@@ -106,7 +106,7 @@ impl Numbers {
         table.insert_at(index, entry);
         match discovery {
             Discovery::Start(start) => self.starts.push(start),
-            Discovery::Step(parent, step) => self.found.push(Found { parent, step }),
+            Discovery::Step(parent, step) => self.found.push(ParentStep { parent, step }),
         }
         (number, true)
     }
@@ -116,7 +116,7 @@ impl Numbers {
         let mut path = Vec::new();
         let mut at = state as usize;
         while let Some(index) = at.checked_sub(self.starts.len()) {
-            let Found { parent, step } = self.found[index];
+            let ParentStep { parent, step } = self.found[index];
             path.push(step);
             at = parent as usize;
         }

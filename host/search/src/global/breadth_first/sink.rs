@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use host_model::lts::{LocalStateId, MessageId, Step};
 
-use crate::kernel::End;
+use crate::kernel::EndCondition;
 
 /// How a state was met first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub trait GraphSink {
     fn edge(&mut self, from: u32, step: Step, to: u32);
 
     /// There are no more edges from a state. If a bound left some out, it is given: what follows such a state is not known.
-    fn expanded(&mut self, _state: u32, _left_out: Option<End>) {}
+    fn expanded(&mut self, _state: u32, _left_out: Option<EndCondition>) {}
 
     /// Bytes kept, which count as memory of the search.
     fn bytes(&self) -> u64 {

@@ -2,20 +2,20 @@
 
 use host_model::contract::{NodeId, Role};
 use host_model::lts::quorum::for_each_set;
-use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Trigger};
 
-use crate::global::parallel::packed_stack::Record;
-use crate::global::parallel::wave::Wave;
+use crate::global::parallel::packed_stack::PackedState;
+use crate::global::parallel::round_context::RoundContext;
 
 /// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
 /// bound on local events left out something that no state before left out.
 pub(crate) fn wake(
-    wave: Wave<'_>,
-    record: Record<'_>,
+    round: RoundContext<'_>,
+    record: PackedState<'_>,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
     (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
 ) -> bool {
-    let known = wave.known;
+    let known = round.known;
     awake.clear();
     for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
         wake_by_role(known, record, node, awake, (missing, unnamed));
@@ -40,7 +40,7 @@ pub(crate) fn wake(
             continue;
         }
         let state = known.state(local);
-        if wave.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
+        if round.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
             is_cut |= !state.protocol.local_events.is_empty();
         } else {
             state.protocol.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
@@ -52,8 +52,8 @@ pub(crate) fn wake(
 
 /// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.
 fn wake_by_role(
-    known: &Known,
-    record: Record<'_>,
+    known: &LtsCache,
+    record: PackedState<'_>,
     node: NodeId,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
     (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `rounds` | the rounds: expand, exchange, admit |
-//! | `wave` | what all partitions read while they expand states |
+//! | `round_context` | what all partitions read while they expand states |
 //! | `partition` | one partition of the search: its stack of states; and one shard of the visited set |
 //! | `awake` | the events that have to be followed in a state |
 //! | `packed_stack` | a compact stack of global states with their paths |
@@ -14,6 +14,6 @@ pub(crate) mod awake;
 pub(crate) mod packed_stack;
 pub(crate) mod partition;
 pub(crate) mod path_forest;
+pub(crate) mod round_context;
 pub(crate) mod rounds;
 pub(crate) mod sleeping_traps;
-pub(crate) mod wave;

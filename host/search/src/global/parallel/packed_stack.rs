@@ -2,10 +2,10 @@
 //! for each state, whose states are read and made where they lie.
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::lts::{Known, LocalStateId, MessageId, Step, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, Step, Trigger};
 use host_model::trace::start::Start;
 
-use crate::global::parallel::path_forest::{PathId, Paths};
+use crate::global::parallel::path_forest::{PathForest, PathId};
 use crate::global::state::{Budgets, Child, GlobalState};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
@@ -23,12 +23,12 @@ pub struct Reached {
 }
 
 /// A stack of global states.
-pub struct Pending {
+pub struct PackedStack {
     nodes: usize,
     /// One record a state: local states, local events, edges, messages in flight, and a tail of fixed length.
     words: Vec<u32>,
     len: usize,
-    paths: Paths,
+    paths: PathForest,
     /// What a step sends, sorted.
     sent: Vec<MessageId>,
 }
@@ -47,12 +47,12 @@ const NO_STEP: Step = Step { node: 0, trigger: Trigger::NONE, outcome: 0 };
 
 /// A state as it is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'r> {
+pub struct PackedState<'r> {
     nodes: usize,
     words: &'r [u32],
 }
 
-impl<'r> Record<'r> {
+impl<'r> PackedState<'r> {
     /// Number of nodes.
     #[inline]
     pub fn nodes(self) -> usize {
@@ -150,14 +150,14 @@ impl<'r> Record<'r> {
 
 /// States that were taken off a stack together.
 #[derive(Default)]
-pub struct Taken {
+pub struct PackedBatch {
     nodes: usize,
     words: Vec<u32>,
     /// Where each record ends; what was pushed last comes first.
     ends: Vec<usize>,
 }
 
-impl Taken {
+impl PackedBatch {
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         (self.words.capacity() * size_of::<u32>() + self.ends.capacity() * size_of::<usize>()) as u64
@@ -170,16 +170,16 @@ impl Taken {
 
     /// A state by its number, from the one pushed last.
     #[inline]
-    pub fn record(&self, index: usize) -> Record<'_> {
+    pub fn record(&self, index: usize) -> PackedState<'_> {
         let start = self.ends.get(index + 1).copied().unwrap_or(0);
-        Record { nodes: self.nodes, words: &self.words[start..self.ends[index]] }
+        PackedState { nodes: self.nodes, words: &self.words[start..self.ends[index]] }
     }
 }
 
 /// A successor of a state in the making.
 pub struct Successor<'r> {
     /// The state before.
-    pub parent: Record<'r>,
+    pub parent: PackedState<'r>,
     /// How many edges the events of each node have there.
     pub edges: &'r [u32],
     /// The step.
@@ -188,10 +188,10 @@ pub struct Successor<'r> {
     pub reached: Reached,
 }
 
-impl Pending {
+impl PackedStack {
     /// An empty stack for states of so many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { nodes, words: Vec::new(), len: 0, paths: Paths::default(), sent: Vec::new() }
+        Self { nodes, words: Vec::new(), len: 0, paths: PathForest::default(), sent: Vec::new() }
     }
 
     /// Number of states.
@@ -225,7 +225,7 @@ impl Pending {
     /// The deliveries at nodes before that of the event fall asleep, unless the event has sent the message and it was not
     /// in flight before. So does a quorum if all its messages do.
     #[inline]
-    pub fn push(&mut self, known: &Known, budgets: &Budgets, successor: &Successor<'_>) {
+    pub fn push(&mut self, known: &LtsCache, budgets: &Budgets, successor: &Successor<'_>) {
         let Successor { parent, edges, child, reached } = successor;
         let Step { node, trigger, outcome } = child.step;
         let edge = &known.edges(child.row)[outcome as usize];
@@ -284,7 +284,7 @@ impl Pending {
     }
 
     /// Pushes a state that was taken and not expanded; its path belongs to it again.
-    pub fn put_back(&mut self, record: Record<'_>) {
+    pub fn put_back(&mut self, record: PackedState<'_>) {
         self.make_room(record.words.len());
         self.words.extend_from_slice(record.words);
         self.len += 1;
@@ -292,7 +292,7 @@ impl Pending {
 
     /// Takes up to `quota` states, those pushed last, but after the first one no more than fit in `bytes_max`; their paths
     /// belong to the caller, who must [`release`](Self::release) them.
-    pub fn take(&mut self, quota: usize, bytes_max: usize, taken: &mut Taken) {
+    pub fn take(&mut self, quota: usize, bytes_max: usize, taken: &mut PackedBatch) {
         taken.ends.clear();
         let mut start = self.words.len();
         while taken.ends.len() < quota.min(self.len) {
@@ -320,14 +320,14 @@ impl Pending {
     }
 
     /// The states that were saved; none if one of them is not where its path leads, so that nothing can go wrong later.
-    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+    pub fn load(known: &LtsCache, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
         let (words, len) = (saved.words()?, usize::try_from(saved.number()?).ok()?);
-        let mut pending = Self { words, len, paths: Paths::load(saved)?, ..Self::new(budgets.nodes()) };
+        let mut pending = Self { words, len, paths: PathForest::load(saved)?, ..Self::new(budgets.nodes()) };
         let mut end = pending.words.len();
         for _ in 0..len {
             let in_flight = *pending.words[..end].last()? as usize;
             let start = end.checked_sub((3 * pending.nodes + TAIL).checked_add(in_flight)?)?;
-            let record = Record { nodes: pending.nodes, words: &pending.words[start..end] };
+            let record = PackedState { nodes: pending.nodes, words: &pending.words[start..end] };
             let reached = record.reached();
             let is_start = reached.step == NO_STEP;
             let before = (reached.depth as usize).checked_sub(usize::from(!is_start))?;
@@ -344,7 +344,7 @@ impl Pending {
     }
 
     /// Moves the state pushed last, and its path, to another stack.
-    pub fn give(&mut self, other: &mut Self, scratch: &mut Taken) {
+    pub fn give(&mut self, other: &mut Self, scratch: &mut PackedBatch) {
         self.take(1, 0, scratch);
         let record = scratch.record(0);
         let (start, steps) = self.paths.steps(record.reached().path);
@@ -395,7 +395,7 @@ mod tests {
         }
     }
 
-    fn check(record: Record<'_>, seed: u32) {
+    fn check(record: PackedState<'_>, seed: u32) {
         let expected = state(seed);
         assert_eq!((0..2).map(|node| record.local(node)).collect::<Vec<_>>(), expected.locals);
         assert_eq!((record.local_events(), record.edges()), (&*expected.local_events, &[0, 0][..]));
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn states_come_back_in_parts_from_any_stack_they_were_given_to() {
-        let (mut pending, mut other, mut taken) = (Pending::new(2), Pending::new(2), Taken::default());
+        let (mut pending, mut other, mut taken) = (PackedStack::new(2), PackedStack::new(2), PackedBatch::default());
         (0..50).for_each(|seed| pending.push_start(&state(seed), seed));
         (0..20).for_each(|_| pending.give(&mut other, &mut taken));
         // The last ones come first, and giving turns them round.

@@ -9,19 +9,19 @@ use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{Known, LocalStateId, MessageId, OutcomesRef, Step, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::parallel::awake::wake;
-use crate::global::parallel::packed_stack::{Pending, Reached, Record, Successor, Taken};
+use crate::global::parallel::packed_stack::{PackedBatch, PackedStack, PackedState, Reached, Successor};
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
+use crate::global::parallel::round_context::RoundContext;
 use crate::global::parallel::sleeping_traps;
-use crate::global::parallel::wave::Wave;
 use crate::global::state::{Budgets, Child};
-use crate::global::visited::{SHARDS, Seen, shard_of};
+use crate::global::visited::{Insertion, SHARDS, shard_of};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
-pub use self::shard::WaveShard;
+pub use self::shard::VisitedShard;
 
 use self::notes::Note;
 
@@ -31,15 +31,15 @@ mod shard;
 /// What no count comes close to, so that sums of those that were saved do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
 
-/// Bytes that the successors of a lane may take in a wave. A lane expands one state at least, however many it has.
-pub const LANE_BYTES: u64 = 4 << 20;
+/// Bytes that the successors of a partition may take in a round. A partition expands one state at least, however many it has.
+pub const PARTITION_BYTES: u64 = 4 << 20;
 
 /// A state that was found, on its way to its shard.
 struct Arrival {
     /// The fingerprint in halves, which keeps the whole at 24 bytes.
     high: u64,
     low: u64,
-    /// Index into the children of the lane.
+    /// Index into the children of the partition.
     child: u32,
     depth: u32,
 }
@@ -56,16 +56,16 @@ impl Arrival {
     }
 }
 
-/// A state that was taken off the stack in this wave.
+/// A state that was taken off the stack in this round.
 struct Expanded {
     reached: Reached,
     /// The path to the state itself, once a child of it is pushed.
     path: Option<PathId>,
-    /// Whether it is still to be expanded: handlers have to be executed before, or the wave had no room for it.
+    /// Whether it is still to be expanded: handlers have to be executed before, or the round had no room for it.
     is_stalled: bool,
 }
 
-/// What the expansions of a wave add to the counts of a lane.
+/// What the expansions of a round add to the counts of a partition.
 #[derive(Default)]
 struct Tally {
     transitions: u64,
@@ -74,23 +74,23 @@ struct Tally {
     depth: u32,
 }
 
-/// A lane: a stack of states to expand, and what the current wave makes of them.
-pub struct Lane {
+/// A partition: a stack of states to expand, and what the current round makes of them.
+pub struct Partition {
     /// What is still to be expanded.
-    pub pending: Pending,
-    /// The states of the current wave, and for each what became of it and how many edges the events of each node have.
-    taken: Taken,
+    pub pending: PackedStack,
+    /// The states of the current round, and for each what became of it and how many edges the events of each node have.
+    taken: PackedBatch,
     expanded: Vec<Expanded>,
     edges: Vec<u32>,
     tally: Tally,
-    /// Bytes that the wave takes for the successors at most, if all of them are new.
+    /// Bytes that the round takes for the successors at most, if all of them are new.
     cost: u64,
     /// The index of the expanded state, and the child.
     children: Vec<(u32, Child)>,
     /// The children on their way, one list a shard.
     arrivals: Vec<Vec<Arrival>>,
     /// What the shards said of each child.
-    seen: Vec<Seen>,
+    seen: Vec<Insertion>,
     /// The fingerprints of system states on their way, one list a shard.
     system_states: Vec<Vec<Fingerprint>>,
     /// System states that were sent lately: most are met again and again.
@@ -110,7 +110,7 @@ pub struct Lane {
     pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
     /// Executed edges.
     pub transitions: u64,
-    /// States at the bound that have successors and were not reached by a shorter path; a lane may count one down that
+    /// States at the bound that have successors and were not reached by a shorter path; a partition may count one down that
     /// another one has counted.
     pub cut: i64,
     /// Whether a local event was left out by its bound.
@@ -122,12 +122,12 @@ pub struct Lane {
 /// How many system states are remembered as sent.
 const RECENT: usize = 1024;
 
-impl Lane {
-    /// An empty lane.
+impl Partition {
+    /// An empty partition.
     pub fn new(nodes: usize, collect: bool) -> Self {
         Self {
-            pending: Pending::new(nodes),
-            taken: Taken::default(),
+            pending: PackedStack::new(nodes),
+            taken: PackedBatch::default(),
             expanded: Vec::new(),
             edges: Vec::new(),
             tally: Tally::default(),
@@ -151,7 +151,7 @@ impl Lane {
         }
     }
 
-    /// Saves the lane as it is between two waves.
+    /// Saves the partition as it is between two rounds.
     pub fn save(&self, out: &mut Writer<'_>) {
         self.pending.save(out);
         for on_the_way in &self.system_states {
@@ -163,18 +163,18 @@ impl Lane {
         out.number(u64::from(self.depth));
     }
 
-    /// The lane that was saved.
-    pub fn load(known: &Known, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
-        let pending = Pending::load(known, budgets, starts, saved)?;
-        let mut lane = Self { pending, ..Self::new(budgets.nodes(), false) };
-        for on_the_way in &mut lane.system_states {
+    /// The partition that was saved.
+    pub fn load(known: &LtsCache, budgets: &Budgets, starts: &[Start], saved: &mut Reader<'_>) -> Option<Self> {
+        let pending = PackedStack::load(known, budgets, starts, saved)?;
+        let mut partition = Self { pending, ..Self::new(budgets.nodes(), false) };
+        for on_the_way in &mut partition.system_states {
             saved.wide(|system_state| on_the_way.push(system_state))?;
         }
-        lane.transitions = saved.number().filter(|transitions| *transitions < COUNT_MAX)?;
-        lane.cut = Some(saved.number()? as i64).filter(|cut| cut.unsigned_abs() < COUNT_MAX)?;
-        lane.local_events_cut = saved.number()? != 0;
-        lane.depth = saved.word()?;
-        Some(lane)
+        partition.transitions = saved.number().filter(|transitions| *transitions < COUNT_MAX)?;
+        partition.cut = Some(saved.number()? as i64).filter(|cut| cut.unsigned_abs() < COUNT_MAX)?;
+        partition.local_events_cut = saved.number()? != 0;
+        partition.depth = saved.word()?;
+        Some(partition)
     }
 
     /// Bytes kept.
@@ -182,24 +182,24 @@ impl Lane {
         let arrivals: usize = self.arrivals.iter().map(Vec::capacity).sum();
         let system_states: usize = self.system_states.iter().map(Vec::capacity).sum();
         let unnamed: usize = self.unnamed.iter().map(|set| size_of_val(set) + size_of_val(&**set)).sum();
-        let wave = self.expanded.capacity() * size_of::<Expanded>()
+        let round = self.expanded.capacity() * size_of::<Expanded>()
             + self.edges.capacity() * size_of::<u32>()
             + self.children.capacity() * size_of::<(u32, Child)>()
-            + self.seen.capacity() * size_of::<Seen>()
+            + self.seen.capacity() * size_of::<Insertion>()
             + arrivals * size_of::<Arrival>()
             + system_states * size_of::<Fingerprint>()
             + self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()
             + unnamed;
-        let buffers = wave + size_of_val(&*self.recent) + self.notes.capacity() * size_of::<Note>();
+        let buffers = round + size_of_val(&*self.recent) + self.notes.capacity() * size_of::<Note>();
         self.pending.bytes() + self.taken.bytes() + buffers as u64
     }
 
-    /// Bytes that the rest of this wave takes at most.
+    /// Bytes that the rest of this round takes at most.
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// Drops the successors of this wave: all states that were taken are still to be expanded.
+    /// Drops the successors of this round: all states that were taken are still to be expanded.
     pub fn take_back(&mut self) {
         self.expanded.iter_mut().for_each(|expanded| expanded.is_stalled = true);
         self.children.clear();
@@ -207,10 +207,10 @@ impl Lane {
         (self.tally, self.cost) = (Tally::default(), 0);
     }
 
-    /// First step of a wave: takes up to `quota` states off the stack and finds their successors, until these take too much
+    /// First step of a round: takes up to `quota` states off the stack and finds their successors, until these take too much
     /// memory; the states that are left are as if they had not been taken.
-    pub fn expand(&mut self, wave: Wave<'_>, quota: usize) {
-        self.pending.take(quota, LANE_BYTES as usize, &mut self.taken);
+    pub fn expand(&mut self, round: RoundContext<'_>, quota: usize) {
+        self.pending.take(quota, PARTITION_BYTES as usize, &mut self.taken);
         (self.tally, self.cost) = (Tally::default(), 0);
         self.expanded.clear();
         self.edges.clear();
@@ -225,17 +225,17 @@ impl Lane {
             // Events of the nodes before that of the last event are asleep: possible in the state before too, and counted there.
             self.edges.extend_from_slice(record.edges());
             self.edges[first + reached.step.node as usize..].fill(0);
-            if self.cost >= LANE_BYTES {
+            if self.cost >= PARTITION_BYTES {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: true });
                 continue;
             }
-            let is_over = (0..record.nodes()).any(|node| wave.known.brief(record.local(node)).is_stuck);
+            let is_over = (0..record.nodes()).any(|node| round.known.brief(record.local(node)).is_stuck);
             if is_over {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: false });
                 continue;
             }
             let missing = self.missing.len() + self.unnamed.len();
-            let is_cut = wake(wave, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
+            let is_cut = wake(round, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
             let is_stalled = self.missing.len() + self.unnamed.len() > missing;
             self.expanded.push(Expanded { reached, path: None, is_stalled });
             if is_stalled {
@@ -245,10 +245,10 @@ impl Lane {
             }
             let edges = &mut self.edges[first..];
             for (node, _, row) in &self.awake {
-                edges[*node as usize] += wave.known.edges(*row).len() as u32;
+                edges[*node as usize] += round.known.edges(*row).len() as u32;
             }
             let total: u32 = edges.iter().sum();
-            if reached.depth >= wave.bound {
+            if reached.depth >= round.bound {
                 // Only the start state under a bound of zero: other states at the bound are not pushed.
                 self.tally.cut += i64::from(total > 0);
                 continue;
@@ -256,18 +256,18 @@ impl Lane {
             self.tally.local_events_cut |= is_cut;
             self.tally.transitions += if reached.first { u64::from(total) } else { 0 };
             self.tally.depth = self.tally.depth.max(reached.depth + u32::from(total > 0));
-            let cost_of_child = child_bytes(wave, record);
+            let cost_of_child = child_bytes(round, record);
             let fingerprint = record.fingerprint();
-            sleeping_traps::list_asleep(wave, record, &mut self.traps);
+            sleeping_traps::list_asleep(round, record, &mut self.traps);
             let all = self.awake.iter().map(|event| (event, false)).chain(self.traps.iter().map(|event| (event, true)));
             for (&(node, trigger, row), is_asleep) in all {
-                let base = fingerprint.wrapping_add(wave.budgets.of_step(node, trigger));
-                for (outcome, edge) in (0..).zip(wave.known.edges(row)) {
+                let base = fingerprint.wrapping_add(round.budgets.of_step(node, trigger));
+                for (outcome, edge) in (0..).zip(round.known.edges(row)) {
                     // Another order leads to where an event leads that is asleep, except for a trap: nothing comes after it.
-                    if is_asleep && !wave.known.brief(edge.next).is_stuck {
+                    if is_asleep && !round.known.brief(edge.next).is_stuck {
                         continue;
                     }
-                    self.cost += cost_of_child + size_of_val(wave.known.sent(edge)) as u64;
+                    self.cost += cost_of_child + size_of_val(round.known.sent(edge)) as u64;
                     let step = Step { node, trigger, outcome };
                     let fingerprint = base.wrapping_add(edge.delta);
                     let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
@@ -279,15 +279,15 @@ impl Lane {
     }
 
     /// Third step: takes the new states in, judges them, and pushes what has to be expanded. If there is nothing to say
-    /// about any of them, the wave is over for this lane; otherwise it has to be [closed](Self::close).
-    pub fn enter(&mut self, wave: Wave<'_>, this: usize, shards: &[WaveShard]) {
+    /// about any of them, the round is over for this partition; otherwise it has to be [closed](Self::close).
+    pub fn enter(&mut self, round: RoundContext<'_>, this: usize, shards: &[VisitedShard]) {
         let Tally { transitions, cut, local_events_cut, depth } = std::mem::take(&mut self.tally);
         self.transitions += transitions;
         self.cut += cut;
         self.local_events_cut |= local_events_cut;
         self.depth = self.depth.max(depth);
         self.seen.clear();
-        self.seen.resize(self.children.len(), Seen::Already);
+        self.seen.resize(self.children.len(), Insertion::Already);
         self.system_states.iter_mut().for_each(Vec::clear);
         for shard in shards {
             for (child, seen) in &shard.fresh[this] {
@@ -296,21 +296,21 @@ impl Lane {
         }
         for index in 0..self.seen.len() {
             let seen = self.seen[index];
-            if seen == Seen::Already {
+            if seen == Insertion::Already {
                 continue;
             }
             let (parent, child) = self.children[index];
             let depth = self.expanded[parent as usize].reached.depth + 1;
             let mut first = true;
-            if let Seen::Deeper(before) = seen {
-                first = before >= wave.bound;
-                self.cut -= i64::from(first && depth < wave.bound && self.has_successors(wave, parent, &child));
+            if let Insertion::Deeper(before) = seen {
+                first = before >= round.bound;
+                self.cut -= i64::from(first && depth < round.bound && self.has_successors(round, parent, &child));
             } else {
-                self.cut += i64::from(depth == wave.bound && self.has_successors(wave, parent, &child));
-                self.look_at(wave, parent, index);
+                self.cut += i64::from(depth == round.bound && self.has_successors(round, parent, &child));
+                self.look_at(round, parent, index);
             }
-            if depth < wave.bound {
-                let nodes = wave.budgets.nodes();
+            if depth < round.bound {
+                let nodes = round.budgets.nodes();
                 let Expanded { reached, path, .. } = &mut self.expanded[parent as usize];
                 let path = *path.get_or_insert_with(|| self.pending.path_to(*reached));
                 self.pending.share(path);
@@ -320,7 +320,7 @@ impl Lane {
                     child: &child,
                     reached: Reached { path, step: child.step, depth, first },
                 };
-                self.pending.push(wave.known, wave.budgets, &successor);
+                self.pending.push(round.known, round.budgets, &successor);
             }
         }
         if self.notes.is_empty() {
@@ -329,22 +329,22 @@ impl Lane {
     }
 
     /// Whether something can happen in a child.
-    fn has_successors(&self, wave: Wave<'_>, parent: u32, child: &Child) -> bool {
-        if wave.known.brief(child.next).is_stuck {
+    fn has_successors(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> bool {
+        if round.known.brief(child.next).is_stuck {
             return false;
         }
         let record = self.taken.record(parent as usize);
         let node = child.step.node as usize;
         let local = |other: usize| if other == node { child.next } else { record.local(other) };
-        self.in_flight_len(wave, parent, child) > 0
-            || (0..record.nodes()).any(|other| wave.known.brief(local(other)).has_own_events)
+        self.in_flight_len(round, parent, child) > 0
+            || (0..record.nodes()).any(|other| round.known.brief(local(other)).has_own_events)
     }
 
     /// How many messages are in flight in a child.
-    fn in_flight_len(&self, wave: Wave<'_>, parent: u32, child: &Child) -> usize {
+    fn in_flight_len(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> usize {
         let Step { trigger, outcome, .. } = child.step;
-        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]).len();
-        let taken = usize::from(trigger.message().is_some()) + wave.known.taken_together(trigger).len();
+        let sent = round.known.sent(&round.known.edges(child.row)[outcome as usize]).len();
+        let taken = usize::from(trigger.message().is_some()) + round.known.taken_together(trigger).len();
         self.taken.record(parent as usize).in_flight_len() + sent - taken
     }
 
@@ -353,7 +353,7 @@ impl Lane {
         self.arrivals.iter_mut().for_each(Vec::clear);
     }
 
-    /// Ends the wave: stalled states go back on the stack, the others and the notes are forgotten.
+    /// Ends the round: stalled states go back on the stack, the others and the notes are forgotten.
     pub fn close(&mut self) {
         for (index, Expanded { reached, path, is_stalled }) in self.expanded.iter().enumerate().rev() {
             if *is_stalled {
@@ -367,12 +367,13 @@ impl Lane {
     }
 }
 
-/// Bytes that a child takes until the end of a wave if it is new, without the messages that are sent: on its way, on the
+/// Bytes that a child takes until the end of a round if it is new, without the messages that are sent: on its way, on the
 /// stack with its path, and in a note.
-fn child_bytes(wave: Wave<'_>, parent: Record<'_>) -> u64 {
-    let on_the_way = size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Seen)>() + size_of::<Seen>();
+fn child_bytes(round: RoundContext<'_>, parent: PackedState<'_>) -> u64 {
+    let on_the_way =
+        size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Insertion)>() + size_of::<Insertion>();
     // A note has a class per node, and a local state per node where ends are asked for.
-    let lists = if wave.crashes_max.is_some() { 2 } else { 1 };
+    let lists = if round.crashes_max.is_some() { 2 } else { 1 };
     let noted = size_of::<Fingerprint>() + size_of::<Note>() + lists * parent.nodes() * size_of::<u32>();
     parent.bytes() + (on_the_way + noted + PATH_BYTES) as u64
 }

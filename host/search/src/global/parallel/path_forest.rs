@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 
 /// All paths; each node points to the one before it, and is freed with its last user.
 #[derive(Default)]
-pub struct Paths {
+pub struct PathForest {
     nodes: Vec<PathNode>,
     /// Nodes to be used again.
     free: Vec<u32>,
@@ -29,7 +29,7 @@ struct PathNode {
     step: Step,
 }
 
-impl Paths {
+impl PathForest {
     /// The empty path from the start state with this index.
     pub fn root(&mut self, start: u32) -> PathId {
         self.add(PathNode { before: NONE, users: 1, step: Step { node: start, trigger: Trigger::NONE, outcome: 0 } })
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn paths_share_their_beginnings_and_are_freed_with_their_last_user() {
-        let mut paths = Paths::default();
+        let mut paths = PathForest::default();
         let mut trunk = paths.root(3);
         let mut branches = Vec::new();
         for seed in 0..50 {

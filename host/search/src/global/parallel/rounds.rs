@@ -1,10 +1,10 @@
 //! The search of global states by many workers, with the same result for any number of them.
 //!
-//! A fixed number of lanes, each with a stack of states to expand, and a fixed number of shards of the visited set. The
-//! search goes in waves of three steps, each of which can be done by all workers at once without a lock: every lane
+//! A fixed number of partitions, each with a stack of states to expand, and a fixed number of shards of the visited set. The
+//! search goes in rounds of three steps, each of which can be done by all workers at once without a lock: every partition
 //! expands the states on top of its stack and sorts their successors by shard; every shard says which of them are new,
-//! lane by lane; every lane judges what is new and pushes it. Between waves, one worker executes handlers that were
-//! missing, in the order of the lanes, and evens the stacks out. So neither an id nor a count nor the order of discovery
+//! partition by partition; every partition judges what is new and pushes it. Between rounds, one worker executes handlers that were
+//! missing, in the order of the partitions, and evens the stacks out. So neither an id nor a count nor the order of discovery
 //! depends on who did what when.
 //!
 //! Stacks and not queues: as in a depth-first search, few states wait to be expanded.
@@ -12,31 +12,33 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::{Judgement, Severity};
-use host_model::lts::{Known, LocalStateId, Step, Stepper, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
 use crate::global::judge::{judge_global_state, judge_start};
-use crate::global::parallel::packed_stack::Taken;
-use crate::global::parallel::partition::{LANE_BYTES, Lane, WaveShard};
-use crate::global::parallel::wave::Wave;
+use crate::global::parallel::packed_stack::PackedBatch;
+use crate::global::parallel::partition::{PARTITION_BYTES, Partition, VisitedShard};
+use crate::global::parallel::round_context::RoundContext;
 use crate::global::state::{Budgets, GlobalState};
-use crate::global::visited::{SHARDS, Seen, shard_of};
+use crate::global::visited::{Insertion, SHARDS, shard_of};
 use crate::kernel::checkpoint_codec::Reader;
-use crate::kernel::{Counts, End, Found, Keeper, Progress, Report, Search, SearchError, load_lts, or_end, save_lts};
+use crate::kernel::{
+    Counts, EndCondition, FoundViolation, Keeper, Progress, Report, Search, SearchError, load_lts, or_end, save_lts,
+};
 
 /// Number of stacks. Enough to keep many workers busy; every result depends on it.
-const LANES: usize = 16;
+const PARTITIONS: usize = 16;
 
-/// States of a wave. Few enough that little waits to be expanded, many enough that the steps between waves do not count.
-const WAVE: u64 = 8192;
+/// States of a round. Few enough that little waits to be expanded, many enough that the steps between rounds do not count.
+const ROUND: u64 = 8192;
 
-/// A wave of fewer states is done by one worker: it takes microseconds.
+/// A round of fewer states is done by one worker: it takes microseconds.
 const SHARED_WAVE: u64 = 128;
 
-/// Bytes that the successors of a wave may take, unless one state alone has more: then it is one of few states of its wave.
-const WAVE_BYTES: u64 = LANES as u64 * LANE_BYTES;
+/// Bytes that the successors of a round may take, unless one state alone has more: then it is one of few states of its round.
+const WAVE_BYTES: u64 = PARTITIONS as u64 * PARTITION_BYTES;
 
-/// Waves whose successors take fewer bytes are not worth a question to the monitor of their own.
+/// Rounds whose successors take fewer bytes are not worth a question to the monitor of their own.
 const QUIET_BYTES: u64 = 4 << 20;
 
 /// Handlers that are executed together at most.
@@ -46,18 +48,18 @@ const BATCH: usize = 16_384;
 const RICH: usize = 16;
 
 /// One search up to a bound on depth.
-pub struct Waves<'s, 'l> {
+pub struct ParallelRounds<'s, 'l> {
     search: &'s Search<'s>,
     stepper: &'s mut Stepper<'l>,
     budgets: Budgets,
     bound: u32,
     states_max: u64,
-    lanes: Vec<Lane>,
-    shards: Vec<WaveShard>,
+    partitions: Vec<Partition>,
+    shards: Vec<VisitedShard>,
     report: Report,
-    /// Handlers that the last wave asked for, until they are executed.
+    /// Handlers that the last round asked for, until they are executed.
     missing: Vec<(LocalStateId, Trigger)>,
-    /// The states of the last wave that are still to be judged, if that was stopped, by start state and path; shorter paths come
+    /// The states of the last round that are still to be judged, if that was stopped, by start state and path; shorter paths come
     /// first.
     unjudged: Vec<(u32, Vec<Step>)>,
     is_resumed: bool,
@@ -66,19 +68,19 @@ pub struct Waves<'s, 'l> {
     is_whole: bool,
 }
 
-impl<'s, 'l> Waves<'s, 'l> {
+impl<'s, 'l> ParallelRounds<'s, 'l> {
     /// Nothing explored yet; the search ends once there are `states_max` global states.
     pub fn new(search: &'s Search<'s>, stepper: &'s mut Stepper<'l>, bound: u32, states_max: Option<u64>) -> Self {
         let nodes = search.lts.scenario().nodes as usize;
         Self {
             search,
             stepper,
-            budgets: Budgets::new(nodes, &search.limits),
+            budgets: Budgets::new(nodes, &search.bounds),
             bound,
             states_max: states_max.unwrap_or(u64::MAX),
-            lanes: (0..LANES).map(|_| Lane::new(nodes, search.collect_system_states)).collect(),
-            shards: (0..SHARDS).map(|_| WaveShard::new(LANES)).collect(),
-            report: Report::new(search.lts).collecting(&search.limits),
+            partitions: (0..PARTITIONS).map(|_| Partition::new(nodes, search.collect_system_states)).collect(),
+            shards: (0..SHARDS).map(|_| VisitedShard::new(PARTITIONS)).collect(),
+            report: Report::new(search.lts).collecting(&search.bounds),
             missing: Vec::new(),
             unjudged: Vec::new(),
             is_resumed: false,
@@ -98,10 +100,10 @@ impl<'s, 'l> Waves<'s, 'l> {
         saved: &mut Reader<'_>,
     ) -> Result<Self, SearchError> {
         load_lts(stepper, saved)?;
-        let mut waves = Self::new(search, stepper, 0, search.limits.states);
-        waves.load_state(saved).ok_or(SearchError::Checkpoint)?;
-        (waves.is_resumed, waves.is_whole) = (true, true);
-        Ok(waves)
+        let mut rounds = Self::new(search, stepper, 0, search.bounds.states);
+        rounds.load_state(saved).ok_or(SearchError::Checkpoint)?;
+        (rounds.is_resumed, rounds.is_whole) = (true, true);
+        Ok(rounds)
     }
 
     fn load_state(&mut self, saved: &mut Reader<'_>) -> Option<()> {
@@ -111,11 +113,11 @@ impl<'s, 'l> Waves<'s, 'l> {
                 self.report.witness(index);
             }
         }
-        for lane in &mut self.lanes {
-            *lane = Lane::load(self.stepper.known(), &self.budgets, self.search.starts, saved)?;
+        for partition in &mut self.partitions {
+            *partition = Partition::load(self.stepper.known(), &self.budgets, self.search.starts, saved)?;
         }
         for shard in &mut self.shards {
-            *shard = WaveShard::load(LANES, saved)?;
+            *shard = VisitedShard::load(PARTITIONS, saved)?;
         }
         let missing = saved.words()?;
         let pairs = missing.as_chunks::<2>().0.iter();
@@ -140,7 +142,7 @@ impl<'s, 'l> Waves<'s, 'l> {
             for witnessed in &self.report.witnessed {
                 out.number(u64::from(*witnessed == Some(true)));
             }
-            self.lanes.iter().for_each(|lane| lane.save(out));
+            self.partitions.iter().for_each(|partition| partition.save(out));
             self.shards.iter().for_each(|shard| shard.save(out));
             out.words(&self.missing.iter().flat_map(|(state, trigger)| [state.0, trigger.raw()]).collect::<Vec<_>>());
             out.number(self.unjudged.len() as u64);
@@ -154,7 +156,7 @@ impl<'s, 'l> Waves<'s, 'l> {
 
     /// Goes on with the violations that an earlier round has found.
     #[must_use]
-    pub fn after(mut self, violations: Vec<Found>) -> Self {
+    pub fn after(mut self, violations: Vec<FoundViolation>) -> Self {
         self.report.violations = violations;
         self
     }
@@ -187,25 +189,26 @@ impl<'s, 'l> Waves<'s, 'l> {
         let end = loop {
             if let Some(keeper) = keeper
                 && self.is_whole
-                && (end.is_some_and(End::is_external) || (end.is_none() && keeper.is_due()))
+                && (end.is_some_and(EndCondition::is_external) || (end.is_none() && keeper.is_due()))
             {
                 self.save(keeper, end.is_some());
             }
             if let Some(end) = end {
                 break end;
             }
-            end = or_end(self.wave())?;
+            end = or_end(self.round())?;
         };
-        // System states are taken in one wave later than global ones.
-        self.lanes.iter_mut().for_each(Lane::forget_arrivals);
+        // System states are taken in one round later than global ones.
+        self.partitions.iter_mut().for_each(Partition::forget_arrivals);
         for (index, shard) in self.shards.iter_mut().enumerate() {
-            shard.admit(index, &self.lanes);
+            shard.admit(index, &self.partitions);
         }
         let counts = self.progress().counts;
         let mut report = Report { end, counts, fingerprints: counts.global_states, ..self.report };
-        report.depth = self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0);
+        report.depth = self.partitions.iter().map(|partition| partition.depth).max().unwrap_or(0);
         if self.search.collect_system_states {
-            let collected = self.lanes.iter_mut().flat_map(|lane| lane.collected.take().unwrap_or_default());
+            let collected =
+                self.partitions.iter_mut().flat_map(|partition| partition.collected.take().unwrap_or_default());
             let collected: BTreeSet<Box<[LocalStateId]>> = collected.collect();
             report.system_states = Some(collected.into_iter().collect());
         }
@@ -213,62 +216,62 @@ impl<'s, 'l> Waves<'s, 'l> {
     }
 
     /// Judges the start states and makes them pending.
-    fn enter_starts(&mut self) -> Result<Option<End>, SearchError> {
+    fn enter_starts(&mut self) -> Result<Option<EndCondition>, SearchError> {
         for (index, start) in (0..).zip(self.search.starts) {
             let state = GlobalState::new(self.stepper.known(), start);
-            if self.shards[shard_of(state.fingerprint)].visited.insert(state.fingerprint, 0) == Seen::Already {
+            if self.shards[shard_of(state.fingerprint)].visited.insert(state.fingerprint, 0) == Insertion::Already {
                 continue;
             }
             let system_state = state.locals_fingerprint(self.stepper.known());
             self.shards[shard_of(system_state)].system_states.insert(system_state, 0);
-            let lane = &mut self.lanes[index as usize % LANES];
-            if let Some(collected) = &mut lane.collected {
+            let partition = &mut self.partitions[index as usize % PARTITIONS];
+            if let Some(collected) = &mut partition.collected {
                 collected.insert(state.locals.as_slice().into());
             }
             let judgements = judge_start(self.search, self.stepper, start)?;
             if self.report.note(start, &[], judgements) {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
-            lane.pending.push_start(&state, index);
+            partition.pending.push_start(&state, index);
         }
         self.is_whole = true;
         Ok(None)
     }
 
-    /// One wave; returns why the search ends, if it does.
-    fn wave(&mut self) -> Result<Option<End>, SearchError> {
+    /// One round; returns why the search ends, if it does.
+    fn round(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let states = self.states();
         if states >= self.states_max {
-            return Ok(Some(End::StateBound));
+            return Ok(Some(EndCondition::StateBound));
         }
-        // Close to the bound on states the waves get small, so that it is hardly exceeded.
-        let size = WAVE.min((self.states_max - states).div_ceil(8));
+        // Close to the bound on states the rounds get small, so that it is hardly exceeded.
+        let size = ROUND.min((self.states_max - states).div_ceil(8));
         let mut left = size as usize;
-        let mut quotas = [0; LANES];
-        for (lane, quota) in self.lanes.iter().zip(&mut quotas) {
-            *quota = (size as usize).div_ceil(LANES).min(left).min(lane.pending.len());
+        let mut quotas = [0; PARTITIONS];
+        for (partition, quota) in self.partitions.iter().zip(&mut quotas) {
+            *quota = (size as usize).div_ceil(PARTITIONS).min(left).min(partition.pending.len());
             left -= *quota;
         }
         let total: usize = quotas.iter().sum();
         if total == 0 {
-            let cut: i64 = self.lanes.iter().map(|lane| lane.cut).sum();
-            let is_local_cut = self.lanes.iter().any(|lane| lane.local_events_cut);
+            let cut: i64 = self.partitions.iter().map(|partition| partition.cut).sum();
+            let is_local_cut = self.partitions.iter().any(|partition| partition.local_events_cut);
             return Ok(Some(match (cut, is_local_cut) {
-                (1.., _) => End::DepthBound,
-                (_, true) => End::LocalEventBound,
-                (_, false) => End::SpaceExhausted,
+                (1.., _) => EndCondition::DepthBound,
+                (_, true) => EndCondition::LocalEventBound,
+                (_, false) => EndCondition::SpaceExhausted,
             }));
         }
         let is_shared = total as u64 >= SHARED_WAVE;
         self.expand(&quotas, is_shared);
-        let ahead: u64 = self.lanes.iter().map(Lane::cost).sum();
+        let ahead: u64 = self.partitions.iter().map(Partition::cost).sum();
         if ahead >= QUIET_BYTES
             && let Some(end) = self.search.monitor.check_room(&self.progress(), ahead)
         {
             // Nothing was taken in yet: the search can go on from the states that were taken.
-            for lane in &mut self.lanes {
-                lane.take_back();
-                lane.close();
+            for partition in &mut self.partitions {
+                partition.take_back();
+                partition.close();
             }
             return Ok(Some(end));
         }
@@ -276,15 +279,16 @@ impl<'s, 'l> Waves<'s, 'l> {
         let end = self.note();
         if end.is_err() {
             // All of them once more: what was judged is known by then.
-            let notes = self.lanes.iter().flat_map(|lane| lane.notes.iter().map(|note| lane.path_of(note)));
+            let notes =
+                self.partitions.iter().flat_map(|partition| partition.notes.iter().map(|note| partition.path_of(note)));
             self.unjudged = notes.collect();
             self.unjudged.sort_by_key(|(_, path)| path.len());
         }
-        self.lanes.iter_mut().for_each(Lane::close);
-        for messages in self.lanes.iter().flat_map(|lane| &lane.unnamed) {
+        self.partitions.iter_mut().for_each(Partition::close);
+        for messages in self.partitions.iter().flat_map(|partition| &partition.unnamed) {
             self.stepper.quorum(messages);
         }
-        self.missing = self.lanes.iter().flat_map(|lane| &lane.missing).copied().collect();
+        self.missing = self.partitions.iter().flat_map(|partition| &partition.missing).copied().collect();
         if let Some(end) = end? {
             return Ok(Some(end));
         }
@@ -292,7 +296,7 @@ impl<'s, 'l> Waves<'s, 'l> {
         Ok(self.search.monitor.check(&self.progress()))
     }
 
-    /// The end of a wave: executes the handlers that were missing, and evens the stacks out. If it is stopped, it can be done
+    /// The end of a round: executes the handlers that were missing, and evens the stacks out. If it is stopped, it can be done
     /// again, also by another process.
     fn execute_missing(&mut self) -> Result<(), SearchError> {
         for batch in self.missing.chunks(BATCH) {
@@ -303,15 +307,15 @@ impl<'s, 'l> Waves<'s, 'l> {
         Ok(())
     }
 
-    /// The end of a wave that was stopped in another process: what was to be judged, then the handlers that were asked for.
-    fn finish_saved(&mut self) -> Result<Option<End>, SearchError> {
+    /// The end of a round that was stopped in another process: what was to be judged, then the handlers that were asked for.
+    fn finish_saved(&mut self) -> Result<Option<EndCondition>, SearchError> {
         for (start, path) in &self.unjudged {
             let start = self.search.starts.get(*start as usize).ok_or(SearchError::Checkpoint)?;
             let state = GlobalState::after(self.stepper.known(), &self.budgets, start, path);
             let state = state.ok_or(SearchError::Checkpoint)?;
             let judgements = judge_global_state(self.search, self.stepper, &state)?;
             if self.report.note(start, path, judgements) {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
         }
         self.unjudged.clear();
@@ -324,24 +328,24 @@ impl<'s, 'l> Waves<'s, 'l> {
         self.execute_missing().map(|()| None)
     }
 
-    /// The first step of a wave, by all workers or by this one. Lanes whose successors find no room any more wait for the next
-    /// wave; the first one with successors always goes on.
-    fn expand(&mut self, quotas: &[usize; LANES], is_shared: bool) {
+    /// The first step of a round, by all workers or by this one. Partitions whose successors find no room any more wait for the next
+    /// round; the first one with successors always goes on.
+    fn expand(&mut self, quotas: &[usize; PARTITIONS], is_shared: bool) {
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);
-        let wave = wave(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
-        let lanes = &mut self.lanes;
+        let round = round(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
+        let partitions = &mut self.partitions;
         if is_shared {
-            lanes.par_iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            partitions.par_iter_mut().zip(quotas).for_each(|(partition, quota)| partition.expand(round, *quota));
         } else {
-            lanes.iter_mut().zip(quotas).for_each(|(lane, quota)| lane.expand(wave, *quota));
+            partitions.iter_mut().zip(quotas).for_each(|(partition, quota)| partition.expand(round, *quota));
         }
         let mut room = WAVE_BYTES;
-        for lane in lanes {
-            if lane.cost() > room && room < WAVE_BYTES {
-                lane.take_back();
+        for partition in partitions {
+            if partition.cost() > room && room < WAVE_BYTES {
+                partition.take_back();
             }
-            room = room.saturating_sub(lane.cost());
+            room = room.saturating_sub(partition.cost());
         }
     }
 
@@ -349,23 +353,23 @@ impl<'s, 'l> Waves<'s, 'l> {
     fn enter(&mut self, is_shared: bool) {
         let report = &self.report;
         let is_wanted = |judgement: &Judgement| report.wants(judgement);
-        let wave = wave(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
-        let (lanes, shards) = (&mut self.lanes, &mut self.shards);
+        let round = round(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
+        let (partitions, shards) = (&mut self.partitions, &mut self.shards);
         if is_shared {
-            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
-            lanes.par_iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, partitions));
+            partitions.par_iter_mut().enumerate().for_each(|(index, partition)| partition.enter(round, index, shards));
         } else {
-            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, lanes));
-            lanes.iter_mut().enumerate().for_each(|(index, lane)| lane.enter(wave, index, shards));
+            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, partitions));
+            partitions.iter_mut().enumerate().for_each(|(index, partition)| partition.enter(round, index, shards));
         }
     }
 
-    /// Judges what the workers could not; returns the end if there are enough violations. Those of a wave are taken in the
+    /// Judges what the workers could not; returns the end if there are enough violations. Those of a round are taken in the
     /// order of their depth.
-    fn note(&mut self) -> Result<Option<End>, SearchError> {
+    fn note(&mut self) -> Result<Option<EndCondition>, SearchError> {
         let mut bad = Vec::new();
-        for lane in &self.lanes {
-            for note in &lane.notes {
+        for partition in &self.partitions {
+            for note in &partition.notes {
                 let own = self.stepper.state(note.next).protocol.judgements.iter();
                 let mut judgements: Vec<_> = own.map(|judgement| (Some(note.node), judgement.clone())).collect();
                 if !note.classes.is_empty() {
@@ -376,7 +380,7 @@ impl<'s, 'l> Waves<'s, 'l> {
                     judgements.extend(self.stepper.judge_end(locals, crashed)?.map(|judgement| (None, judgement)));
                 }
                 if judgements.iter().any(|(_, judgement)| judgement.is_bad()) {
-                    bad.push((lane.depth_of(note), lane, note, judgements));
+                    bad.push((partition.depth_of(note), partition, note, judgements));
                     continue;
                 }
                 for (_, judgement) in judgements {
@@ -388,31 +392,33 @@ impl<'s, 'l> Waves<'s, 'l> {
             }
         }
         bad.sort_by_key(|(depth, ..)| *depth);
-        for (_, lane, note, judgements) in bad {
+        for (_, partition, note, judgements) in bad {
             if judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
-                let (start, path) = lane.path_of(note);
+                let (start, path) = partition.path_of(note);
                 if self.report.note(&self.search.starts[start as usize], &path, judgements) {
-                    return Ok(Some(End::Violation));
+                    return Ok(Some(EndCondition::Violation));
                 }
             }
         }
         Ok(None)
     }
 
-    /// Gives lanes without work half of what the richest one has.
+    /// Gives partitions without work half of what the richest one has.
     fn even_out(&mut self) {
-        let mut scratch = Taken::default();
-        for poor in 0..LANES {
-            if !self.lanes[poor].pending.is_empty() {
+        let mut scratch = PackedBatch::default();
+        for poor in 0..PARTITIONS {
+            if !self.partitions[poor].pending.is_empty() {
                 continue;
             }
-            let rich = (0..LANES).rev().max_by_key(|lane| self.lanes[*lane].pending.len()).unwrap_or(poor);
-            let len = self.lanes[rich].pending.len();
+            let rich =
+                (0..PARTITIONS).rev().max_by_key(|partition| self.partitions[*partition].pending.len()).unwrap_or(poor);
+            let len = self.partitions[rich].pending.len();
             if len < RICH {
                 return;
             }
-            let [rich, poor] = self.lanes.get_disjoint_mut([rich, poor]).expect("an empty lane is not the richest");
-            for _ in 0..(len / 2).min(WAVE as usize / LANES) {
+            let [rich, poor] =
+                self.partitions.get_disjoint_mut([rich, poor]).expect("an empty partition is not the richest");
+            for _ in 0..(len / 2).min(ROUND as usize / PARTITIONS) {
                 rich.pending.give(&mut poor.pending, &mut scratch);
             }
         }
@@ -421,30 +427,30 @@ impl<'s, 'l> Waves<'s, 'l> {
     fn progress(&self) -> Progress {
         let counts = Counts {
             global_states: Some(self.states()),
-            transitions: Some(self.lanes.iter().map(|lane| lane.transitions).sum()),
+            transitions: Some(self.partitions.iter().map(|partition| partition.transitions).sum()),
             system_states: Some(self.shards.iter().map(|shard| shard.system_states.len()).sum()),
             ..Counts::default()
         };
-        let lanes: u64 = self.lanes.iter().map(Lane::bytes).sum();
-        let shards: u64 = self.shards.iter().map(WaveShard::bytes).sum();
+        let partitions: u64 = self.partitions.iter().map(Partition::bytes).sum();
+        let shards: u64 = self.shards.iter().map(VisitedShard::bytes).sum();
         let missing = (self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()) as u64;
         Progress {
             counts,
-            depth: self.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0),
-            queue: self.lanes.iter().map(|lane| lane.pending.len() as u64).sum(),
-            bytes: lanes + shards + missing + self.search.lts.counts().bytes,
+            depth: self.partitions.iter().map(|partition| partition.depth).max().unwrap_or(0),
+            queue: self.partitions.iter().map(|partition| partition.pending.len() as u64).sum(),
+            bytes: partitions + shards + missing + self.search.lts.counts().bytes,
         }
     }
 }
 
-/// What a wave needs to know.
-fn wave<'w>(
+/// What a round needs to know.
+fn round<'w>(
     search: &Search<'_>,
-    known: &'w Known,
+    known: &'w LtsCache,
     budgets: &'w Budgets,
     bound: u32,
     is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
-) -> Wave<'w> {
-    let crashes_max = search.limits.deadlock.then_some(search.lts.scenario().faults.crashes);
-    Wave { known, budgets, bound, is_wanted, crashes_max }
+) -> RoundContext<'w> {
+    let crashes_max = search.bounds.deadlock.then_some(search.lts.scenario().faults.crashes);
+    RoundContext { known, budgets, bound, is_wanted, crashes_max }
 }

@@ -4,13 +4,17 @@ use host_model::contract::{NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
 use host_model::lts::{MessageId, OutcomesRef, Trigger};
 
-use crate::global::parallel::packed_stack::Record;
-use crate::global::parallel::wave::Wave;
+use crate::global::parallel::packed_stack::PackedState;
+use crate::global::parallel::round_context::RoundContext;
 
 /// Puts what is asleep in a state, and traps in some outcome, into `traps`. Other events can come after those that are asleep, so
 /// they were taken in another order; but nothing comes after a trap, which is so the last event in one order only.
-pub(crate) fn list_asleep(wave: Wave<'_>, record: Record<'_>, traps: &mut Vec<(NodeId, Trigger, OutcomesRef)>) {
-    let known = wave.known;
+pub(crate) fn list_asleep(
+    round: RoundContext<'_>,
+    record: PackedState<'_>,
+    traps: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+) {
+    let known = round.known;
     traps.clear();
     if !known.has_traps() {
         return;
@@ -41,7 +45,7 @@ pub(crate) fn list_asleep(wave: Wave<'_>, record: Record<'_>, traps: &mut Vec<(N
     }
     for node in 0..record.reached().step.node {
         let state = known.state(record.local(node as usize));
-        if wave.budgets.local_events_max.is_none_or(|max| record.local_events()[node as usize] < max) {
+        if round.budgets.local_events_max.is_none_or(|max| record.local_events()[node as usize] < max) {
             state.protocol.local_events.iter().for_each(|event| note(node, Trigger::local(*event)));
         }
         state.faults.iter().for_each(|fault| note(node, *fault));

@@ -4,7 +4,7 @@ use host_model::lts::Trigger;
 use host_model::scenario::FaultEvent;
 use rustc_hash::FxHashSet;
 
-use super::{Edge, GoOn, Index, Known, Label, LocalSpace, Slots, slots};
+use super::{Edge, GoOn, Index, KnownMessage, Label, LocalSpace, Slots, slots};
 
 impl<'l> LocalSpace<'l> {
     /// Brings what is known of the paths to a state up to date with a new edge to it, and that of its successors. Returns whether to
@@ -21,7 +21,7 @@ impl<'l> LocalSpace<'l> {
                     changed.push(edge.to);
                 }
                 self.looks += 1;
-                if !self.may_go_on(1, go_on) {
+                if !self.go_on(1, go_on) {
                     return false;
                 }
             }
@@ -65,7 +65,7 @@ impl<'l> LocalSpace<'l> {
             let state = self.lts.state(reached.state);
             let events = state.protocol.local_events.iter().map(|event| event.0 as usize);
             repeatable.extend(events.filter(|event| reached.taken.contains(*event)));
-            if !self.may_go_on(1 + state.protocol.local_events.len() as u64, go_on) {
+            if !self.go_on(1 + state.protocol.local_events.len() as u64, go_on) {
                 return false;
             }
         }
@@ -77,7 +77,7 @@ impl<'l> LocalSpace<'l> {
                     is_single[known] = false;
                     changed = true;
                 }
-                if !self.may_go_on(1, go_on) {
+                if !self.go_on(1, go_on) {
                     return false;
                 }
             }
@@ -94,7 +94,7 @@ impl<'l> LocalSpace<'l> {
     }
 
     fn happens_once(&self, known: usize, is_single: &[bool], repeatable: &FxHashSet<usize>) -> bool {
-        let Known { triggers, at_start, copies, .. } = &self.known[known];
+        let KnownMessage { triggers, at_start, copies, .. } = &self.known[known];
         let max = *at_start as usize + triggers.len() * *copies as usize;
         let happens_once = |trigger: &Trigger| match (trigger.message(), trigger.local_event()) {
             (Some(message), _) => is_single[self.known_of[&message]],

@@ -50,7 +50,7 @@ impl Sets<'_, '_, '_> {
         let is_going = matches!(self.is_going, Ok(true));
         if is_going {
             self.space.looks += 1;
-            self.is_going = Ok(self.space.may_go_on(1, self.go_on));
+            self.is_going = Ok(self.space.go_on(1, self.go_on));
         }
         is_going
     }

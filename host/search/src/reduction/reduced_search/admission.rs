@@ -4,7 +4,7 @@ use host_model::lts::{LocalStateId, MessageId};
 
 use crate::global::state::GlobalState;
 use crate::reduction::message_facts::is_subset;
-use crate::reduction::reduced_search::{Found, Frontier, Pass, Waiting};
+use crate::reduction::reduced_search::{FoundState, Frontier, Pass, Waiting};
 use crate::reduction::symmetry::SymmetryError;
 
 /// What a state has in common with all states that renamings lead to.
@@ -17,7 +17,7 @@ struct Canonical {
 
 impl Pass<'_, '_, '_> {
     /// Takes a state in unless a larger one is there; returns whether a violation is reachable from it by sinks.
-    pub(super) fn enter(&mut self, mut state: GlobalState, found: Found) -> Result<bool, SymmetryError> {
+    pub(super) fn enter(&mut self, mut state: GlobalState, found: FoundState) -> Result<bool, SymmetryError> {
         let mut in_flight = Vec::with_capacity(state.in_flight.len());
         for message in &state.in_flight {
             let local = state.locals[self.stepper.message(*message).to as usize];
@@ -26,7 +26,7 @@ impl Pass<'_, '_, '_> {
             }
         }
         state.in_flight = in_flight.into();
-        let budgets = self.search.limits.local_events.map_or(&[][..], |_| &state.local_events);
+        let budgets = self.search.bounds.local_events.map_or(&[][..], |_| &state.local_events);
         let Canonical { key, forms } = self.canonical(&state, budgets)?;
         let (fresh, key_bytes) = (self.frontiers.len() as u32, size_of_val(&*key));
         let site = *self.frontier_of.entry(key).or_insert(fresh);

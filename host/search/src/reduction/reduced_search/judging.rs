@@ -31,7 +31,7 @@ impl<'s> Pass<'_, 's, '_> {
                 sinks[to].push(*message);
             }
         }
-        if self.search.collect_system_states || self.search.limits.count_system_states {
+        if self.search.collect_system_states || self.search.bounds.count_system_states {
             self.collect(state, &sinks)?;
         }
         if is_over {
@@ -48,7 +48,7 @@ impl<'s> Pass<'_, 's, '_> {
             return Ok(true);
         }
         if let Some(symmetry) = &mut self.symmetry {
-            self.outlooks.check(self.stepper, self.facts, symmetry, &state.locals, &sinks)?;
+            self.verdicts.check(self.stepper, self.facts, symmetry, &state.locals, &sinks)?;
         }
         Ok(false)
     }

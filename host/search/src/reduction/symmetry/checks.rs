@@ -7,7 +7,7 @@ use host_model::contract::{Choice, NodeId};
 use host_model::lts::{LocalStateId, Stepper, Trigger};
 use host_model::scenario::FaultEvent;
 
-use crate::reduction::symmetry::{Saying, Symmetry, SymmetryError, saying, told_apart};
+use crate::reduction::symmetry::{PropertyVerdict, Symmetry, SymmetryError, asymmetry, property_verdict};
 
 impl Symmetry {
     /// Compares the outcomes of a trigger with those of the renamed trigger in the renamed state, for all renamings.
@@ -123,7 +123,7 @@ impl Symmetry {
         images: &[LocalStateId],
     ) -> Result<(), SymmetryError> {
         let one = Arc::clone(stepper.state(state));
-        let said: Vec<Saying> = one.protocol.judgements.iter().map(saying).collect();
+        let said: Vec<PropertyVerdict> = one.protocol.judgements.iter().map(property_verdict).collect();
         for (renaming, image) in images.iter().enumerate() {
             let other = Arc::clone(stepper.state(*image));
             let mut expected = Vec::with_capacity(one.protocol.local_events.len());
@@ -139,11 +139,11 @@ impl Symmetry {
                     one.protocol.node, other.protocol.node
                 )));
             }
-            let says: Vec<Saying> = other.protocol.judgements.iter().map(saying).collect();
+            let says: Vec<PropertyVerdict> = other.protocol.judgements.iter().map(property_verdict).collect();
             if says != said {
                 let differs = said.iter().find(|what| !says.contains(what));
                 let differs = differs.or_else(|| says.iter().find(|what| !said.contains(what)));
-                return Err(told_apart(stepper.lts().properties(), differs));
+                return Err(asymmetry(stepper.lts().properties(), differs));
             }
         }
         Ok(())

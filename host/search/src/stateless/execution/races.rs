@@ -8,7 +8,7 @@ use host_model::lts::{Stepper, Trigger};
 use super::{Delivery, Event, Execution, Race, START, Senders};
 
 /// An event of a node, beside what came before and after it there.
-struct Place<'e> {
+struct EventContext<'e> {
     node: NodeId,
     own: u32,
     event: &'e Event,
@@ -21,7 +21,7 @@ struct Place<'e> {
     delivered_after: &'e [usize],
 }
 
-impl Place<'_> {
+impl EventContext<'_> {
     /// Whether a trigger is one of the execution, here or right after: it may have other outcomes.
     fn has_come(&self, trigger: Trigger) -> bool {
         trigger == self.event.step.trigger || Some(trigger) == self.next
@@ -65,7 +65,7 @@ impl Execution {
             local_events -= u32::from(event.step.trigger.local_event().is_some());
             self.take_back(stepper, node, event, &mut delivered);
             let (delivered, delivered_after) = (&delivered[..], &delivered_after[..]);
-            let place = Place { node, own: *index, event, last, next, delivered, delivered_after };
+            let place = EventContext { node, own: *index, event, last, next, delivered, delivered_after };
             if stepper.known().takes_quorums(node) {
                 self.races_of_deliveries(stepper, &place, &mut found)?;
             } else {
@@ -94,7 +94,7 @@ impl Execution {
     }
 
     /// Whether a sending does not happen after the event.
-    fn is_independent(&self, sender: u32, place: &Place<'_>) -> bool {
+    fn is_independent(&self, sender: u32, place: &EventContext<'_>) -> bool {
         sender == START || sender < place.own || !self.happens_after(sender as usize, place.own as usize)
     }
 
@@ -102,10 +102,10 @@ impl Execution {
     fn races_of_deliveries(
         &self,
         stepper: &mut Stepper<'_>,
-        place: &Place<'_>,
+        place: &EventContext<'_>,
         found: &mut impl FnMut(Race),
     ) -> Result<(), MachineError> {
-        let Place { node, own, event, last, .. } = *place;
+        let EventContext { node, own, event, last, .. } = *place;
         let is_independent = |sender: u32| self.is_independent(sender, place);
         let before = self.deliveries(stepper, (node, event.before), place.delivered, &is_independent)?;
         let mut after = match stepper.state(event.next).is_stuck() {
@@ -123,8 +123,8 @@ impl Execution {
     }
 
     /// Messages at a node that takes them one by one.
-    fn races_of_messages(&self, stepper: &Stepper<'_>, place: &Place<'_>, found: &mut impl FnMut(Race)) {
-        let Place { own, event, last, .. } = *place;
+    fn races_of_messages(&self, stepper: &Stepper<'_>, place: &EventContext<'_>, found: &mut impl FnMut(Race)) {
+        let EventContext { own, event, last, .. } = *place;
         let known = stepper.known();
         let is_stuck = stepper.state(event.next).is_stuck();
         let (before, after) = (&known.state(event.before).fault_state, &known.state(event.next).fault_state);
@@ -150,12 +150,12 @@ impl Execution {
     fn races_of_local_events(
         &self,
         stepper: &Stepper<'_>,
-        place: &Place<'_>,
+        place: &EventContext<'_>,
         (before, after): (u32, u32),
         found: &mut impl FnMut(Race),
     ) {
-        let Place { own, event, last, .. } = *place;
-        let may_happen = |so_far: u32| self.limits.local_events.is_none_or(|max| so_far < max);
+        let EventContext { own, event, last, .. } = *place;
+        let may_happen = |so_far: u32| self.bounds.local_events.is_none_or(|max| so_far < max);
         if may_happen(before) && self.fits(last, &[]) {
             let is_possible_after = may_happen(after) && self.fits(own, &[]);
             let next = stepper.state(event.next);
@@ -171,10 +171,10 @@ impl Execution {
     fn races_of_faults(
         &self,
         stepper: &mut Stepper<'_>,
-        place: &Place<'_>,
+        place: &EventContext<'_>,
         found: &mut impl FnMut(Race),
     ) -> Result<(), MachineError> {
-        let Place { own, event, last, .. } = *place;
+        let EventContext { own, event, last, .. } = *place;
         if !self.fits(last, &[]) {
             return Ok(());
         }

@@ -24,9 +24,9 @@ use host_model::lts::{LocalStateId, Stepper};
 use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Counts, End, Limits, Monitor, Phase, Progress, Report, Search, SearchError};
+use crate::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, SearchError};
 use crate::strategy::unfold;
-use crate::unfolding::{Order, Relevance};
+use crate::unfolding::{EventOrder, Relevance};
 
 /// Work of the search before the next turn, as a multiple of that before the last one.
 const GROWTH: u64 = 4;
@@ -89,13 +89,13 @@ impl<'a, 's> Alongside<'a, 's> {
             outcome: None,
             witnessed: BTreeSet::new(),
         };
-        let before = Report { end: End::SpaceExhausted, ..before.clone() };
+        let before = Report { end: EndCondition::SpaceExhausted, ..before.clone() };
         Self { search, start, before, least: turns.least, state: Mutex::new(state) }
     }
 
     /// Whether the search, which has done so much work, is to stop, and why; asked instead of the monitor. The unfolding takes
-    /// its turn if it is due. Once it [has the answer](Self::is_over), the reason is [`End::Interrupted`].
-    pub fn check(&self, work: u64, progress: &Progress) -> Option<End> {
+    /// its turn if it is due. Once it [has the answer](Self::is_over), the reason is [`EndCondition::Interrupted`].
+    pub fn check(&self, work: u64, progress: &Progress) -> Option<EndCondition> {
         let mut state = self.state.lock().expect(UNPOISONED);
         if state.outcome.is_none() && work >= state.next_turn {
             state.next_turn = work.saturating_mul(GROWTH);
@@ -104,17 +104,17 @@ impl<'a, 's> Alongside<'a, 's> {
             }
         }
         if state.outcome.is_some() {
-            return Some(End::Interrupted);
+            return Some(EndCondition::Interrupted);
         }
         self.ask(&state, progress)
     }
 
     /// The same where no turn may be taken.
-    pub fn check_without_turn(&self, progress: &Progress) -> Option<End> {
+    pub fn check_without_turn(&self, progress: &Progress) -> Option<EndCondition> {
         self.ask(&self.state.lock().expect(UNPOISONED), progress)
     }
 
-    fn ask(&self, state: &State<'s>, progress: &Progress) -> Option<End> {
+    fn ask(&self, state: &State<'s>, progress: &Progress) -> Option<EndCondition> {
         let events = progress.counts.events.or(state.events);
         let counts = Counts { events, reachable_local_states: state.reachable, ..progress.counts };
         self.search.monitor.check(&Progress { counts, ..*progress })
@@ -144,7 +144,7 @@ impl<'a, 's> Alongside<'a, 's> {
     }
 
     /// Returns why to stop, if the monitor says so.
-    fn take_turn(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Option<End> {
+    fn take_turn(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Option<EndCondition> {
         let is_verifying = state.phase == Phase::Verifying;
         if is_verifying {
             self.search.monitor.enter(Phase::Exploring);
@@ -162,20 +162,25 @@ impl<'a, 's> Alongside<'a, 's> {
         }
     }
 
-    fn unfold(&self, state: &mut State<'s>, work_max: u64, progress: &Progress) -> Result<Option<End>, SearchError> {
+    fn unfold(
+        &self,
+        state: &mut State<'s>,
+        work_max: u64,
+        progress: &Progress,
+    ) -> Result<Option<EndCondition>, SearchError> {
         let shared = self.search.lts.counts().bytes;
         let counts = Counts { reachable_local_states: state.reachable, ..progress.counts };
         let progress = Progress { counts, ..*progress };
         let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, shared));
         let metered = Metered::new(&ask, work_max);
-        let limits = Limits { local_events: self.search.limits.local_events, ..Limits::default() };
-        let search = Search { limits, monitor: &metered, collect_system_states: false, ..*self.search };
+        let bounds = SearchBounds { local_events: self.search.bounds.local_events, ..SearchBounds::default() };
+        let search = Search { bounds, monitor: &metered, collect_system_states: false, ..*self.search };
         let mut report = self.before.clone();
-        let mut run = unfold::Run {
+        let mut run = unfold::UnfoldSearch {
             search: &search,
             start: self.start,
             report: &mut report,
-            order: Order::Adequate,
+            order: EventOrder::Adequate,
             until_witnessed: &[],
             events_before: 0,
             events: 0,
@@ -184,12 +189,12 @@ impl<'a, 's> Alongside<'a, 's> {
             Some(stepper) => stepper,
             none => none.insert(Stepper::new(self.search.lts)?),
         };
-        let seen = Seen(RefCell::new(self.start.locals.iter().copied().collect()));
+        let seen = SeenLocals(RefCell::new(self.start.locals.iter().copied().collect()));
         run.explore(stepper, &seen, &mut BTreeSet::new())?;
         report.counts.events = Some(run.events);
         state.events = report.counts.events;
         state.reachable = state.reachable.max(Some(seen.0.into_inner().len() as u64));
-        if report.end == End::Violation || !(report.end.is_external() || metered.is_spent()) {
+        if report.end == EndCondition::Violation || !(report.end.is_external() || metered.is_spent()) {
             state.outcome = Some(Ok(report));
             return Ok(None);
         }
@@ -207,9 +212,9 @@ pub fn beside(search: &Progress, unfolding: &Progress, snapshots: u64) -> Progre
 }
 
 /// Everything is of interest, and the local states in which events end are noted.
-struct Seen(RefCell<FxHashSet<LocalStateId>>);
+struct SeenLocals(RefCell<FxHashSet<LocalStateId>>);
 
-impl Relevance for Seen {
+impl Relevance for SeenLocals {
     fn is_relevant(&self, state: LocalStateId) -> bool {
         self.0.borrow_mut().insert(state);
         true
@@ -217,7 +222,7 @@ impl Relevance for Seen {
 }
 
 /// What an unfolding asks whether to go on, with its work so far.
-type Ask<'m> = dyn Fn(u64, &Progress) -> Option<End> + Sync + 'm;
+type Ask<'m> = dyn Fn(u64, &Progress) -> Option<EndCondition> + Sync + 'm;
 
 /// A monitor that counts the work of an unfolding, and ends it when a budget is spent.
 pub struct Metered<'m> {
@@ -239,7 +244,7 @@ struct Meter {
 /// Questions without a new event between them that are no sign that classes are combined: there are a few for each size.
 const IDLE: u64 = 16;
 
-/// The work between two questions while classes are combined, see [`Patience`](crate::kernel::poll::Patience): many small steps.
+/// The work between two questions while classes are combined, see [`StopPoll`](crate::kernel::poll::StopPoll): many small steps.
 const COMBINING: u64 = 1_024;
 
 impl<'m> Metered<'m> {
@@ -261,7 +266,7 @@ impl<'m> Metered<'m> {
 }
 
 impl Monitor for Metered<'_> {
-    fn check(&self, progress: &Progress) -> Option<End> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
         let work = {
             let mut meter = self.meter.lock().expect(UNPOISONED);
             let events = progress.counts.events.unwrap_or(0);
@@ -273,7 +278,7 @@ impl Monitor for Metered<'_> {
             let work = meter.events + meter.combining;
             meter.is_spent |= work > self.work_max;
             if meter.is_spent {
-                return Some(End::Interrupted);
+                return Some(EndCondition::Interrupted);
             }
             work
         };
@@ -296,17 +301,17 @@ mod tests {
             assert_eq!(metered.check(&at(9_000)), None, "a few questions belong to each size");
         }
         assert_eq!((metered.work(), metered.is_spent()), (9_000, false));
-        assert_eq!(metered.check(&at(9_000)), Some(End::Interrupted), "9,000 and 1,024 are more than 10,000");
+        assert_eq!(metered.check(&at(9_000)), Some(EndCondition::Interrupted), "9,000 and 1,024 are more than 10,000");
         assert!(metered.is_spent());
     }
 
     #[test]
     fn the_monitor_is_asked_within_the_budget() {
-        let stop = |work: u64, _: &Progress| (work > 5).then_some(End::TimeBound);
+        let stop = |work: u64, _: &Progress| (work > 5).then_some(EndCondition::TimeBound);
         let metered = Metered::new(&stop, 10);
         let at =
             |events| Progress { counts: Counts { events: Some(events), ..Counts::default() }, ..Progress::default() };
         assert_eq!(metered.check(&at(5)), None);
-        assert_eq!((metered.check(&at(6)), metered.is_spent()), (Some(End::TimeBound), false));
+        assert_eq!((metered.check(&at(6)), metered.is_spent()), (Some(EndCondition::TimeBound), false));
     }
 }

@@ -12,7 +12,7 @@ use host_model::lts::{LocalStateId, Stepper};
 use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Basis, Counts, End, Phase, Progress, Report, Search, SearchError, or_end, tuples};
+use crate::kernel::{Basis, Counts, EndCondition, Phase, Progress, Report, Search, SearchError, or_end, tuples};
 use crate::local::space::{Index, LocalSpace};
 use crate::strategy::lmc::alongside::{Alongside, Turns};
 
@@ -78,7 +78,7 @@ pub fn run_with(search: &Search<'_>, is_general: bool, turns: Turns) -> Result<R
 
 fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, SearchError> {
     let mut stepper = Stepper::new(search.lts)?;
-    let mut report = Report::new(search.lts).collecting(&search.limits);
+    let mut report = Report::new(search.lts).collecting(&search.bounds);
     let mut total = Totals::default();
     for start in search.starts {
         explore_from(search, &mut stepper, start, (variant, turns), &mut report, &mut total)?;
@@ -86,7 +86,7 @@ fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, Se
             break;
         }
     }
-    if report.end == End::SpaceExhausted && search.limits.local_events.is_some() {
+    if report.end == EndCondition::SpaceExhausted && search.bounds.local_events.is_some() {
         report.basis = report.basis.or(Some(Basis::LocalStates));
     }
     // Another start state may have a shorter way.
@@ -145,7 +145,7 @@ fn explore_from(
     report: &mut Report,
     total: &mut Totals,
 ) -> Result<(), SearchError> {
-    let limit = search.limits.local_events.unwrap_or(u32::MAX);
+    let limit = search.bounds.local_events.unwrap_or(u32::MAX);
     let alongside = Alongside::new(search, start, turns, report);
     let (mut bound, mut work) = (1.min(limit), 0);
     let end = loop {
@@ -164,8 +164,8 @@ fn explore_from(
             }
             break match round.end {
                 Some(end) => end,
-                None if round.is_inconclusive => End::LocalEventBound,
-                None => End::SpaceExhausted,
+                None if round.is_inconclusive => EndCondition::LocalEventBound,
+                None => EndCondition::SpaceExhausted,
             };
         }
         work = round.work();
@@ -223,7 +223,7 @@ struct Round<'r, 's, 'l> {
     soundness_checks: u64,
     /// Whether the last verification left local events out, or was given up.
     is_inconclusive: bool,
-    end: Option<End>,
+    end: Option<EndCondition>,
 }
 
 impl<'r, 's, 'l> Round<'r, 's, 'l> {
@@ -305,7 +305,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
     }
 
     /// Whether to stop, and why.
-    fn check(&self) -> Option<End> {
+    fn check(&self) -> Option<EndCondition> {
         self.alongside.check(self.work(), &self.progress())
     }
 
@@ -378,7 +378,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
 
     /// Builds the system states of a new local state with the local states of the other nodes.
     fn build(&mut self, stepper: &mut Stepper<'l>, node: usize, state: LocalStateId) -> Result<(), MachineError> {
-        let states_max = self.search.limits.states.unwrap_or(u64::MAX);
+        let states_max = self.search.bounds.states.unwrap_or(u64::MAX);
         let mut classes = Vec::with_capacity(self.states.len());
         for tuple in tuples::with_fixed(&self.states, node, state) {
             self.system_states += 1;
@@ -389,7 +389,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
             let is_bad = stepper.judge(&classes)?.iter().any(Judgement::is_bad);
             self.preliminary += u64::from(is_bad);
             if self.system_states >= states_max {
-                self.end = Some(End::StateBound);
+                self.end = Some(EndCondition::StateBound);
             } else if self.system_states.is_multiple_of(BUILT_PER_CHECK) {
                 self.end = self.end.or_else(|| self.check());
             }

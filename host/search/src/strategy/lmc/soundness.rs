@@ -7,11 +7,11 @@ use host_model::lts::{LocalStateId, Stepper};
 use rustc_hash::FxHashSet;
 
 use super::Round;
-use crate::kernel::{End, Limits, Phase, Progress, Report, Search, SearchError};
+use crate::kernel::{EndCondition, Phase, Progress, Report, Search, SearchBounds, SearchError};
 use crate::local::space::Index;
 use crate::strategy::lmc::alongside::{Metered, beside};
 use crate::strategy::unfold;
-use crate::unfolding::{Everything, Order, Relevance};
+use crate::unfolding::{EventOrder, Everything, Relevance};
 
 /// What a verification may cost as long as the round is not the last one: so many units of work per step of a local state, and
 /// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
@@ -45,8 +45,8 @@ impl Round<'_, '_, '_> {
         until_witnessed: &[u32],
         is_complete: bool,
     ) -> Result<(), SearchError> {
-        let limits = self.limits();
-        let holds = |refuted: &&Refutation| refuted.still_holds(&relevant, limits);
+        let bounds = self.bounds();
+        let holds = |refuted: &&Refutation| refuted.still_holds(&relevant, bounds);
         if let Some(refuted) = self.refuted.iter().flatten().find(holds) {
             self.is_inconclusive |= refuted.is_cut;
             return Ok(());
@@ -67,16 +67,16 @@ impl Round<'_, '_, '_> {
             }
         };
         let is_last =
-            is_complete && (!self.space.local_events_cut() || Some(self.bound) == self.search.limits.local_events);
+            is_complete && (!self.space.local_events_cut() || Some(self.bound) == self.search.bounds.local_events);
         let work_max = (self.space.transitions() * VERIFICATION_SHARE).max(VERIFICATION_MIN);
         let metered = Metered::new(&ask, if is_last { u64::MAX } else { work_max });
-        let search = Search { limits, monitor: &metered, collect_system_states: false, ..*self.search };
+        let search = Search { bounds, monitor: &metered, collect_system_states: false, ..*self.search };
         let (end_before, known) = (self.report.end, self.report.violations.len());
-        let mut run = unfold::Run {
+        let mut run = unfold::UnfoldSearch {
             search: &search,
             start: self.start,
             report: self.report,
-            order: Order::Adequate,
+            order: EventOrder::Adequate,
             until_witnessed,
             events_before: 0,
             events: 0,
@@ -91,18 +91,20 @@ impl Round<'_, '_, '_> {
             found.shortest &= is_shortest;
         }
         match end {
-            End::Violation => self.end = Some(End::Violation),
+            EndCondition::Violation => self.end = Some(EndCondition::Violation),
             // It may go on once there is more to ask, or in a round with more local events.
             _ if metered.is_spent() => self.is_inconclusive = true,
             // The verification itself ran out of time or memory: its silence proves nothing.
-            End::TimeBound | End::MemoryBound | End::Interrupted => self.end = self.end.or(Some(end)),
+            EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => {
+                self.end = self.end.or(Some(end))
+            }
             // The witnesses were found, and nothing else was asked.
-            End::Pruned => {}
+            EndCondition::Pruned => {}
             _ => {
-                let is_cut = end == End::LocalEventBound;
+                let is_cut = end == EndCondition::LocalEventBound;
                 self.is_inconclusive |= is_cut;
                 let is_partial = !relevant.is_everything();
-                self.refuted[usize::from(is_partial)] = Some(Refutation::new(relevant, limits, is_cut));
+                self.refuted[usize::from(is_partial)] = Some(Refutation::new(relevant, bounds, is_cut));
             }
         }
         Ok(())
@@ -110,23 +112,23 @@ impl Round<'_, '_, '_> {
 
     /// Asks the unfolding whether the user's bound on local events leaves any out; returns why to stop, or that it does. It is not for
     /// the local space to say: what comes to the bound there may be in no execution.
-    pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+    pub(super) fn local_events_cut(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         self.soundness_checks += 1;
         let (progress, snapshots) = (self.progress(), self.search.lts.counts().bytes);
         let ask = |_: u64, own: &Progress| self.search.monitor.check(&beside(&progress, own, snapshots));
         let metered = Metered::new(&ask, u64::MAX);
-        let search = Search { limits: self.limits(), monitor: &metered, ..*self.search };
+        let search = Search { bounds: self.bounds(), monitor: &metered, ..*self.search };
         self.alongside.enter(Phase::Verifying);
         let end = unfold::end_of_local_events(&search, self.start, stepper);
         self.alongside.enter(Phase::Exploring);
-        Ok(Some(end?).filter(|end| *end != End::SpaceExhausted))
+        Ok(Some(end?).filter(|end| *end != EndCondition::SpaceExhausted))
     }
 
     /// The limits of what the unfolding is asked. The space can be complete although some executions have more local events
     /// than the bound of the round: a cycle, say. Then only the user's bound counts.
-    fn limits(&self) -> Limits {
+    fn bounds(&self) -> SearchBounds {
         let of_round = self.space.local_events_cut().then_some(self.bound);
-        Limits { local_events: of_round.or(self.search.limits.local_events), ..Limits::default() }
+        SearchBounds { local_events: of_round.or(self.search.bounds.local_events), ..SearchBounds::default() }
     }
 
     /// The local states from which something to verify can be reached.
@@ -159,18 +161,18 @@ impl Round<'_, '_, '_> {
         accepted: &mut BTreeSet<Box<[LocalStateId]>>,
     ) -> Result<(), SearchError> {
         let is_all = self.alongside.is_over();
-        let limits = match is_all {
-            true => Limits { local_events: self.search.limits.local_events, ..Limits::default() },
-            false => self.limits(),
+        let bounds = match is_all {
+            true => SearchBounds { local_events: self.search.bounds.local_events, ..SearchBounds::default() },
+            false => self.bounds(),
         };
-        let search = Search { limits, collect_system_states: true, ..*self.search };
+        let search = Search { bounds, collect_system_states: true, ..*self.search };
         // What is bad ends nothing here.
         let mut report = Report { violations_max: u64::MAX, ..Report::new(self.search.lts) };
-        let mut run = unfold::Run {
+        let mut run = unfold::UnfoldSearch {
             search: &search,
             start: self.start,
             report: &mut report,
-            order: Order::Adequate,
+            order: EventOrder::Adequate,
             until_witnessed: &[],
             events_before: 0,
             events: 0,
@@ -222,22 +224,22 @@ impl Relevance for Relevant {
 /// A verification that went to its end and found nothing bad reachable.
 pub struct Refutation {
     left_out: FxHashSet<LocalStateId>,
-    limits: Limits,
+    bounds: SearchBounds,
     /// Whether the bound on local events left some out, so that it holds within the bound only.
     pub is_cut: bool,
 }
 
 impl Refutation {
     /// Of what was asked with these limits.
-    pub fn new(relevant: Relevant, limits: Limits, is_cut: bool) -> Self {
-        Self { left_out: relevant.left_out.into_inner(), limits, is_cut }
+    pub fn new(relevant: Relevant, bounds: SearchBounds, is_cut: bool) -> Self {
+        Self { left_out: relevant.left_out.into_inner(), bounds, is_cut }
     }
 
     /// Whether a new verification would do just the same: nothing that was left out is relevant now. So although
     /// predecessors arrive all the time, only those that matter cost anything.
-    pub fn still_holds(&self, relevant: &Relevant, limits: Limits) -> bool {
+    pub fn still_holds(&self, relevant: &Relevant, bounds: SearchBounds) -> bool {
         let is_relevant = |states: &FxHashSet<LocalStateId>| !states.is_disjoint(&self.left_out);
-        self.limits == limits && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)
+        self.bounds == bounds && !relevant.states.as_ref().map_or(!self.left_out.is_empty(), is_relevant)
     }
 }
 
@@ -253,14 +255,14 @@ mod tests {
     fn a_refutation_holds_until_something_left_out_matters() {
         let asked = only(&[1, 2]);
         assert!(asked.is_relevant(LocalStateId(1)) && !asked.is_relevant(LocalStateId(3)));
-        let refutation = Refutation::new(asked, Limits::default(), false);
-        assert!(refutation.still_holds(&only(&[1, 2, 4]), Limits::default()), "4 was not met");
-        assert!(!refutation.still_holds(&only(&[1, 3]), Limits::default()), "3 was left out");
-        assert!(!refutation.still_holds(&Relevant::everything(), Limits::default()), "3 was left out");
-        let bounded = Limits { local_events: Some(1), ..Limits::default() };
-        assert!(!refutation.still_holds(&only(&[1]), bounded), "under other limits");
-        let nothing_left_out = Refutation::new(Relevant::everything(), Limits::default(), false);
-        assert!(nothing_left_out.still_holds(&Relevant::everything(), Limits::default()));
-        assert!(nothing_left_out.still_holds(&only(&[1]), Limits::default()));
+        let refutation = Refutation::new(asked, SearchBounds::default(), false);
+        assert!(refutation.still_holds(&only(&[1, 2, 4]), SearchBounds::default()), "4 was not met");
+        assert!(!refutation.still_holds(&only(&[1, 3]), SearchBounds::default()), "3 was left out");
+        assert!(!refutation.still_holds(&Relevant::everything(), SearchBounds::default()), "3 was left out");
+        let bounded = SearchBounds { local_events: Some(1), ..SearchBounds::default() };
+        assert!(!refutation.still_holds(&only(&[1]), bounded), "under other bounds");
+        let nothing_left_out = Refutation::new(Relevant::everything(), SearchBounds::default(), false);
+        assert!(nothing_left_out.still_holds(&Relevant::everything(), SearchBounds::default()));
+        assert!(nothing_left_out.still_holds(&only(&[1]), SearchBounds::default()));
     }
 }

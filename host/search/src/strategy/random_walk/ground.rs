@@ -7,8 +7,8 @@ use host_model::trace::start::Start;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-use crate::global::cursor::{Child, Cursor};
-use crate::kernel::Limits;
+use crate::global::cursor::{Child, GlobalCursor};
+use crate::kernel::SearchBounds;
 use crate::kernel::weights::Weights;
 use crate::strategy::random_walk::LENGTH_DEFAULT;
 
@@ -19,7 +19,7 @@ pub(super) struct Walk {
     /// Index of its start state.
     pub(super) start: usize,
     /// Where it is. The way there is not kept.
-    pub(super) cursor: Cursor,
+    pub(super) cursor: GlobalCursor,
     /// How many steps it has taken.
     pub(super) depth: u32,
     /// What was drawn for the current step; none once the walk is over.
@@ -49,7 +49,7 @@ pub(super) enum Drawn {
     /// None, since the walk is over or long enough, no event has a weight, or a bound left events out.
     Cut,
     /// None, since nothing can happen.
-    End,
+    Ended,
 }
 
 /// Where walks take their steps: a local transition system with the start states in it.
@@ -57,7 +57,7 @@ pub(super) struct Ground<'l> {
     /// Access to the local transition system.
     pub(super) stepper: Stepper<'l>,
     starts: &'l [Start],
-    limits: Limits,
+    bounds: SearchBounds,
     weights: Weights,
     /// The kinds and fingerprints of the local events seen so far, by id.
     events: Vec<Option<(LocalKind, Fingerprint)>>,
@@ -72,12 +72,12 @@ impl<'l> Ground<'l> {
     /// # Errors
     ///
     /// No machine can be made.
-    pub(super) fn new(lts: &'l Lts<'l>, starts: &'l [Start], limits: Limits) -> Result<Self, MachineError> {
+    pub(super) fn new(lts: &'l Lts<'l>, starts: &'l [Start], bounds: SearchBounds) -> Result<Self, MachineError> {
         Ok(Self {
             stepper: Stepper::new(lts)?,
             starts,
-            limits,
-            weights: limits.weights.unwrap_or_default(),
+            bounds,
+            weights: bounds.weights.unwrap_or_default(),
             events: Vec::new(),
             enabled: Vec::new(),
             children: Vec::new(),
@@ -86,9 +86,9 @@ impl<'l> Ground<'l> {
 
     /// A walk that begins.
     pub(super) fn begin(&self, number: u64) -> Walk {
-        let mut dice = dice(self.limits.seed.unwrap_or(0), number);
+        let mut dice = dice(self.bounds.seed.unwrap_or(0), number);
         let start = below(&mut dice, self.starts.len() as u64) as usize;
-        let cursor = Cursor::new(&self.stepper, &self.starts[start], &self.limits);
+        let cursor = GlobalCursor::new(&self.stepper, &self.starts[start], &self.bounds);
         Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false }
     }
 
@@ -99,7 +99,7 @@ impl<'l> Ground<'l> {
     /// The host cannot provide an instance.
     pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
-        if walk.is_over || walk.depth >= self.limits.depth.unwrap_or(LENGTH_DEFAULT) {
+        if walk.is_over || walk.depth >= self.bounds.depth.unwrap_or(LENGTH_DEFAULT) {
             return Ok(Drawn::Cut);
         }
         let mut enabled = std::mem::take(&mut self.enabled);
@@ -116,7 +116,7 @@ impl<'l> Ground<'l> {
         self.enabled = enabled;
         Ok(match walk.drawn {
             Some(_) => Drawn::Event,
-            None if is_end => Drawn::End,
+            None if is_end => Drawn::Ended,
             None => Drawn::Cut,
         })
     }

@@ -16,14 +16,14 @@ use host_model::lts::{Lts, Mover, Stepper};
 use host_model::trace::start::Start;
 
 use crate::global::judge::judge_start;
-use crate::kernel::{Counts, End, Progress, Report, Search, SearchError, Ticks, or_end};
+use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end};
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
 
-/// How many walks there are unless [`Limits::walks`](crate::kernel::Limits::walks) says otherwise.
+/// How many walks there are unless [`SearchBounds::walks`](crate::kernel::SearchBounds::walks) says otherwise.
 pub const WALKS_DEFAULT: u64 = 1_000;
 
-/// How many events a walk has at most unless [`Limits::depth`](crate::kernel::Limits::depth) says otherwise.
+/// How many events a walk has at most unless [`SearchBounds::depth`](crate::kernel::SearchBounds::depth) says otherwise.
 pub const LENGTH_DEFAULT: u32 = 1_000;
 
 /// Walks of which each takes a step before one takes the next. Their handlers are executed together, so this is also
@@ -53,7 +53,7 @@ const MEMO_SHARE: u64 = 8;
 /// Source: Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
 /// systems code" (MaceMC), NSDI 2007; differs in: walks look for violations of safety, and begin at the start.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
-    run_numbers(search, 0..search.limits.walks.unwrap_or(WALKS_DEFAULT))
+    run_numbers(search, 0..search.bounds.walks.unwrap_or(WALKS_DEFAULT))
 }
 
 /// [`run`] with the walks of these numbers only.
@@ -87,9 +87,9 @@ pub fn run_sabotaged(
 ) -> Result<Report, SearchError> {
     let memo_max = search.monitor.memory_max().map_or(MEMO_MAX, |max| MEMO_MAX.min(max / MEMO_SHARE));
     let distinct = || Distinct::new(memo_max / 3);
-    let mut run = Run {
+    let mut run = WalkSearch {
         search,
-        report: Report::new(search.lts).collecting(&search.limits),
+        report: Report::new(search.lts).collecting(&search.bounds),
         numbers,
         walks: Vec::new(),
         begun: 0,
@@ -100,14 +100,14 @@ pub fn run_sabotaged(
         outcomes: distinct(),
         messages: distinct(),
         memo_max,
-        ticks: Ticks::default(),
+        schedule: CheckSchedule::default(),
         sabotage,
     };
     let end = or_end(run.search().map(Some))?;
     Ok(run.finish(end.expect("a search has an end")))
 }
 
-struct Run<'s> {
+struct WalkSearch<'s> {
     search: &'s Search<'s>,
     report: Report,
     /// The walks that have not begun.
@@ -126,15 +126,15 @@ struct Run<'s> {
     messages: Distinct,
     /// Bytes of a local transition system in which walks do not go on.
     memo_max: u64,
-    ticks: Ticks,
+    schedule: CheckSchedule,
     sabotage: Option<Sabotage>,
 }
 
-impl Run<'_> {
+impl WalkSearch<'_> {
     /// Walks in one local transition system after the other. Findings are paths in the first one, so that one stays.
-    fn search(&mut self) -> Result<End, SearchError> {
+    fn search(&mut self) -> Result<EndCondition, SearchError> {
         let search = self.search;
-        let mut ground = Ground::new(search.lts, search.starts, search.limits)?;
+        let mut ground = Ground::new(search.lts, search.starts, search.bounds)?;
         let mut end = match self.judge_starts(&mut ground.stepper)? {
             Some(end) => Some(end),
             None => or_end(self.walk_on(&mut ground))?,
@@ -145,7 +145,7 @@ impl Run<'_> {
             let next = search.lts.sibling();
             let starts = self.move_over(memo.as_ref().unwrap_or(search.lts), &next);
             let lts = &*memo.insert(next);
-            let mut ground = Ground::new(lts, &starts, search.limits)?;
+            let mut ground = Ground::new(lts, &starts, search.bounds)?;
             end = or_end(self.walk_on(&mut ground))?;
         }
         memo.iter().for_each(|lts| self.count_messages(lts));
@@ -153,24 +153,24 @@ impl Run<'_> {
     }
 
     /// A walk judges where it comes to, so start states are judged apart.
-    fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<End>, SearchError> {
+    fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
         for start in self.search.starts {
             let judgements = judge_start(self.search, stepper, start)?;
             if self.report.note(start, &[], judgements) {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
         }
         Ok(None)
     }
 
     /// Walks until the search ends, and returns why; none if it is to go on in another local transition system.
-    fn walk_on(&mut self, ground: &mut Ground<'_>) -> Result<Option<End>, SearchError> {
+    fn walk_on(&mut self, ground: &mut Ground<'_>) -> Result<Option<EndCondition>, SearchError> {
         // What walks in progress have brought along is not counted: it is for the monitor to say when that is too much.
         let bytes_max = self.memo_max + memo_bytes(&ground.stepper);
         loop {
             if self.walks.is_empty() {
                 if self.numbers.is_empty() {
-                    return Ok(Some(End::WalksDone));
+                    return Ok(Some(EndCondition::WalksDone));
                 }
                 // Walks without a step take time as well.
                 if self.begin_batch(ground)
@@ -199,14 +199,14 @@ impl Run<'_> {
             }
             self.begun += 1;
             self.walks.push(walk);
-            is_due |= self.ticks.is_check_due(&ground.stepper);
+            is_due |= self.schedule.is_check_due(&ground.stepper);
         }
         self.numbers.start = last;
         is_due
     }
 
     /// Each walk of the batch takes a step; returns why the search ended, if it did.
-    fn step_together(&mut self, ground: &mut Ground<'_>) -> Result<Option<End>, SearchError> {
+    fn step_together(&mut self, ground: &mut Ground<'_>) -> Result<Option<EndCondition>, SearchError> {
         let mut walks = std::mem::take(&mut self.walks);
         let mut pairs = Vec::with_capacity(walks.len());
         for walk in &mut walks {
@@ -217,13 +217,13 @@ impl Run<'_> {
             }
         }
         if self.has_enough {
-            return Ok(Some(End::Violation));
+            return Ok(Some(EndCondition::Violation));
         }
         ground.stepper.prepare(&pairs)?;
         walks.retain(|walk| walk.drawn.is_some());
         for walk in &mut walks {
             if self.advance(ground, walk)? {
-                return Ok(Some(End::Violation));
+                return Ok(Some(EndCondition::Violation));
             }
             if let Some(end) = self.ask_after(ground, walk) {
                 return Ok(Some(end));
@@ -234,8 +234,8 @@ impl Run<'_> {
     }
 
     /// Why to end the search, if the monitor is due after all messages in flight on a walk were looked at, and says so.
-    fn ask_after(&mut self, ground: &Ground<'_>, walk: &Walk) -> Option<End> {
-        let is_due = self.ticks.is_check_due_after(&ground.stepper, 1 + walk.cursor.in_flight());
+    fn ask_after(&mut self, ground: &Ground<'_>, walk: &Walk) -> Option<EndCondition> {
+        let is_due = self.schedule.is_check_due_after(&ground.stepper, 1 + walk.cursor.in_flight());
         is_due.then(|| self.search.monitor.check(&self.progress(&ground.stepper))).flatten()
     }
 
@@ -243,7 +243,7 @@ impl Run<'_> {
     fn draw(&mut self, ground: &mut Ground<'_>, walk: &mut Walk) -> Result<(), SearchError> {
         // The start state was judged before.
         if !walk.is_over
-            && self.search.limits.deadlock
+            && self.search.bounds.deadlock
             && walk.depth > 0
             && let Some(deadlock) = walk.cursor.judge_end(&mut ground.stepper)?
         {
@@ -252,7 +252,7 @@ impl Run<'_> {
             self.ended += u64::from(walk.is_over);
             self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
         }
-        self.ended += u64::from(ground.draw(walk)? == Drawn::End);
+        self.ended += u64::from(ground.draw(walk)? == Drawn::Ended);
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl Run<'_> {
         };
         let search = self.search;
         let path = match judgements.iter().any(is_news) {
-            true => Ground::new(search.lts, search.starts, search.limits)?.path(walk.number, walk.depth)?,
+            true => Ground::new(search.lts, search.starts, search.bounds)?.path(walk.number, walk.depth)?,
             false => Vec::new(),
         };
         Ok(!judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements))
@@ -311,7 +311,7 @@ impl Run<'_> {
         match self.sabotage.filter(|_| cfg!(feature = "canary")) {
             None => {}
             Some(Sabotage::Draws) => {
-                let seed = self.search.limits.seed.unwrap_or(0);
+                let seed = self.search.bounds.seed.unwrap_or(0);
                 self.walks.iter_mut().for_each(|walk| walk.forget_draws(seed));
             }
             Some(Sabotage::Depths) => self.walks.iter_mut().for_each(|walk| walk.depth = 0),
@@ -343,7 +343,7 @@ impl Run<'_> {
         Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
     }
 
-    fn finish(mut self, end: End) -> Report {
+    fn finish(mut self, end: EndCondition) -> Report {
         self.report.end = end;
         self.report.counts = self.counts();
         self.report.count_local(self.search.lts);

@@ -4,14 +4,14 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
 use host_model::lts::{LocalStateId, MessageId, Step, deadlock};
 
-use crate::global::parallel::partition::{Lane, RECENT};
-use crate::global::parallel::wave::Wave;
+use crate::global::parallel::partition::{Partition, RECENT};
+use crate::global::parallel::round_context::RoundContext;
 use crate::global::state::says_more;
 use crate::global::visited::shard_of;
 
 /// Something to say about a child; `classes` are still to be judged together.
 pub struct Note {
-    /// Index into the children of the lane.
+    /// Index into the children of the partition.
     child: u32,
     /// The node of the event, whose local state may have judgements of its own.
     pub node: NodeId,
@@ -23,10 +23,10 @@ pub struct Note {
     pub end: Option<(Box<[LocalStateId]>, Vec<NodeId>)>,
 }
 
-impl Lane {
+impl Partition {
     /// Sends the system state of a new state to its shard, and notes what there is to say about it.
-    pub(super) fn look_at(&mut self, wave: Wave<'_>, parent: u32, index: usize) {
-        let end = self.end(wave, parent, index);
+    pub(super) fn look_at(&mut self, round: RoundContext<'_>, parent: u32, index: usize) {
+        let end = self.end(round, parent, index);
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
         let node = child.step.node as usize;
@@ -39,7 +39,7 @@ impl Lane {
             return;
         }
         let local = |other: usize| if other == node { child.next } else { record.local(other) };
-        let briefs = (0..record.nodes()).map(|other| wave.known.brief(local(other)));
+        let briefs = (0..record.nodes()).map(|other| round.known.brief(local(other)));
         let fingerprint = briefs.clone().fold(0, |sum: Fingerprint, brief| sum.wrapping_add(brief.fingerprint));
         let slot = &mut self.recent[fingerprint as usize % RECENT];
         if *slot != fingerprint {
@@ -49,14 +49,14 @@ impl Lane {
                 collected.insert((0..record.nodes()).map(local).collect());
             }
         }
-        if !says_more(wave.known, before, child.next) && end.is_none() {
+        if !says_more(round.known, before, child.next) && end.is_none() {
             return;
         }
         self.classes.clear();
         self.classes.extend(briefs.map(|brief| brief.class));
-        let own = wave.known.state(child.next).protocol.judgements.iter();
-        let all = wave.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
-        if end.is_some() || all.is_none_or(|mut all| all.any(wave.is_wanted)) {
+        let own = round.known.state(child.next).protocol.judgements.iter();
+        let all = round.known.verdict(&self.classes).map(|verdict| own.chain(verdict.iter()));
+        if end.is_some() || all.is_none_or(|mut all| all.any(round.is_wanted)) {
             let (node, next, classes) = (child.step.node, child.next, self.classes.clone());
             self.notes.push(Note { child: index as u32, node, next, classes, end });
         }
@@ -64,24 +64,24 @@ impl Lane {
 
     /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
     /// can, or nobody asks.
-    fn end(&self, wave: Wave<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
+    fn end(&self, round: RoundContext<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
-        let crashes_max = wave.crashes_max?;
-        if crashes_max == 0 && self.in_flight_len(wave, parent, child) > 0 {
+        let crashes_max = round.crashes_max?;
+        if crashes_max == 0 && self.in_flight_len(round, parent, child) > 0 {
             return None;
         }
         let Step { node, trigger, outcome } = child.step;
         let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
         let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
         let mut in_flight: Vec<MessageId> = record.copies().collect();
-        for taken in trigger.message().iter().chain(wave.known.taken_together(trigger)) {
+        for taken in trigger.message().iter().chain(round.known.taken_together(trigger)) {
             let at = in_flight.iter().position(|message| message == taken).expect("what is taken was in flight");
             in_flight.swap_remove(at);
         }
-        let sent = wave.known.sent(&wave.known.edges(child.row)[outcome as usize]);
-        let addressees = in_flight.iter().chain(sent).map(|message| wave.known.message(*message).to);
-        let crashed = deadlock::crashed_in(wave.known, &locals, addressees, crashes_max)?;
+        let sent = round.known.sent(&round.known.edges(child.row)[outcome as usize]);
+        let addressees = in_flight.iter().chain(sent).map(|message| round.known.message(*message).to);
+        let crashed = deadlock::crashed_in(round.known, &locals, addressees, crashes_max)?;
         Some((locals, crashed))
     }
 
@@ -91,7 +91,7 @@ impl Lane {
         self.expanded[parent as usize].reached.depth + 1
     }
 
-    /// The index of the start state and the steps to the state of a note of this wave.
+    /// The index of the start state and the steps to the state of a note of this round.
     pub fn path_of(&self, note: &Note) -> (u32, Vec<Step>) {
         let (parent, child) = &self.children[note.child as usize];
         let (start, mut steps) = self.pending.steps_to(self.expanded[*parent as usize].reached);

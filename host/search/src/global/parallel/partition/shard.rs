@@ -1,62 +1,62 @@
 //! Visited states with the same highest bits of their fingerprints.
 
-use crate::global::parallel::partition::{Arrival, Lane};
-use crate::global::visited::{Seen, Shard};
+use crate::global::parallel::partition::{Arrival, Partition};
+use crate::global::visited::{Insertion, Shard};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
 /// The visited states and the system states whose fingerprints have the same highest bits.
-pub struct WaveShard {
+pub struct VisitedShard {
     /// Visited global states.
     pub visited: Shard,
     /// System states; their depth is always zero.
     pub system_states: Shard,
-    /// For each lane the children of the current wave that have to be looked at.
-    pub(super) fresh: Vec<Vec<(u32, Seen)>>,
+    /// For each partition the children of the current round that have to be looked at.
+    pub(super) fresh: Vec<Vec<(u32, Insertion)>>,
 }
 
-impl WaveShard {
-    /// An empty shard for so many lanes.
-    pub fn new(lanes: usize) -> Self {
+impl VisitedShard {
+    /// An empty shard for so many partitions.
+    pub fn new(partitions: usize) -> Self {
         Self {
             visited: Shard::default(),
             system_states: Shard::default(),
-            fresh: (0..lanes).map(|_| Vec::new()).collect(),
+            fresh: (0..partitions).map(|_| Vec::new()).collect(),
         }
     }
 
-    /// Saves the shard as it is between two waves.
+    /// Saves the shard as it is between two rounds.
     pub fn save(&self, out: &mut Writer<'_>) {
         self.visited.save(out);
         self.system_states.save(out);
     }
 
     /// The shard that was saved.
-    pub fn load(lanes: usize, saved: &mut Reader<'_>) -> Option<Self> {
+    pub fn load(partitions: usize, saved: &mut Reader<'_>) -> Option<Self> {
         let (visited, system_states) = (Shard::load(saved)?, Shard::load(saved)?);
-        Some(Self { visited, system_states, ..Self::new(lanes) })
+        Some(Self { visited, system_states, ..Self::new(partitions) })
     }
 
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         let fresh: usize = self.fresh.iter().map(Vec::capacity).sum();
-        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Seen)>()) as u64
+        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Insertion)>()) as u64
     }
 
-    /// Second step of a wave: takes in what the lanes have for this shard, lane by lane, so that of equal states the
+    /// Second step of a round: takes in what the partitions have for this shard, partition by partition, so that of equal states the
     /// same one is new whoever does the work.
-    pub fn admit(&mut self, this: usize, lanes: &[Lane]) {
-        for lane in lanes {
-            self.visited.warm(lane.arrivals[this].iter().map(Arrival::fingerprint));
-            self.system_states.warm(lane.system_states[this].iter().copied());
+    pub fn admit(&mut self, this: usize, partitions: &[Partition]) {
+        for partition in partitions {
+            self.visited.warm(partition.arrivals[this].iter().map(Arrival::fingerprint));
+            self.system_states.warm(partition.system_states[this].iter().copied());
         }
-        for (lane, fresh) in lanes.iter().zip(&mut self.fresh) {
+        for (partition, fresh) in partitions.iter().zip(&mut self.fresh) {
             fresh.clear();
-            for system_state in &lane.system_states[this] {
+            for system_state in &partition.system_states[this] {
                 self.system_states.insert(*system_state, 0);
             }
-            for arrival in &lane.arrivals[this] {
+            for arrival in &partition.arrivals[this] {
                 let seen = self.visited.insert(arrival.fingerprint(), arrival.depth);
-                if seen != Seen::Already {
+                if seen != Insertion::Already {
                     fresh.push((arrival.child, seen));
                 }
             }

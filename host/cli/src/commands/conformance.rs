@@ -9,7 +9,7 @@ use host_model::contract::{
 
 /// What is wrong with a plugin, as a phrase; with the steps that were taken before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum Deviation {
     /// A handler or a question ended in a fault.
     Fault(String),
     /// `init` refuses the configuration without parameters, so nothing else was tried.
@@ -41,7 +41,7 @@ pub struct Observations {
     /// What the step in the middle costs, if steps were measured.
     pub cost: Option<Cost>,
     /// What is wrong; empty if nothing is.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Deviation>,
 }
 
 /// One event of one node.
@@ -91,8 +91,8 @@ pub fn examine(
     let mut machines = [plugin.machine()?, plugin.machine()?];
     match walk(&mut machines, nodes, (steps_max, measures), &mut seen) {
         Ok(()) => {}
-        Err(End::Host(error)) => return Err(error),
-        Err(End::Found(finding)) => {
+        Err(EarlyEnd::Host(error)) => return Err(error),
+        Err(EarlyEnd::Deviates(finding)) => {
             machines.iter().try_for_each(|machine| machine.confirm_fault())?;
             seen.findings.push(finding);
         }
@@ -101,12 +101,12 @@ pub fn examine(
 }
 
 /// Why an examination ends early.
-enum End {
-    Found(Finding),
+enum EarlyEnd {
+    Deviates(Deviation),
     Host(MachineError),
 }
 
-impl From<MachineError> for End {
+impl From<MachineError> for EarlyEnd {
     fn from(error: MachineError) -> Self {
         Self::Host(error)
     }
@@ -117,7 +117,7 @@ fn walk(
     nodes: u32,
     (steps_max, measures): (u64, bool),
     seen: &mut Observations,
-) -> Result<(), End> {
+) -> Result<(), EarlyEnd> {
     let mut cluster = Vec::new();
     let mut samples = Vec::new();
     let mut in_flight = VecDeque::new();
@@ -228,10 +228,10 @@ fn step(
     input: &Input<'_>,
     what: &str,
     seen: &mut Observations,
-) -> Result<(Snapshot, Shown), End> {
+) -> Result<(Snapshot, Shown), EarlyEnd> {
     let faulty = |fault: Fault| match fault.kind {
-        FaultKind::Refused => End::Found(Finding::Refused(format!("{what}: {fault}"))),
-        _ => End::Found(Finding::Fault(format!("{what}: {fault}"))),
+        FaultKind::Refused => EarlyEnd::Deviates(Deviation::Refused(format!("{what}: {fault}"))),
+        _ => EarlyEnd::Deviates(Deviation::Fault(format!("{what}: {fault}"))),
     };
     machines[0].restore(from)?;
     let first = show(machines[0].as_mut(), *input).map_err(faulty)?;
@@ -249,9 +249,9 @@ fn step(
 }
 
 /// Executes all events of a node without going back, and compares the end with what restoring led to.
-fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Result<(), End> {
+fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Result<(), EarlyEnd> {
     machine.restore(None)?;
-    let faulty = |fault: Fault| End::Found(Finding::Fault(format!("node {at} from start to end: {fault}")));
+    let faulty = |fault: Fault| EarlyEnd::Deviates(Deviation::Fault(format!("node {at} from start to end: {fault}")));
     let init = Input::Init { node: at, nodes, config: "", durable: None };
     let mut last = show(machine, init).map_err(faulty)?;
     for event in &node.history {
@@ -268,7 +268,7 @@ fn show(machine: &mut dyn Machine, input: Input<'_>) -> Result<Shown, Fault> {
 }
 
 /// Refuses a second execution that does not show what the first one did.
-fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), End> {
+fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), EarlyEnd> {
     let difference = if one.sent != other.sent {
         "other messages are sent"
     } else if one.encoding != other.encoding {
@@ -278,7 +278,7 @@ fn same(one: &Shown, other: &Shown, what: &str) -> Result<(), End> {
     } else {
         return Ok(());
     };
-    Err(End::Found(Finding::Differs(format!("{what}: {difference}"))))
+    Err(EarlyEnd::Deviates(Deviation::Differs(format!("{what}: {difference}"))))
 }
 
 #[cfg(test)]
@@ -413,6 +413,6 @@ mod tests {
     fn what_is_not_captured_is_noticed() {
         let seen = examine(&Counters { captures: false }, 2, 100, true).expect("machines of our own");
         let what = "init of node 0, again in the same instance, after a restore: the state has another encoding";
-        assert_eq!(seen.findings, [Finding::Differs(what.to_owned())]);
+        assert_eq!(seen.findings, [Deviation::Differs(what.to_owned())]);
     }
 }

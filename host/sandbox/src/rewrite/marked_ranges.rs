@@ -23,7 +23,7 @@ const ZERO: u32 = 0;
 const MARKS_KNOWN_MAX: usize = 128;
 
 /// What is known at one point of a function body.
-pub(super) struct Known<'a> {
+pub(super) struct MarkedRanges<'a> {
     facts: &'a ModuleFacts,
     /// The top of the operand stack; what lies deeper is unknown.
     stack: Vec<Value>,
@@ -33,7 +33,7 @@ pub(super) struct Known<'a> {
     marks: Vec<(u32, Value)>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> MarkedRanges<'a> {
     pub(super) fn new(facts: &'a ModuleFacts, locals: u32) -> Self {
         let mut known = Self { facts, stack: Vec::new(), locals: Vec::new(), next_base: ZERO + 1, marks: Vec::new() };
         known.locals = (0..locals).map(|_| known.fresh()).collect();

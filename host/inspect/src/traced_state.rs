@@ -27,7 +27,7 @@ pub struct Origin {
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flying {
+pub struct TracedMessage {
     /// Sender, destination and content.
     pub message: MessageId,
     /// Who has sent it when.
@@ -48,9 +48,9 @@ pub struct Action {
 }
 
 /// What makes a handler run.
-pub type Cause = Enabled<Flying>;
+pub type Cause = Enabled<TracedMessage>;
 
-impl AsMessage for Flying {
+impl AsMessage for TracedMessage {
     fn message(&self) -> MessageId {
         self.message
     }
@@ -61,14 +61,14 @@ impl AsMessage for Flying {
     }
 }
 
-impl Likeness {
+impl MatchRule {
     /// From the strictest to the loosest.
     pub const ALL: [Self; 3] = [Self::Content, Self::Origin, Self::Sender];
 }
 
 /// How strictly an action has to be the one that is asked for, where another path led to the present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
+pub enum MatchRule {
     /// The message with the same content; if there is none, the one of the same origin.
     Content,
     /// The message of the same origin, whatever it says now; if there is none, one with the same content.
@@ -86,20 +86,20 @@ pub(crate) struct Event {
 
 /// A global state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct World {
+pub struct TracedState {
     locals: Vec<LocalStateId>,
-    in_flight: InFlight<Flying>,
+    in_flight: InFlight<TracedMessage>,
 }
 
-impl World {
+impl TracedState {
     /// The state in which a cluster starts, without the events of a prefix.
     pub fn new(stepper: &Stepper<'_>, start: &Start) -> Self {
-        let mut in_flight: Vec<Flying> = Vec::with_capacity(start.in_flight.len());
+        let mut in_flight: Vec<TracedMessage> = Vec::with_capacity(start.in_flight.len());
         for message in &start.in_flight {
             let content = stepper.message(*message);
             let (tag, to) = (INIT + content.from, content.to);
             let nth = nth(stepper, &in_flight, tag, to);
-            in_flight.push(Flying { message: *message, origin: Origin { tag, nth } });
+            in_flight.push(TracedMessage { message: *message, origin: Origin { tag, nth } });
         }
         Self { locals: start.initial.clone(), in_flight: in_flight.into() }
     }
@@ -110,14 +110,14 @@ impl World {
     }
 
     /// The messages in flight in the order of sending.
-    pub fn in_flight(&self) -> &[Flying] {
+    pub fn in_flight(&self) -> &[TracedMessage] {
         &self.in_flight
     }
 
     /// The messages and notices in flight that can be taken next.
-    fn next(&self, stepper: &Stepper<'_>) -> Vec<Flying> {
+    fn next(&self, stepper: &Stepper<'_>) -> Vec<TracedMessage> {
         let mut next = Vec::new();
-        self.in_flight.for_each_next(&stepper.known().links(&self.locals), |flying| next.push(*flying));
+        self.in_flight.for_each_next(&stepper.known().links(&self.locals), |traced| next.push(*traced));
         next
     }
 
@@ -134,25 +134,25 @@ impl World {
         }
         let action = |node, cause| Action { node, cause, choices: Box::default(), is_lost: false };
         let mut enabled = Vec::new();
-        let mut members: Vec<Vec<Member<Flying>>> = vec![Vec::new(); self.locals.len()];
-        for flying in self.next(stepper) {
-            let node = stepper.message(flying.message).to;
-            match self.role(stepper, flying.message)? {
-                Role::Alone => enabled.push(action(node, Cause::Deliver(flying))),
+        let mut members: Vec<Vec<Member<TracedMessage>>> = vec![Vec::new(); self.locals.len()];
+        for traced in self.next(stepper) {
+            let node = stepper.message(traced.message).to;
+            match self.role(stepper, traced.message)? {
+                Role::Alone => enabled.push(action(node, Cause::Deliver(traced))),
                 Role::Held => {}
                 Role::Member(kind) => {
                     let members = &mut members[node as usize];
                     // Of equal messages the first one stands for all.
-                    if members.iter().all(|member| member.item.message != flying.message) {
-                        members.push(stepper.known().member(kind, flying.message, flying));
+                    if members.iter().all(|member| member.item.message != traced.message) {
+                        members.push(stepper.known().member(kind, traced.message, traced));
                     }
                 }
             }
         }
         for (node, members) in (0..).zip(&members) {
             for_each_set(members, &|_, _| true, &mut |set| {
-                let mut taken: Vec<Flying> = set.iter().map(|member| member.item).collect();
-                taken.sort_by_key(|flying| stepper.message(flying.message).from);
+                let mut taken: Vec<TracedMessage> = set.iter().map(|member| member.item).collect();
+                taken.sort_by_key(|traced| stepper.message(traced.message).from);
                 enabled.push(action(node, Cause::Quorum(taken)));
             });
         }
@@ -196,11 +196,11 @@ impl World {
         &self,
         stepper: &mut Stepper<'_>,
         action: &Action,
-        likeness: Likeness,
+        rule: MatchRule,
     ) -> Result<Option<Action>, MachineError> {
-        let Some(alike) = self.alike(stepper, action, likeness) else { return Ok(None) };
+        let Some(alike) = self.alike(stepper, action, rule) else { return Ok(None) };
         let is_possible = match &alike.cause {
-            Cause::Deliver(flying) => self.role(stepper, flying.message)? == Role::Alone,
+            Cause::Deliver(traced) => self.role(stepper, traced.message)? == Role::Alone,
             Cause::Quorum(_) => {
                 let local = self.locals[alike.node as usize];
                 stepper.as_quorum(local, None, &alike.cause.messages())?.is_some()
@@ -211,28 +211,28 @@ impl World {
     }
 
     /// The message to a node that can be taken next and is most like another one.
-    fn flying_like(
+    fn message_like(
         &self,
         stepper: &Stepper<'_>,
-        (node, wanted): (NodeId, Flying),
-        likeness: Likeness,
-    ) -> Option<Flying> {
+        (node, wanted): (NodeId, TracedMessage),
+        rule: MatchRule,
+    ) -> Option<TracedMessage> {
         let is_notice = stepper.message(wanted.message).is_notice;
         let mut next = self.next(stepper);
-        next.retain(|flying| stepper.message(flying.message).is_notice == is_notice);
-        let by_content = || next.iter().find(|flying| flying.message == wanted.message);
+        next.retain(|traced| stepper.message(traced.message).is_notice == is_notice);
+        let by_content = || next.iter().find(|traced| traced.message == wanted.message);
         let by_origin = || {
-            let mut same = next.iter().filter(|flying| flying.origin == wanted.origin);
-            same.find(|flying| stepper.message(flying.message).to == node)
+            let mut same = next.iter().filter(|traced| traced.origin == wanted.origin);
+            same.find(|traced| stepper.message(traced.message).to == node)
         };
-        let found = match likeness {
+        let found = match rule {
             // Of several equal messages the one that was meant, so that the others keep their origin.
-            Likeness::Content => next.iter().find(|flying| **flying == wanted).or_else(by_content).or_else(by_origin),
-            Likeness::Origin => by_origin().or_else(by_content),
-            Likeness::Sender => by_origin().or_else(by_content).or_else(|| {
+            MatchRule::Content => next.iter().find(|traced| **traced == wanted).or_else(by_content).or_else(by_origin),
+            MatchRule::Origin => by_origin().or_else(by_content),
+            MatchRule::Sender => by_origin().or_else(by_content).or_else(|| {
                 let sender = stepper.message(wanted.message).from;
-                next.iter().rev().find(|flying| {
-                    let content = stepper.message(flying.message);
+                next.iter().rev().find(|traced| {
+                    let content = stepper.message(traced.message);
                     content.from == sender && content.to == node
                 })
             }),
@@ -241,17 +241,17 @@ impl World {
     }
 
     /// What is most like an action, if its messages are taken in this way.
-    fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, likeness: Likeness) -> Option<Action> {
+    fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, rule: MatchRule) -> Option<Action> {
         if stepper.known().is_over(&self.locals) {
             return None;
         }
         let cause = match &action.cause {
             Cause::Quorum(wanted) => {
-                let alike = |wanted: &Flying| self.flying_like(stepper, (action.node, *wanted), likeness);
+                let alike = |wanted: &TracedMessage| self.message_like(stepper, (action.node, *wanted), rule);
                 Cause::Quorum(wanted.iter().map(alike).collect::<Option<_>>()?)
             }
-            Cause::Deliver(wanted) => Cause::Deliver(self.flying_like(stepper, (action.node, *wanted), likeness)?),
-            Cause::Lose(wanted) => Cause::Lose(self.flying_like(stepper, (action.node, *wanted), likeness)?),
+            Cause::Deliver(wanted) => Cause::Deliver(self.message_like(stepper, (action.node, *wanted), rule)?),
+            Cause::Lose(wanted) => Cause::Lose(self.message_like(stepper, (action.node, *wanted), rule)?),
             Cause::Fault(_) => {
                 let fault = action.cause.trigger(stepper);
                 let possible = &stepper.state(self.locals[action.node as usize]).faults;
@@ -286,13 +286,13 @@ impl World {
         let trigger = action.cause.trigger(stepper);
         let row = stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = stepper.outcomes(row);
-        let is_it = |outcome: &Outcome| outcome.choices == action.choices && outcome.is_lost == action.is_lost;
-        let index = outcomes.iter().position(is_it).unwrap_or(0);
+        let is_chosen = |outcome: &Outcome| outcome.choices == action.choices && outcome.is_lost == action.is_lost;
+        let index = outcomes.iter().position(is_chosen).unwrap_or(0);
         let Some(outcome) = outcomes.get(index) else { return Ok(None) };
         let mut sent = Vec::with_capacity(outcome.sent.len());
         for message in &outcome.sent {
             let nth = nth(stepper, &sent, tag, stepper.message(*message).to);
-            sent.push(Flying { message: *message, origin: Origin { tag, nth } });
+            sent.push(TracedMessage { message: *message, origin: Origin { tag, nth } });
         }
         self.locals[node as usize] = outcome.next;
         let taken = action.cause.taken().iter().copied();
@@ -324,7 +324,7 @@ impl World {
     ///
     /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
-        let addressees = self.in_flight.iter().map(|flying| stepper.message(flying.message).to);
+        let addressees = self.in_flight.iter().map(|traced| stepper.message(traced.message).to);
         let crashes_max = stepper.lts().scenario().faults.crashes;
         match deadlock::crashed_in(stepper.known(), &self.locals, addressees, crashes_max) {
             Some(crashed) => stepper.judge_end(&self.locals, &crashed),
@@ -334,7 +334,7 @@ impl World {
 }
 
 /// How many messages of this event to this node there are already.
-fn nth(stepper: &Stepper<'_>, sent: &[Flying], tag: Tag, to: NodeId) -> u32 {
-    let same = sent.iter().filter(|flying| flying.origin.tag == tag && stepper.message(flying.message).to == to);
+fn nth(stepper: &Stepper<'_>, sent: &[TracedMessage], tag: Tag, to: NodeId) -> u32 {
+    let same = sent.iter().filter(|traced| traced.origin.tag == tag && stepper.message(traced.message).to == to);
     same.count() as u32
 }

@@ -4,11 +4,11 @@ use host_model::lts::Coverage;
 use serde::Serialize;
 
 use crate::base::text::grouped;
-use crate::report::run::Run;
+use crate::report::run::FinishedRun;
 
 /// What was never reached, besides properties.
 #[derive(Debug, Serialize)]
-pub struct Never {
+pub struct Unreached {
     /// Local events that were possible somewhere and never happened.
     pub local_events: Vec<String>,
     /// Messages that were sent and never delivered.
@@ -17,10 +17,10 @@ pub struct Never {
     pub outcomes: Option<u64>,
 }
 
-impl Never {
+impl Unreached {
     /// None where the strategy leaves out what cannot matter, which says nothing about what can happen, or has forgotten what
     /// happened.
-    pub fn new(run: &Run<'_>) -> Option<Self> {
+    pub fn new(run: &FinishedRun<'_>) -> Option<Self> {
         if run.spec.search.reduce || run.outcome.report.renewals > 0 {
             return None;
         }

@@ -13,13 +13,13 @@ use crate::memory::{Budget, collect};
 use crate::sandbox::Sandbox;
 
 /// An instance of a component as given.
-pub struct Bare {
+pub struct BareInstance {
     store: Store<Context>,
     functions: Functions,
     payload: Arc<Vec<u8>>,
 }
 
-impl Bare {
+impl BareInstance {
     /// Instantiates a component that [`Plugin::load`](crate::Plugin::load) accepts.
     ///
     /// # Panics

@@ -18,7 +18,7 @@ use crate::environment::Environment;
 const DRAWN_MAX: usize = 2_000;
 
 /// Where the files of a run go.
-pub struct Artefacts {
+pub struct RunFiles {
     /// None if there is nothing to keep: no violation, and no folder that the user named.
     folder: Option<PathBuf>,
     plugin: String,
@@ -28,7 +28,7 @@ pub struct Artefacts {
     failed: bool,
 }
 
-impl Artefacts {
+impl RunFiles {
     /// The folder that the user named, or else one with the name of the first trace's content.
     pub fn new(out: Option<PathBuf>, algo: &str, cluster: &Cluster, first: Option<&Trace>) -> Self {
         let plugin = &cluster.plugin;

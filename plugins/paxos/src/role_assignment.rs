@@ -9,7 +9,7 @@ use crate::{Ballot, Learner, Message, Proposal};
 
 /// Who plays which role.
 #[derive(Clone, Debug)]
-pub(crate) struct Cast {
+pub(crate) struct RoleAssignment {
     /// How many nodes propose: the first ones.
     proposers: NodeId,
     acceptors: Range<NodeId>,
@@ -26,7 +26,7 @@ enum Model {
     MpBasset,
 }
 
-impl Cast {
+impl RoleAssignment {
     pub(crate) fn configure(parameters: &mut Parameters, proposers: u32) -> Result<Self, ParameterError> {
         let model = parameters.choice(
             "model",

@@ -9,13 +9,13 @@ pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
 
 /// Runs the handlers of a protocol as one node. Immutable.
 #[doc(hidden)]
-pub struct Seat<P> {
+pub struct ConfiguredNode<P> {
     pub(crate) protocol: P,
     me: NodeId,
     nodes: u32,
 }
 
-impl<P: Protocol> Seat<P> {
+impl<P: Protocol> ConfiguredNode<P> {
     /// Reads the configuration.
     pub(crate) fn new(me: NodeId, nodes: u32, config: &str) -> Result<Self, ParameterError> {
         let mut parameters = Parameters::parse(config, nodes)?;

@@ -1,15 +1,15 @@
 //! What all partitions read while they expand states.
 
 use host_model::contract::Judgement;
-use host_model::lts::Known;
+use host_model::lts::LtsCache;
 
 use crate::global::state::Budgets;
 
-/// What a wave needs to know.
+/// What a round needs to know.
 #[derive(Clone, Copy)]
-pub struct Wave<'w> {
+pub struct RoundContext<'w> {
     /// The local transition system as far as it is known.
-    pub known: &'w Known,
+    pub known: &'w LtsCache,
     /// The bounds that are part of a state.
     pub budgets: &'w Budgets,
     /// The bound on depth.
