@@ -108,6 +108,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "seconds",
         "memory_peak_bytes",
         "properties",
+        "unreached",
         "never",
         "deadlock",
         "violations",
@@ -299,14 +300,15 @@ fn what_is_never_reached_is_said() {
     ];
     for (run, local_events, messages, outcomes) in cases {
         let run = [&["run"], run].concat();
-        let never = json!({ "local_events": local_events, "messages": messages, "outcomes": outcomes });
-        assert_eq!(place.host(&[&run[..], &["--json"]].concat()).exits(0).json()["never"], never, "{run:?}");
-        let all = never == json!({ "local_events": [], "messages": 0, "outcomes": null });
+        let unreached = json!({ "local_events": local_events, "messages": messages, "outcomes": outcomes });
+        let report = place.host(&[&run[..], &["--json"]].concat()).exits(0).json();
+        assert_eq!((&report["unreached"], &report["never"]), (&unreached, &unreached), "{run:?}");
+        let all = unreached == json!({ "local_events": [], "messages": 0, "outcomes": null });
         assert_eq!(place.host(&run).exits(0).out.contains("never reached\n"), !all, "{run:?}");
     }
     // What a reduction leaves out says nothing.
     let reduced = ["run", "ping.wasm", "--nodes", "2", "--algo", "bdfs", "--reduce", "--json"];
-    assert_eq!(place.host(&reduced).exits(0).json()["never"], Value::Null);
+    assert_eq!(place.host(&reduced).exits(0).json()["unreached"], Value::Null);
 }
 
 /// Twice 65,536 is one choice of two too many.

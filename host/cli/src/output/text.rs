@@ -41,9 +41,9 @@ impl Text<'_> {
             assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
-            let never = self.report.never.as_ref().map(Unreached::rows).unwrap_or_default();
-            let never: Vec<_> = never.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
-            sections.extend((!never.is_empty()).then(|| table("never reached", &never)));
+            let unreached = self.report.unreached.as_ref().map(Unreached::rows).unwrap_or_default();
+            let unreached: Vec<_> = unreached.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
+            sections.extend((!unreached.is_empty()).then(|| table("never reached", &unreached)));
         } else {
             let numbers = self.explored().into_iter().map(|(name, number)| match number.trim_start() {
                 number if name == LONGEST_PATH => format!("{name} {number}"),

@@ -111,16 +111,11 @@ struct Channel {
 impl Channel {
     /// The items that a node in this fault state can take next if those before `delivered` are gone, as indices: the first
     /// one that is not lost, and the first notice, which overtakes messages.
-    fn next(
-        &self,
-        known: &LtsCache,
-        delivered: usize,
-        fault_state: &FaultState,
-    ) -> impl Iterator<Item = usize> + use<> {
+    fn next(&self, known: &LtsCache, delivered: usize, state: &FaultState) -> impl Iterator<Item = usize> + use<> {
         let left = delivered..self.items.len();
         let (first, notice) = if known.is_ordered() {
             let route = |index: &usize| known.message(self.items[*index].0).route();
-            heads(left.filter(|index| !route(index).is_lost(fault_state)), |index| route(index).is_notice)
+            heads(left.filter(|index| !route(index).is_lost(state)), |index| route(index).is_notice)
         } else {
             (left.min(), None)
         };

@@ -47,15 +47,7 @@ pub fn run_with(search: &Search<'_>, order: EventOrder) -> Result<Report, Search
     // A later start state can have a shorter way, so they are all looked at, as far as it could be shorter.
     let last = search.starts.last().expect("there is a start state");
     for start in search.starts {
-        let mut run = UnfoldSearch {
-            search,
-            start,
-            report: &mut report,
-            order,
-            until_witnessed: &[],
-            events_before: events,
-            events: 0,
-        };
+        let mut run = UnfoldSearch { order, events_before: events, ..UnfoldSearch::new(search, start, &mut report) };
         let explored = run.look_for(&mut best, &mut stepper, &Everything, &mut states);
         events += run.events;
         if let Some(end) = or_end(explored.map(|()| None))? {
@@ -160,7 +152,13 @@ pub(crate) struct UnfoldSearch<'r, 's> {
     pub(crate) events: u64,
 }
 
-impl UnfoldSearch<'_, '_> {
+impl<'r, 's> UnfoldSearch<'r, 's> {
+    /// Nothing executed yet.
+    pub(crate) fn new(search: &'r Search<'s>, start: &'r Start, report: &'r mut Report) -> Self {
+        let order = EventOrder::Adequate;
+        Self { search, start, report, order, until_witnessed: &[], events_before: 0, events: 0 }
+    }
+
     /// Grows the unfolding until it is complete, a bound is hit or the shortest violation is known; `report.end` says
     /// which.
     pub(crate) fn explore(

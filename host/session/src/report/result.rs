@@ -64,7 +64,9 @@ pub struct RunReport {
     /// The properties of the plugin.
     pub properties: Vec<PropertyReport>,
     /// What was met and never happened; null with `--reduce`, and where the search forgot what happened.
-    pub never: Option<Unreached>,
+    pub unreached: Option<Unreached>,
+    /// The same under its old name.
+    never: Option<Unreached>,
     /// `found`, `none` or `unknown`; null if nobody looked for one.
     pub deadlock: Option<&'static str>,
     /// What was found.
@@ -189,6 +191,7 @@ impl RunReport {
             Some(violation) => violation.title.clone(),
             None => because(report.end).to_owned() + &unreached(&properties),
         };
+        let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
         Self {
             result,
@@ -213,7 +216,8 @@ impl RunReport {
             },
             memory_peak_bytes: peak_bytes(),
             properties,
-            never: Unreached::new(run),
+            never: unreached.clone(),
+            unreached,
             deadlock: run.spec.search.deadlock.then(|| deadlock(undecided, violations)),
             violations: reports,
             audit: None,

@@ -7,7 +7,7 @@ use crate::base::text::grouped;
 use crate::report::run::FinishedRun;
 
 /// What was never reached, besides properties.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Unreached {
     /// Local events that were possible somewhere and never happened.
     pub local_events: Vec<String>,

@@ -25,8 +25,8 @@ use host_model::trace::start::Start;
 use rustc_hash::FxHashSet;
 
 use crate::kernel::{Counts, EndCondition, Monitor, Phase, Progress, Report, Search, SearchBounds, SearchError};
-use crate::strategy::unfold;
-use crate::unfolding::{EventOrder, Relevance};
+use crate::strategy::unfold::UnfoldSearch;
+use crate::unfolding::Relevance;
 
 /// Work of the search before the next turn, as a multiple of that before the last one.
 const GROWTH: u64 = 4;
@@ -176,15 +176,7 @@ impl<'a, 's> Alongside<'a, 's> {
         let bounds = SearchBounds { local_events: self.search.bounds.local_events, ..SearchBounds::default() };
         let search = Search { bounds, monitor: &metered, collect_system_states: false, ..*self.search };
         let mut report = self.before.clone();
-        let mut run = unfold::UnfoldSearch {
-            search: &search,
-            start: self.start,
-            report: &mut report,
-            order: EventOrder::Adequate,
-            until_witnessed: &[],
-            events_before: 0,
-            events: 0,
-        };
+        let mut run = UnfoldSearch::new(&search, self.start, &mut report);
         let stepper = match &mut state.stepper {
             Some(stepper) => stepper,
             none => none.insert(Stepper::new(self.search.lts)?),

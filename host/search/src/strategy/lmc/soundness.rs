@@ -10,8 +10,8 @@ use super::Round;
 use crate::kernel::{EndCondition, Phase, Progress, Report, Search, SearchBounds, SearchError};
 use crate::local::space::Index;
 use crate::strategy::lmc::alongside::{Metered, beside};
-use crate::strategy::unfold;
-use crate::unfolding::{EventOrder, Everything, Relevance};
+use crate::strategy::unfold::{self, UnfoldSearch};
+use crate::unfolding::{Everything, Relevance};
 
 /// What a verification may cost as long as the round is not the last one: so many units of work per step of a local state, and
 /// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
@@ -72,15 +72,7 @@ impl Round<'_, '_, '_> {
         let metered = Metered::new(&ask, if is_last { u64::MAX } else { work_max });
         let search = Search { bounds, monitor: &metered, collect_system_states: false, ..*self.search };
         let (end_before, known) = (self.report.end, self.report.violations.len());
-        let mut run = unfold::UnfoldSearch {
-            search: &search,
-            start: self.start,
-            report: self.report,
-            order: EventOrder::Adequate,
-            until_witnessed,
-            events_before: 0,
-            events: 0,
-        };
+        let mut run = UnfoldSearch { until_witnessed, ..UnfoldSearch::new(&search, self.start, self.report) };
         let explored = run.explore(stepper, &relevant, &mut BTreeSet::new());
         self.work += metered.work();
         let end = std::mem::replace(&mut self.report.end, end_before);
@@ -96,7 +88,7 @@ impl Round<'_, '_, '_> {
             _ if metered.is_spent() => self.is_inconclusive = true,
             // The verification itself ran out of time or memory: its silence proves nothing.
             EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => {
-                self.end = self.end.or(Some(end))
+                self.end = self.end.or(Some(end));
             }
             // The witnesses were found, and nothing else was asked.
             EndCondition::Pruned => {}
@@ -168,15 +160,7 @@ impl Round<'_, '_, '_> {
         let search = Search { bounds, collect_system_states: true, ..*self.search };
         // What is bad ends nothing here.
         let mut report = Report { violations_max: u64::MAX, ..Report::new(self.search.lts) };
-        let mut run = unfold::UnfoldSearch {
-            search: &search,
-            start: self.start,
-            report: &mut report,
-            order: EventOrder::Adequate,
-            until_witnessed: &[],
-            events_before: 0,
-            events: 0,
-        };
+        let mut run = UnfoldSearch::new(&search, self.start, &mut report);
         let mut valid = BTreeSet::new();
         run.explore(stepper, &Everything, &mut valid)?;
         let is_built = |(state, states): (&LocalStateId, &Vec<LocalStateId>)| {
