@@ -164,7 +164,7 @@ fn plugins_that_keep_their_promises_pass_a_full_audit() {
     assert!(result["audit"]["ambiguous_states"].as_u64().is_some_and(|states| states > 10), "{:#}", result["audit"]);
 }
 
-/// Paxos has 264 local states under LMC, fanout with ten nodes 20: two a node.
+/// Paxos has 264 local states under LMC, fanout with ten nodes 20: two per node.
 #[test]
 fn samples_are_small_and_always_the_same() {
     let place = Place::new();

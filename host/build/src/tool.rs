@@ -203,7 +203,7 @@ impl Watch {
         Self { is_over, thread }
     }
 
-    /// The program has closed its streams, and is not waited for yet: nobody else has its number.
+    /// The program has closed its streams, and is not waited for yet: its number is not given to another one.
     ///
     /// # Errors
     ///

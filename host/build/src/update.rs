@@ -94,7 +94,7 @@ fn write_component(
     write(&stamp(wasm), stamp_text(key, &component).as_bytes())
 }
 
-/// Writes a file so that nobody ever sees a part of it.
+/// Writes a file atomically: it is never seen in part.
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), BuildError> {
     let folder = path.parent().expect("an output file lies in a folder");
     fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;

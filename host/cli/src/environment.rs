@@ -51,7 +51,7 @@ impl Environment<'_> {
         }
     }
 
-    /// The same for a run that nobody watches.
+    /// The same for a run without a terminal.
     pub fn silent<'c>(&'c mut self, log: &'c mut Sink) -> Context<'c> {
         Context { log, ..self.context() }
     }
@@ -85,7 +85,7 @@ impl Environment<'_> {
         }
     }
 
-    /// Writes a line for the user. There is nobody left to tell if that fails.
+    /// Writes a line for the user. A failure of that is not reported: there is no other stream.
     pub fn tell(&mut self, line: &str) {
         self.context().tell(line);
     }

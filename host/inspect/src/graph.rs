@@ -1,4 +1,4 @@
-//! Who has sent which message when, and when it was delivered: the happens-before of a recording.
+//! The happens-before of a recording: for each message its sender, and the steps of sending and delivery.
 
 use host_model::contract::NodeId;
 use host_model::trace::TraceEvent;

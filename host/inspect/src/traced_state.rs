@@ -30,7 +30,7 @@ pub struct Origin {
 pub struct TracedMessage {
     /// Sender, destination and content.
     pub message: MessageId,
-    /// Who has sent it when.
+    /// The event that has sent it.
     pub origin: Origin,
 }
 
@@ -124,10 +124,6 @@ impl TracedState {
     /// All that can happen here, with the first outcome of each: deliveries in the order of sending, then quorums, then the
     /// local events node by node. A node can decline a quorum, and a fault can change nothing: these have no outcome. Nothing can
     /// happen where a node is stuck in a fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Action>, MachineError> {
         if stepper.known().is_over(&self.locals) {
             return Ok(Vec::new());
@@ -166,10 +162,6 @@ impl TracedState {
     }
 
     /// How its destination, which is not stuck in a fault, takes a message in this state.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn role(&self, stepper: &mut Stepper<'_>, message: MessageId) -> Result<Role<KindId>, MachineError> {
         let (to, is_notice) = (stepper.message(message).to, stepper.message(message).is_notice);
         if is_notice { Ok(Role::Alone) } else { stepper.role(self.locals[to as usize], message) }
@@ -188,10 +180,6 @@ impl TracedState {
     }
 
     /// The action of this state that is most like one of another state; none if there is nothing like it.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn like(
         &self,
         stepper: &mut Stepper<'_>,
@@ -277,10 +265,6 @@ impl TracedState {
     /// Takes an action that is enabled here; `tag` is the origin of what it sends. Returns it as a step. If no outcome has
     /// the choices of the action, the first one is taken. None if nothing would change, and nothing is taken: a reset can be
     /// like that, and a quorum that is declined.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn take(&mut self, stepper: &mut Stepper<'_>, action: &Action, tag: Tag) -> Result<Option<Step>, MachineError> {
         let node = action.node;
         let trigger = action.cause.trigger(stepper);
@@ -303,10 +287,6 @@ impl TracedState {
 
     /// What there is to say about this state: of the nodes one by one, then of all together; where a node is stuck in a fault,
     /// only that.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Judgement>, MachineError> {
         let is_over = stepper.known().is_over(&self.locals);
         let states = self.locals.iter().map(|local| stepper.state(*local));
@@ -319,10 +299,6 @@ impl TracedState {
     }
 
     /// What is wrong with this state if nothing but faults can happen: that some node is not done. None otherwise.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         let addressees = self.in_flight.iter().map(|traced| stepper.message(traced.message).to);
         let crashes_max = stepper.lts().scenario().faults.crashes;

@@ -48,7 +48,7 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, sabotage, instances_max));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;

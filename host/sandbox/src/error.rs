@@ -107,13 +107,13 @@ pub enum LoadError {
         /// What the operating system did not provide.
         detail: String,
     },
-    /// It takes too long to check and compile. The attempt goes on in a thread that nobody waits for.
+    /// It takes too long to check and compile. The attempt goes on in a detached thread.
     #[error("the component is not compiled within {seconds} seconds; `--limit compile-time=N` allows more")]
     CompileTime {
         /// The limit.
         seconds: u64,
     },
-    /// It takes too much memory to check and compile. The attempt goes on in a thread that nobody waits for.
+    /// It takes too much memory to check and compile. The attempt goes on in a detached thread.
     #[error("the component takes more than {bytes} bytes of memory to compile; `--limit compile-memory=N` allows more")]
     CompileMemory {
         /// The limit.

@@ -437,7 +437,7 @@ impl Machine for GuestMachine {
     }
 }
 
-/// Fills a shared buffer that nobody else holds by now.
+/// Fills a shared buffer of which this is the only holder by now.
 fn fill(slot: &mut Bytes, bytes: &[u8]) {
     let buffer = Arc::make_mut(slot);
     buffer.clear();

@@ -11,10 +11,6 @@ pub use crate::global::breadth_first::sink::{Discovery, GraphSink, GraphState};
 /// graph is not reduced. What the sink hears does not depend on the number of workers.
 ///
 /// Memory: as the breadth-first search of `bdfs`, and what the sink says that it keeps.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn explore(search: &Search<'_>, sink: &mut dyn GraphSink) -> Result<Report, SearchError> {
     breadth_first::explore(search, Following::All, Some(sink))
 }

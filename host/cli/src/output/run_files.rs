@@ -14,7 +14,7 @@ use host_session::search::finding::Violation;
 
 use crate::environment::Environment;
 
-/// Steps of a trace that is drawn without being asked for; a drawing of more is megabytes that nobody opens.
+/// Steps of a trace that is drawn without being asked for; a drawing of more has megabytes, too many for a browser.
 const DRAWN_MAX: usize = 2_000;
 
 /// Where the files of a run go.

@@ -183,10 +183,6 @@ impl<'l> Cursor<'l> {
     }
 
     /// All that can happen in the present state.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(&mut self) -> Result<Vec<Action>, MachineError> {
         let here = self.here();
         let mut enabled = self.points[here].traced.enabled(&mut self.stepper)?;
@@ -212,10 +208,6 @@ impl<'l> Cursor<'l> {
     }
 
     /// How many outcomes an action has, by its choices.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn outcomes(&mut self, action: &Action) -> Result<usize, MachineError> {
         let local = self.traced(self.here()).locals()[action.node as usize];
         let trigger = action.cause.trigger(&mut self.stepper);
@@ -225,10 +217,6 @@ impl<'l> Cursor<'l> {
 
     /// How a message would be taken in the present state, if its destination is not stuck in a fault: none if by itself, else
     /// why it cannot be delivered alone.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn not_alone(&mut self, message: MessageId) -> Result<Option<String>, MachineError> {
         let here = self.here();
         let node = self.stepper.message(message).to;
@@ -254,10 +242,6 @@ impl<'l> Cursor<'l> {
 
     /// Takes an action that is enabled in the present state, with the outcome of this number. If it is the next step of
     /// the present branch, the rest of the branch stays; else a new branch begins.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn take(&mut self, action: &Action, outcome: usize) -> Result<(), MachineError> {
         let here = self.here();
         let local = self.traced(here).locals()[action.node as usize];
@@ -387,10 +371,6 @@ impl<'l> Cursor<'l> {
     }
 
     /// What there is to say about the present state.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge(&mut self) -> Result<Vec<Judgement>, MachineError> {
         let traced = self.traced(self.here()).clone();
         traced.judge(&mut self.stepper)

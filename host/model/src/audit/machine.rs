@@ -19,10 +19,6 @@ impl<'f> AuditedFactory<'f> {
     }
 
     /// Tries what was noted in other ways: whether the protocol, which has these properties, keeps its promises.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn check(&self, properties: &[Property]) -> Result<Audited, MachineError> {
         self.audit.check(self.factory, properties)
     }

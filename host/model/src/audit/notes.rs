@@ -36,7 +36,7 @@ const QUESTIONS_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Audit {
     mode: Mode,
-    /// The upper half of the greatest fingerprint that still belongs to the sample. Only ever falls, so who reads an old
+    /// The upper half of the greatest fingerprint that still belongs to the sample. Only ever falls, so a reader of an old
     /// value writes down too much, which is thrown away again.
     greatest: AtomicU64,
     pub(crate) notes: Mutex<Notes>,

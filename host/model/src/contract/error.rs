@@ -3,6 +3,9 @@
 use crate::contract::stop::Stopped;
 
 /// Why a machine does not go on although the guest did nothing wrong.
+///
+/// Whatever executes a handler can end with it, so functions whose only errors these are do not repeat it. Nothing is half
+/// done afterwards: what was interned before the error stays valid, and what was asked for can be asked for again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
     /// The host itself cannot go on: out of memory for another instance, say.

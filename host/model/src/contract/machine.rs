@@ -441,10 +441,6 @@ pub trait Machine: Send {
 /// Makes machines of one protocol: one for each worker.
 pub trait MachineFactory: Send + Sync {
     /// A machine in the state before `init`.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError>;
 
     /// Whether the protocol has a handler for transport errors.

@@ -31,10 +31,6 @@ impl Stepper<'_> {
     }
 
     /// The local state of a node with this snapshot and this fault state. It is looked at like any state that a handler leads to.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn adopt(
         &mut self,
         node: NodeId,

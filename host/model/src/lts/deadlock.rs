@@ -1,7 +1,7 @@
 //! Global states where nothing can happen any more although a node still waits for something.
 //!
 //! A global state is an *end* if no message is in flight that can be delivered and no node lists a local event. Faults do
-//! not count: nobody can rely on them. An end is a *deadlock* if some node does not say that it is done there. Only the
+//! not count: a protocol cannot rely on them. An end is a *deadlock* if some node does not say that it is done there. Only the
 //! protocol knows: an acceptor that has nothing to do is where it should be, and a client without an answer is not.
 //!
 //! Crashes do count, up to [their budget](crate::scenario::Faults::crashes): nothing happens at a node that has crashed, and it
@@ -68,10 +68,6 @@ fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
 impl Stepper<'_> {
     /// What is wrong with an end with these local states, one per node, after some of the nodes have crashed; none if all others
     /// are done.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge_end(
         &mut self,
         locals: &[LocalStateId],

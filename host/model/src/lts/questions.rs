@@ -11,10 +11,6 @@ use crate::scenario::Route;
 impl Stepper<'_> {
     /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral, or if a node is
     /// stuck.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
         if let Some(known) = self.known.verdict(classes) {
             return Ok(Arc::clone(known));
@@ -37,15 +33,11 @@ impl Stepper<'_> {
     }
 
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
     pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
         if let Some(known) = self.done.get(&state) {
             return Ok(known.clone());
         }
-        // Nobody waits for a node of which nothing is known.
+        // A node without a known state is not waited for.
         if self.lts.rules.is_absent(self.state(state).protocol.node) {
             return Ok(Ok(true));
         }
@@ -61,10 +53,6 @@ impl Stepper<'_> {
 
     /// The groups of nodes that the protocol declares to be interchangeable, as it says so in a local state that is no
     /// fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
     pub fn interchangeable(&mut self, state: LocalStateId) -> Result<Result<Vec<Vec<NodeId>>, Fault>, MachineError> {
         let snapshot = self.state(state).protocol.snapshot.clone();
         let machine = self.machines.first();
@@ -74,10 +62,6 @@ impl Stepper<'_> {
     }
 
     /// The message with each node `i` renamed to `renaming[i]`: in sender, destination and content. Interned.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
     pub fn rename_message(
         &mut self,
         message: MessageId,
@@ -99,10 +83,6 @@ impl Stepper<'_> {
     }
 
     /// The local event with each node `i` renamed to `renaming[i]` in its argument. Interned.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance; the inner error is the protocol's fault.
     pub fn rename_local(
         &mut self,
         event: LocalEventId,

@@ -61,10 +61,6 @@ fn extend<T: Copy>(
 
 impl Stepper<'_> {
     /// How a node takes a message in a local state that is no fault. Asks for its delivery.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn role(&mut self, state: LocalStateId, message: MessageId) -> Result<Role<KindId>, MachineError> {
         if !self.known().takes_quorums(self.known().destination(message)) {
             return Ok(Role::Alone);
@@ -74,10 +70,6 @@ impl Stepper<'_> {
     }
 
     /// A message as a member of a quorum; none if it is none in this local state, which is no fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn member<T>(
         &mut self,
         state: LocalStateId,
@@ -90,10 +82,6 @@ impl Stepper<'_> {
 
     /// These messages as a quorum, of this name if one is given, if that is what they are in this local state, which is no
     /// fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn as_quorum(
         &mut self,
         state: LocalStateId,

@@ -38,10 +38,6 @@ const REPEAT_BATCH: usize = 16_384;
 
 impl<'l> Stepper<'l> {
     /// A stepper with a fresh machine.
-    ///
-    /// # Errors
-    ///
-    /// No machine can be made.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
         let known = LtsCache::new(lts.rules.is_ordered);
         let mut stepper = Self { lts, machines: MachinePool::new(lts)?, known, done: FxHashMap::default() };
@@ -71,10 +67,6 @@ impl<'l> Stepper<'l> {
 
     /// The outcomes of a trigger in a local state, executed now if that was not done before.
     ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
-    ///
     /// # Panics
     ///
     /// The local state is a fault: nothing happens at such a node any more.
@@ -95,10 +87,6 @@ impl<'l> Stepper<'l> {
 
     /// Whether a fault would change nothing in a local state, or the node does not take a quorum: so it does not happen
     /// there.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn is_idle(&mut self, state: LocalStateId, fault: Trigger) -> Result<bool, MachineError> {
         let row = self.step(state, fault)?;
         Ok(self.outcomes(row).is_empty())
@@ -205,10 +193,6 @@ impl<'l> Stepper<'l> {
 
     /// Executes the steps of a [journal](Lts::journal) in its order. Returns false if one of them cannot be: the journal
     /// is of another system.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn repeat(&mut self, journal: &[(LocalStateId, Trigger)]) -> Result<bool, MachineError> {
         let mut rest = journal;
         while !rest.is_empty() {
@@ -249,10 +233,6 @@ impl<'l> Stepper<'l> {
     }
 
     /// The outcomes of `init` at a node. Interned, but not kept as a step.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn init(&mut self, node: NodeId) -> Result<Vec<Outcome>, MachineError> {
         if self.lts.rules.is_absent(node) {
             let next = self.absent(node);

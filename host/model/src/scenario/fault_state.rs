@@ -113,7 +113,7 @@ impl FaultState {
         }
     }
 
-    /// The connections that a reset breaks, each with its new incarnation. Nobody else has to be told of the one of the node
+    /// The connections that a reset breaks, each with its new incarnation. No other node is told of the one of the node
     /// to itself, `me`.
     pub fn reset(&mut self, me: NodeId) -> Vec<(NodeId, u32)> {
         self.resets += 1;

@@ -12,10 +12,6 @@ use crate::trace::replay::{Replay, ReplayError};
 impl Replay {
     /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
     /// only that.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
         Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
     }

@@ -87,7 +87,7 @@ impl Replay {
         }
         for (route, payload) in settled.in_flight {
             if !route.is_notice {
-                // Nobody knows in which step it was sent: the beginning counts as such.
+                // The step that sent it is unknown: the beginning counts as such.
                 let sent = Envelope { to: route.to, payload: payload.to_vec() };
                 reports[route.from as usize].effects.sent.push(sent);
             }

@@ -7,10 +7,6 @@ use crate::trace::document::{Received, Sent, TraceEvent, TraceStep};
 use crate::trace::hex::Hex;
 
 /// The trace of a path that begins at an initial state.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn record(
     stepper: &mut Stepper<'_>,
     initial: &[LocalStateId],

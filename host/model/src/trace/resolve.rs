@@ -88,17 +88,9 @@ pub trait Situation {
     fn is_in_order(&self, from: NodeId, to: NodeId) -> bool;
 
     /// Whether the node takes an item by itself.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     fn is_alone(&mut self, node: NodeId, item: &Self::Item) -> Result<bool, MachineError>;
 
     /// Whether the node takes these items together as a quorum of this name.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     fn is_quorum(&mut self, node: NodeId, name: &str, items: &[Self::Item]) -> Result<bool, MachineError>;
 
     /// The local event, if it is possible at the node.

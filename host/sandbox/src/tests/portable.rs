@@ -116,7 +116,7 @@ fn no_damaged_byte_goes_unnoticed() {
     }
 }
 
-/// Bytes that somebody made on purpose are refused, or a state with the promised encoding that the guest goes on from.
+/// Bytes that were made on purpose are refused, or a state with the promised encoding that the guest goes on from.
 #[test]
 fn forged_states_do_no_harm() {
     let (exported, mut machine) = (exported(), elsewhere(&fixtures::growing()));

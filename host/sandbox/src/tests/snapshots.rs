@@ -61,7 +61,7 @@ fn walk(plugin: &Plugin, seed: u64, steps: usize) -> Result<(), String> {
         let (snapshot, mut path) = states[random.below(states.len())].clone();
         machine.restore(Some(&snapshot)).expect("an instance");
         if random.below(2) == 0 {
-            // A step that nobody captures leaves nothing behind.
+            // A step that is not captured leaves nothing behind.
             apply(&mut *machine, &Step::any(&mut random));
             machine.restore(Some(&snapshot)).expect("an instance");
         }

@@ -61,10 +61,6 @@ impl GlobalCursor {
     }
 
     /// What can happen here; see [`GlobalState::enabled`].
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,
@@ -74,10 +70,6 @@ impl GlobalCursor {
     }
 
     /// What is wrong here if nothing but faults can happen, see [`judge_end`].
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         judge_end(stepper, &self.state)
     }
@@ -88,10 +80,6 @@ impl GlobalCursor {
     }
 
     /// Takes the faults that would change nothing, and the quorums that are declined, out of what can happen here.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn leave_out_idle(
         &self,
         stepper: &mut Stepper<'_>,
@@ -110,10 +98,6 @@ impl GlobalCursor {
     }
 
     /// Adds the successors by one trigger to `children`: one for each outcome of the handler.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     #[inline]
     pub fn children(
         &self,
@@ -153,10 +137,6 @@ impl GlobalCursor {
 
     /// Moves to the state after these steps from the start state, through the last state that both paths share. Returns how much work
     /// that was, in messages in flight that were looked at.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn go_to(&mut self, stepper: &mut Stepper<'_>, path: &[Step]) -> Result<usize, MachineError> {
         let mut work = 0;
         let shared = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
@@ -198,10 +178,6 @@ impl GlobalCursor {
     }
 
     /// What there is to say about a child that is not said about the current state already.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     #[inline]
     pub fn judge_child(
         &self,

@@ -34,10 +34,6 @@ impl Unknown {
     }
 
     /// Asks for all of it, in its order.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     fn ask(&mut self, stepper: &mut Stepper<'_>) -> Result<(), MachineError> {
         for messages in &self.unnamed {
             stepper.quorum(messages);
@@ -52,10 +48,6 @@ impl GlobalState {
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
     /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
     /// on local events left something out. Nothing can happen where a node is stuck in a fault.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,

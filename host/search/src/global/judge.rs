@@ -8,10 +8,6 @@ use crate::global::state::GlobalState;
 use crate::kernel::{Search, judge_system_state};
 
 /// The judgements on a start state.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn judge_start(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
@@ -22,10 +18,6 @@ pub fn judge_start(
 }
 
 /// The judgements on a global state.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn judge_global_state(
     search: &Search<'_>,
     stepper: &mut Stepper<'_>,
@@ -39,10 +31,6 @@ pub fn judge_global_state(
 }
 
 /// What there is to say about a global state with these local states after a step of a node, as far as it was not said before that.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn judge_after(
     stepper: &mut Stepper<'_>,
     locals: &[LocalStateId],
@@ -56,10 +44,6 @@ pub fn judge_after(
 }
 
 /// What is wrong with a global state if nothing but faults can happen: that some node is not done. None otherwise.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn judge_end(stepper: &mut Stepper<'_>, state: &GlobalState) -> Result<Option<Judgement>, MachineError> {
     let crashes_max = stepper.lts().scenario().faults.crashes;
     match state.crashed(stepper.known(), crashes_max) {

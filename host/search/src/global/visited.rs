@@ -285,6 +285,6 @@ mod tests {
                 samples += 1.0;
             }
         }
-        assert!(sum / samples < 17.0, "{} bytes a state", sum / samples);
+        assert!(sum / samples < 17.0, "{} bytes per state", sum / samples);
     }
 }

@@ -189,10 +189,6 @@ pub enum SearchError {
 }
 
 /// The end of a search that was [stopped](host_model::contract::Stop) inside a step: what it has found so far stands.
-///
-/// # Errors
-///
-/// Any other error.
 pub fn stopped_end(error: impl Into<SearchError>) -> Result<EndCondition, SearchError> {
     match error.into() {
         SearchError::Machine(MachineError::Stopped(why))
@@ -202,10 +198,6 @@ pub fn stopped_end(error: impl Into<SearchError>) -> Result<EndCondition, Search
 }
 
 /// The same of a part of a search that may end it.
-///
-/// # Errors
-///
-/// Any other error.
 pub fn or_end<E: Into<SearchError>>(
     result: Result<Option<EndCondition>, E>,
 ) -> Result<Option<EndCondition>, SearchError> {
@@ -228,10 +220,6 @@ pub struct Search<'a> {
 
 /// The judgements on the system state with these local states: of the nodes one by one, then of all together. Where a node is
 /// stuck in a fault the fault is the only one.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn judge_system_state(
     stepper: &mut Stepper<'_>,
     locals: &[LocalStateId],

@@ -46,7 +46,7 @@ pub trait Monitor: Sync {
     /// Told that another phase begins. Called by one worker at a time.
     fn enter(&self, _phase: Phase) {}
 
-    /// Who keeps checkpoints, if anybody does.
+    /// The keeper of checkpoints, if there are any.
     fn keeper(&self) -> Option<&dyn Keeper> {
         None
     }

@@ -217,10 +217,6 @@ impl<'l> LocalSpace<'l> {
     /// One pass over all local states: executes every message and local event that was not executed there yet.
     /// Returns false when there was none, so the space is complete. `go_on` is asked every now and then; if it says no, the pass
     /// ends early, and so returns true.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn pass(&mut self, stepper: &mut Stepper<'l>, go_on: &mut GoOn<'_, 'l>) -> Result<bool, MachineError> {
         if !self.find_single(go_on) {
             return Ok(true);

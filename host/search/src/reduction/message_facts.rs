@@ -88,10 +88,6 @@ impl MessageFacts {
     }
 
     /// Whether a fact has fallen that was used since the search began. Looks at all sinks again.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn is_stale(&mut self, stepper: &mut Stepper<'_>) -> Result<bool, MachineError> {
         let sites: Vec<LocalStateId> = self.sites.keys().copied().collect();
         for state in sites {
@@ -101,10 +97,6 @@ impl MessageFacts {
     }
 
     /// Notes a step from one local state to another.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn note_step(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -213,10 +205,6 @@ impl MessageFacts {
 
     /// Whether a message in flight can be left out of a global state whose destination is in this local state. The
     /// answer counts as used.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn is_dead(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -243,10 +231,6 @@ impl MessageFacts {
 
     /// The local states that follow `state` when some of `sinks` are delivered; none if they are too many, and then
     /// they are no sinks.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn closure(
         &mut self,
         stepper: &mut Stepper<'_>,

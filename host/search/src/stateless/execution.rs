@@ -250,10 +250,6 @@ impl Execution {
     }
 
     /// Appends an event whose trigger is possible.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn push(&mut self, stepper: &mut Stepper<'_>, step: Step) -> Result<(), MachineError> {
         let node = step.node as usize;
         let before = self.locals[node];
@@ -393,10 +389,6 @@ impl Execution {
 
     /// What a node that takes quorums can take in a local state if so many items of the channels to it are gone, of those
     /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     fn deliveries(
         &self,
         stepper: &mut Stepper<'_>,
@@ -435,10 +427,6 @@ impl Execution {
 
     /// Puts what can happen next into `enabled`: node by node the messages in the order of their first sending, then the
     /// local events and the faults. Returns what was left out because of a bound.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,

@@ -20,10 +20,6 @@ pub const DEPTH_DEFAULT: u32 = 1_000;
 
 /// The frame of every stateless strategy: judges each start state, lets `explore` go on from there, and reports. `explore`
 /// returns why the search ended early, if it did.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn explore_all(
     search: &Search<'_>,
     mut explore: impl FnMut(&mut StatelessExploration<'_, '_>) -> Result<Option<EndCondition>, SearchError>,
@@ -112,10 +108,6 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
 
     /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
     /// the search, if there is a reason.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn push(&mut self, step: Step) -> Result<Option<EndCondition>, SearchError> {
         self.execution.push(self.stepper, step)?;
         self.transitions += 1;
@@ -154,10 +146,6 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
     }
 
     /// What can happen next.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) -> Result<(), SearchError> {
         let cut = self.execution.enabled(self.stepper, enabled)?;
         self.cut.depth |= cut.depth;
@@ -167,10 +155,6 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
 
     /// The next step of a desired order if it is possible; else the order is given up, and it is the first possible one.
     /// None where nothing can happen.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn next_step(&mut self, desired: &mut VecDeque<Step>) -> Result<Option<Step>, SearchError> {
         let mut enabled = std::mem::take(&mut self.enabled);
         self.enabled(&mut enabled)?;
@@ -194,10 +178,6 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
 
     /// Counts an execution in which nothing more can happen, and judges where it and its beginnings come to an end;
     /// returns why the search ends, if it does.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn count_execution(&mut self) -> Result<Option<EndCondition>, SearchError> {
         self.executions += 1;
         if self.bounds.deadlock

@@ -20,7 +20,7 @@ use crate::stateless::exploration::{self, StatelessExploration};
 /// the second, then the first. The branch is explored unless the tree has it. [`dpor-ds`](crate::strategy::dpor_ds) looks at the
 /// last execution alone, and repeats fewer of them; this is the yardstick for it. `redundant` says how many executions
 /// repeat earlier ones up to the order of independent events. Properties are evaluated as by [`dpor`](crate::strategy::dpor).
-/// Memory: the tree, about 50 bytes an event of an execution that it does not share with earlier ones, the pairs found
+/// Memory: the tree, about 50 bytes per event of an execution that it does not share with earlier ones, the pairs found
 /// under the current path, and 16 bytes an execution to tell repetitions.
 /// Honours: depth, local-event and state bounds (a state is an execution here), the wish to find deadlocks, the monitor.
 /// Source: "DPOR-DS: Dynamic partial order reduction for distributed systems based on happens-before relation", LARA,
@@ -29,10 +29,6 @@ use crate::stateless::exploration::{self, StatelessExploration};
 /// with the order of each node in it, as the page defines happens-before, no pair would be left; pairs are neighbours at
 /// their node, as those further apart become neighbours on the branches; other outcomes of a handler and events that were
 /// disabled are branches as well, without which it would not be complete.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
     exploration::explore_all(search, |exploration| {
         let (tree, levels, seen) = (Tree::default(), vec![Level::default()], FxHashSet::default());

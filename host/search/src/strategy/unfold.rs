@@ -28,7 +28,7 @@ const SEARCH_GROWTH: usize = 8;
 /// Guarantee: every reported violation is reachable, and the shortest one; of several, the shortest of each.
 /// Complete: within the bounds.
 /// Explores: events with their causal pasts, so interleavings of independent events are never told apart. Memory:
-/// about 200 bytes an event.
+/// about 200 bytes per event.
 /// Honours: depth, local-event and state bounds (a state is an event here), the wish to find deadlocks, the monitor.
 /// Source: see `unfolding/mod.rs`; differs in: properties are decided on tuples of view classes, see
 /// `unfolding/reachable_tuples.rs`.

@@ -31,10 +31,6 @@ use crate::unfolding::view::{NONE, UnfoldingView};
 /// The smallest deadlock of at most `size_max` events, if there is one, or with `all` the smallest one for each set of nodes that
 /// wait and of nodes that have crashed. `go_on` is asked every now and then; once it has returned false, the best ones so far
 /// are returned.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn smallest_deadlocks(
     unfolding: &mut Unfolding<'_, '_>,
     size_max: u32,

@@ -39,10 +39,6 @@ const GRAIN: usize = 256;
 impl Unfolding<'_, '_> {
     /// Makes all events of the next size that there are; the new ones are the last in [`events`](Self::events).
     /// `go_on` is asked every now and then; once it has returned false, the unfolding is of no use but for what it has.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn grow(&mut self, go_on: &mut dyn FnMut(&Self) -> bool) -> Result<Grown, MachineError> {
         if cfg!(feature = "canary") && self.order == EventOrder::LargestFirst {
             self.size = self.queue.iter().rposition(|extensions| !extensions.is_empty()).unwrap_or(usize::MAX - 1);

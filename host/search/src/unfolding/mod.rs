@@ -139,10 +139,6 @@ pub struct Unfolding<'u, 'l> {
 
 impl<'u, 'l> Unfolding<'u, 'l> {
     /// The roots, and the extensions possible at the start.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn new(
         stepper: &'u mut Stepper<'l>,
         start: &Start,

@@ -82,10 +82,6 @@ impl ReachableTuples {
 
     /// Takes the new events in; returns what there is to say about their local states and about the global states
     /// right after them. Every event is in some execution, so what it returns is reachable.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<JudgedConfig>, MachineError> {
         let mut hits = Vec::new();
         while (self.noted as usize) < unfolding.events().len() {

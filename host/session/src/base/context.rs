@@ -37,7 +37,7 @@ impl Context<'_> {
         self.directory.join(path)
     }
 
-    /// Writes a line for the user. There is nobody left to tell if that fails.
+    /// Writes a line for the user. A failure of that is not reported: there is no other stream.
     pub fn tell(&mut self, line: &str) {
         let _ = writeln!(self.log, "{}", without_controls(line));
     }

@@ -1,6 +1,6 @@
 //! Files from anywhere: read within bounds, and written as a whole or not at all.
 //!
-//! A path can lead to a device without end, to a named pipe that nobody writes to, or to a sparse file of terabytes. All
+//! A path can lead to a device without end, to a named pipe without a writer, or to a sparse file of terabytes. All
 //! files of others are opened here: what is no regular file is refused before it is opened, and no more is read than asked
 //! for.
 
@@ -102,7 +102,7 @@ fn do_not_wait(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn do_not_wait(_: &mut OpenOptions) {}
 
-/// Writes a text so that nobody ever sees a part of it. Makes the folder if it is not there.
+/// Writes a text atomically: it is never seen in part. Makes the folder if it is not there.
 ///
 /// # Errors
 ///

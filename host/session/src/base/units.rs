@@ -19,10 +19,6 @@ const SIZES: [(&str, f64); 10] = [
 ];
 
 /// A duration such as `500ms`, `60s`, `1.5m` or `2h`; more than zero, at most a year.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, &TIMES).filter(|seconds| *seconds <= 366.0 * 24.0 * 3600.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -32,10 +28,6 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A number of workers, or `auto`: one for each core that the process may use.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
     const WORKERS_MAX: usize = 1024;
     if text == "auto" {
@@ -46,10 +38,6 @@ pub fn workers(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 /// A number of bytes such as `512MiB` or `4GB`; at least 1.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn size(text: &str) -> Result<u64, String> {
     let bytes = quantity(text, &SIZES).filter(|bytes| (1.0..=9e18).contains(bytes));
     bytes

@@ -2,7 +2,7 @@
 //!
 //! The search numbers *instances*. Each runs one component under one *identity*, which is what the protocol knows it by. As a
 //! rule identity and instance are the same number; *twins* are two instances of one identity: both get every message that is
-//! sent to it, and nobody can tell from which of them a message comes (Bano, Sonnino, Chursin, Perelman, Li, Ching, Malkhi, "Twins:
+//! sent to it, and no other node can tell from which of them a message comes (Bano, Sonnino, Chursin, Perelman, Li, Ching, Malkhi, "Twins:
 //! BFT Systems Made Robust", OPODIS 2021; there partitions are drawn, here every loss and order of messages is explored).
 //!
 //! Local states of different instances are never compared, so those of different components are not either. A snapshot begins
@@ -31,7 +31,7 @@ pub struct Component {
 pub struct Instance {
     /// Index of its component.
     pub component: usize,
-    /// Who it says that it is.
+    /// The number that it has for the protocol.
     pub identity: NodeId,
     /// Whether properties read its state; they do not read that of an adversary or a twin.
     pub is_judged: bool,
@@ -39,7 +39,7 @@ pub struct Instance {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Components, and who runs which. The first component is asked for the properties, and whether they hold.
+/// Components, and the one that each node runs. The first component is asked for the properties, and whether they hold.
 pub struct MixedFactory(Arc<ComponentTable>);
 
 struct ComponentTable {
@@ -218,7 +218,7 @@ impl Machine for MixedMachine {
         self.machine().persist()
     }
 
-    /// Nobody waits for an adversary.
+    /// An adversary is not waited for.
     fn is_done(&mut self) -> Result<bool, Fault> {
         if self.instance().is_judged { self.machine().is_done() } else { Ok(true) }
     }

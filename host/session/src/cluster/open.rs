@@ -18,7 +18,7 @@ pub struct Cluster {
     pub plugin: LoadedPlugin,
     /// The components of nodes that run another one.
     pub components: Components,
-    /// Who runs what; none if every node runs the plugin.
+    /// The component of each node; none if every node runs the plugin.
     mixed: Option<MixedCluster>,
     /// Nodes, parameters, networks and faults.
     pub scenario: Scenario,
@@ -96,10 +96,6 @@ impl Cluster {
 
     /// Its local transition system, of which nothing is known yet. `machines` are those of its [`factory`](Self::factory), or
     /// others around them.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn lts<'m>(&self, machines: &'m dyn MachineFactory) -> Result<Lts<'m>, MachineError> {
         Lts::new(machines, self.scenario.clone())
     }

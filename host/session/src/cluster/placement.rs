@@ -28,13 +28,13 @@ struct NodePlacement {
 #[derive(Clone, Debug, Default)]
 pub struct PlacedNodes {
     places: BTreeMap<NodeId, NodePlacement>,
-    /// Who has a twin; the first twin is the first node after all others.
+    /// The nodes with a twin; the first twin is the first node after all others.
     twins: Vec<NodeId>,
     /// Paths that the user has not named: what is there is taken as it was built.
     unnamed: BTreeSet<PathBuf>,
 }
 
-/// The components besides the plugin, and who runs them.
+/// The components besides the plugin, and the nodes that run them.
 #[derive(Default)]
 pub struct Components {
     wanted: PlacedNodes,

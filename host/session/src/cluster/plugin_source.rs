@@ -165,7 +165,7 @@ fn finished(path: &Path) -> Option<PathBuf> {
     path.ancestors().take(FOLDERS_MAX).map(|folder| folder.join(&file)).find(|wasm| wasm.is_file())
 }
 
-/// Says that nobody has asked for a build.
+/// Says that no build was asked for.
 fn unnamed(given: &Path) -> Failure {
     let given = given.display();
     let what = format_args!("cannot load {given}: it would have to be built, and it was not named on the command line");

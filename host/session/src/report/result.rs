@@ -53,7 +53,7 @@ pub struct RunReport {
     /// What the answer rests on: `unfolding` or `local-states`; none where that is what the strategy goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
-    /// None where the plugin declares none, or nobody asked.
+    /// None where the plugin declares none, or it was not asked for.
     pub symmetry: Option<SymmetryReport>,
     /// Events on the longest path.
     pub depth: u32,
@@ -67,7 +67,7 @@ pub struct RunReport {
     pub unreached: Option<Unreached>,
     /// The same under its old name.
     never: Option<Unreached>,
-    /// `found`, `none` or `unknown`; null if nobody looked for one.
+    /// `found`, `none` or `unknown`; null if deadlocks were not looked for.
     pub deadlock: Option<&'static str>,
     /// What was found.
     pub violations: Vec<ViolationReport>,

@@ -109,7 +109,7 @@ impl<'t> Reader<'t> {
                 self.note(file, format!("set-on {id}:{}", key.get_ref()), key);
             }
         }
-        // Nobody would look at whether there is such a node.
+        // Whether there is such a node would not be checked.
         let placed = &file.spec.cluster.placement;
         if (placed.node.len(), placed.adversary.len(), placed.parameters.len()) == before {
             return Err(self.wrong(id_key, &format!("nothing is said about node {id}: give `plugin` or `parameters`")));

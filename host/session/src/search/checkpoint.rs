@@ -234,7 +234,7 @@ impl Folder {
 
     fn write(&self, is_last: bool, write: &dyn Fn(&mut Writer<'_>)) -> std::io::Result<()> {
         let unfinished = self.folder.join(format!("{FILE}.tmp"));
-        // Whatever a process that was killed has left, or somebody else has put there.
+        // Left by a process that was killed, or of another origin.
         let _ = fs::remove_file(&unfinished);
         let without_name = without_name(&self.folder);
         let file = match &without_name {

@@ -65,10 +65,6 @@ pub fn exit(finding: &Finding) -> Exit {
 }
 
 /// What a search found as a trace. Its steps were executed in the search, so no guest runs.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Result<Trace, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
@@ -78,10 +74,6 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Resul
 
 /// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
 /// that. What is stopped meanwhile is marked, and kept as it was found.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn confirm(
     lts: &Lts<'_>,
     cluster: &Cluster,

@@ -61,7 +61,7 @@ pub type Line<'a> = &'a (dyn Fn(&Moment<'_>) -> String + Sync);
 struct State<'a> {
     /// Where progress goes.
     log: &'a mut (dyn Write + Send),
-    /// How it is said; none if nobody wants it.
+    /// The line of progress; none if it is not shown.
     line: Option<Line<'a>>,
     next_progress: Duration,
 }
@@ -80,7 +80,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The same with somebody who keeps checkpoints.
+    /// The same with checkpoints.
     pub fn with_keeper(self, keeper: Option<&'a dyn Keeper>) -> Self {
         Self { keeper, ..self }
     }

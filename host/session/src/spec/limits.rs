@@ -76,10 +76,6 @@ pub fn check(name: &str, value: u64) -> Result<&'static Limit, String> {
 }
 
 /// A limit and its value from text: a number, or one with a unit where that makes sense.
-///
-/// # Errors
-///
-/// A lower-case phrase that says what is expected.
 pub fn value(name: &str, text: &str) -> Result<(&'static str, u64), String> {
     // The name first: a wrong name matters more than a wrong value.
     let unit = match Limit::find(name) {
@@ -96,10 +92,6 @@ pub fn value(name: &str, text: &str) -> Result<(&'static str, u64), String> {
 }
 
 /// `NAME=VALUE` into the name of a limit and its value.
-///
-/// # Errors
-///
-/// A lower-case phrase that says what is expected.
 pub fn parse(text: &str) -> Result<(&'static str, u64), String> {
     let (name, text) = text.split_once('=').ok_or("expected NAME=VALUE, such as fuel=1000000 or memory=64MiB")?;
     value(name, text)

@@ -38,10 +38,6 @@ pub fn way(from: NodeId, to: NodeId) -> String {
 }
 
 /// `0-1=ordered`, both ways, or `0>1=ordered`, from node 0 to node 1 alone.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn link(text: &str) -> Result<LinkOption, String> {
     let wrong = || "expected A-B=KIND, or A>B=KIND for one way, such as 0-1=ordered".to_owned();
     let (place, kind) = text.split_once('=').ok_or_else(wrong)?;
@@ -58,10 +54,6 @@ pub fn link(text: &str) -> Result<LinkOption, String> {
 }
 
 /// The network of a link from its name.
-///
-/// # Errors
-///
-/// There is none; the sentence lists those that there are.
 pub fn network(name: &str) -> Result<Network, String> {
     let found = Network::ALL.into_iter().find(|network| network.name() == name);
     found.ok_or_else(|| {

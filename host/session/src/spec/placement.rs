@@ -20,10 +20,6 @@ pub struct PlacementSpec {
 }
 
 /// `1=plugins/other` into its parts.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn node_path(text: &str) -> Result<(NodeId, PathBuf), String> {
     let parts = text.split_once('=').and_then(|(node, path)| Some((node.parse().ok()?, path)));
     match parts {
@@ -33,10 +29,6 @@ pub fn node_path(text: &str) -> Result<(NodeId, PathBuf), String> {
 }
 
 /// `1:bug=none` into its parts.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn node_assignment(text: &str) -> Result<(NodeId, String, String), String> {
     let parts = text.split_once(':').and_then(|(node, rest)| {
         let (key, value) = rest.split_once('=')?;

@@ -11,10 +11,6 @@ pub const NODES_MAX: u32 = 1024;
 pub const AUDITS: [(&str, Mode); 3] = [("off", Mode::Off), ("sampled", Mode::Sampled), ("full", Mode::Full)];
 
 /// `key=value` into its parts.
-///
-/// # Errors
-///
-/// A sentence that says what is expected.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() && !text.contains(['\n', '\r']) => Ok((key.to_owned(), value.to_owned())),
@@ -23,29 +19,17 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 }
 
 /// A strategy from its name.
-///
-/// # Errors
-///
-/// There is none; the sentence lists those that there are.
 pub fn strategy(name: &str) -> Result<&'static Strategy, String> {
     find(name).ok_or_else(|| possible(STRATEGIES.iter().map(|strategy| strategy.name)))
 }
 
 /// A network from its name.
-///
-/// # Errors
-///
-/// There is none; the sentence lists those that there are.
 pub fn network(name: &str) -> Result<Network, String> {
     let found = Network::ALL.into_iter().find(|network| network.name() == name);
     found.ok_or_else(|| possible(Network::ALL.into_iter().map(Network::name)))
 }
 
 /// A mode of the audit from its name.
-///
-/// # Errors
-///
-/// There is none; the sentence lists those that there are.
 pub fn audit(name: &str) -> Result<Mode, String> {
     let found = AUDITS.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);
     found.ok_or_else(|| possible(AUDITS.iter().map(|(name, _)| *name)))

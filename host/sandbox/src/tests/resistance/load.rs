@@ -16,7 +16,7 @@ fn a_component_of_200_mb_is_refused_at_once() {
 #[test]
 fn types_in_types_do_not_exhaust_the_stack() {
     let sandbox = sandbox(|_| {});
-    // Three bytes a level. What may be nested is bounded by its bytes, and the stack is large enough for it.
+    // Three bytes per level. What may be nested is bounded by its bytes, and the stack is large enough for it.
     Plugin::load(&sandbox, &fixtures::nested_types(20_000)).expect("nothing uses these types");
     for levels in [30_000, 1_000_000] {
         let error = refusal(&sandbox, &fixtures::nested_types(levels));

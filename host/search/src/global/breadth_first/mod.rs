@@ -5,7 +5,7 @@
 //! | `expansion` | the successors of some states, found by look-ups alone: what each worker does by itself |
 //! | `frontier` | the states that wait to be expanded, packed |
 //! | `numbers` | the states met so far: by fingerprint, and the way to each |
-//! | `sink` | who hears of a graph while it is explored |
+//! | `sink` | the receiver of a graph while it is explored |
 //!
 //! The search goes level by level, and through a level in batches. Of each batch all workers find the successors, in pieces of
 //! neighbouring states, reading what is known of handlers and which states were met before. Where a handler was not executed yet,
@@ -64,10 +64,6 @@ const HANDLERS: usize = 16_384;
 ///
 /// Memory: about 36 bytes per distinct global state; the states that wait to be expanded take 4 bytes per node, and per message in
 /// flight, and 20 besides.
-///
-/// # Errors
-///
-/// The host cannot provide an instance.
 pub fn explore(
     search: &Search<'_>,
     following: Following,
@@ -116,7 +112,7 @@ struct BreadthFirst<'s, 'k> {
     report: Report,
     transitions: u64,
     expanded: u64,
-    /// The state at hand, if somebody has to look at it.
+    /// The state at hand, if it is to be judged.
     state: GlobalState,
     schedule: CheckSchedule,
 }
@@ -319,7 +315,7 @@ impl BreadthFirst<'_, '_> {
         Ok(end)
     }
 
-    /// Queues a new state. Afterwards it is the state at hand, if somebody has to look at it.
+    /// Queues a new state. Afterwards it is the state at hand, if it is to be judged.
     fn queue(
         &mut self,
         stepper: &Stepper<'_>,

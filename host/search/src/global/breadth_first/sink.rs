@@ -1,4 +1,4 @@
-//! Who hears of a graph while it is explored.
+//! The receiver of a graph while it is explored.
 
 use std::ops::Range;
 

@@ -76,13 +76,13 @@ impl PathForest {
         (self.nodes.capacity() * size_of::<PathNode>() + self.free.capacity() * size_of::<u32>()) as u64
     }
 
-    /// Saves all paths; who uses them is not saved.
+    /// Saves all paths without their counts of users.
     pub fn save(&self, out: &mut Writer<'_>) {
         let node = |node: &PathNode| [node.before, node.step.node, node.step.trigger.raw(), node.step.outcome];
         out.words(&self.nodes.iter().flat_map(node).collect::<Vec<_>>());
     }
 
-    /// The paths that were saved; nobody uses them yet.
+    /// The paths that were saved, without users.
     pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
         let node = |[before, node, trigger, outcome]: &[u32; 4]| {
             let step = Step { node: *node, trigger: Trigger::from_raw(*trigger), outcome: *outcome };
@@ -116,7 +116,7 @@ impl PathForest {
         Some((start, steps))
     }
 
-    /// Frees what nobody uses.
+    /// Frees paths without users.
     pub fn sweep(&mut self) {
         self.free = (0..).zip(&self.nodes).filter(|(_, node)| node.users == 0).map(|(index, _)| index).collect();
     }

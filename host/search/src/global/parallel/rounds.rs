@@ -178,10 +178,6 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
     }
 
     /// Searches; the report of a violation has a path to it.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn explore(mut self) -> Result<Report, SearchError> {
         let begun = if self.is_resumed { self.finish_saved() } else { self.enter_starts() };
         let mut end = or_end(begun)?;

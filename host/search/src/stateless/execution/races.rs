@@ -40,10 +40,6 @@ impl Execution {
     /// message can be delivered unless its sending happens after the event, or the local state has it otherwise. Of these
     /// triggers, one that is possible right after the event too, but does not come next, is left out: its race is that of an
     /// execution where it does come next.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn races(
         &self,
         stepper: &mut Stepper<'_>,

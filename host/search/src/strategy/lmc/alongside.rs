@@ -133,10 +133,6 @@ impl<'a, 's> Alongside<'a, 's> {
 
     /// The answer of the unfolding, if it has one: all that there is to report but the counts of the search. Without an answer,
     /// notes the witnesses that it has come across.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub fn into_answer(self, report: &mut Report) -> Result<Option<Report>, SearchError> {
         let State { outcome, witnessed, .. } = self.state.into_inner().expect(UNPOISONED);
         witnessed.into_iter().for_each(|property| report.witness(property));

@@ -68,10 +68,6 @@ pub(super) struct Ground<'l> {
 
 impl<'l> Ground<'l> {
     /// Walks of these limits from these start states.
-    ///
-    /// # Errors
-    ///
-    /// No machine can be made.
     pub(super) fn new(lts: &'l Lts<'l>, starts: &'l [Start], bounds: SearchBounds) -> Result<Self, MachineError> {
         Ok(Self {
             stepper: Stepper::new(lts)?,
@@ -93,10 +89,6 @@ impl<'l> Ground<'l> {
     }
 
     /// Draws the next event of a walk; says why, if there is none.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub(super) fn draw(&mut self, walk: &mut Walk) -> Result<Drawn, MachineError> {
         walk.drawn = None;
         if walk.is_over || walk.depth >= self.bounds.depth.unwrap_or(LENGTH_DEFAULT) {
@@ -122,10 +114,6 @@ impl<'l> Ground<'l> {
     }
 
     /// Draws the outcome of the event that was drawn.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub(super) fn draw_child(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
         let drawn = walk.drawn.expect("only walks that go on advance");
         self.children.clear();
@@ -142,10 +130,6 @@ impl<'l> Ground<'l> {
     }
 
     /// The way of a walk up to this depth: it walks again, and executes what is not known here.
-    ///
-    /// # Errors
-    ///
-    /// The host cannot provide an instance.
     pub(super) fn path(&mut self, number: u64, depth: u32) -> Result<Vec<Step>, MachineError> {
         let mut walk = self.begin(number);
         let mut path = Vec::with_capacity(depth as usize);

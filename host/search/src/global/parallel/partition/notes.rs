@@ -63,7 +63,7 @@ impl Partition {
     }
 
     /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
-    /// can, or nobody asks.
+    /// can, or deadlocks are not looked for.
     fn end(&self, round: RoundContext<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
