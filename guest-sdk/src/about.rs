@@ -1,4 +1,4 @@
-//! What a plugin says about itself.
+//! The description of a plugin.
 
 /// What the network may do to messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a handler can do besides changing its state.
+//! The context of a handler: its effects besides changing its state.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What must hold, over typed views of the nodes' states.
+//! Properties over typed views of the nodes' states.
 
 use crate::{Canonical, Protocol};
 

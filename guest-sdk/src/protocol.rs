@@ -1,4 +1,4 @@
-//! What an author implements.
+//! The trait that an author implements.
 
 use crate::{
     About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Renaming,

@@ -1,4 +1,4 @@
-//! How a node takes a message.
+//! Roles: the ways in which a node takes a message.
 
 use crate::NodeId;
 

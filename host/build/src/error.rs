@@ -1,4 +1,4 @@
-//! What can go wrong, and what helps.
+//! Errors of a build, with remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};

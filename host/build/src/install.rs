@@ -1,4 +1,4 @@
-//! What installs toolchains: the system's package manager, and npm and PyPI into the host's own cache.
+//! Installers of toolchains: the system's package manager, and npm and PyPI into the host's own cache.
 //!
 //! | module | what it holds |
 //! |---|---|

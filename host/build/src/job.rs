@@ -1,4 +1,4 @@
-//! What a toolchain is given and what it makes.
+//! Input and output of a toolchain.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

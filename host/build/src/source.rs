@@ -1,4 +1,4 @@
-//! What is to be built: a folder, or one file of it.
+//! The source of a build: a folder, or one file of it.
 
 use std::collections::BTreeSet;
 use std::fs;

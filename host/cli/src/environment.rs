@@ -1,4 +1,4 @@
-//! What a command touches outside of itself: streams, folders, the user's wish to stop.
+//! The environment of a command: streams, folders, the user's request to stop.
 
 use std::io::{BufRead, ErrorKind, Sink, Write};
 use std::path::{Path, PathBuf};

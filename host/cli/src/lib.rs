@@ -1,7 +1,7 @@
 //! The command line of the model checker.
 //!
-//! [`run`] is the program without its process: tests call it with streams of their own. Clocks, files and signals live
-//! in this crate and nowhere below it, the sandbox and the build apart.
+//! [`run`] is the program without its process: tests call it with streams of their own. Options and streams of the process
+//! live in this crate and nowhere below it.
 //!
 //! Imports point upwards in this table:
 //!

@@ -1,4 +1,4 @@
-//! What differs between two states, field by field.
+//! The differences between two states, field by field.
 
 use serde_json::Value;
 

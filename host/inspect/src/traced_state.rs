@@ -285,7 +285,7 @@ impl TracedState {
         Ok(Some(Step { node, trigger, outcome }))
     }
 
-    /// What there is to say about this state: of the nodes one by one, then of all together; where a node is stuck in a fault,
+    /// The judgements of this state: of the nodes one by one, then of all together; where a node is stuck in a fault,
     /// only that.
     pub fn judge(&self, stepper: &mut Stepper<'_>) -> Result<Vec<Judgement>, MachineError> {
         let is_over = stepper.known().is_over(&self.locals);

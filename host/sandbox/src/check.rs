@@ -1,4 +1,4 @@
-//! Whether bytes are a component of our world, before any of it runs.
+//! Checks that bytes are a component of our world, before any of it runs.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the host keeps beside an instance while a call runs.
+//! The state of the host beside an instance while a call runs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why a file cannot be loaded as a plugin.
+//! Reasons why a file cannot be loaded as a plugin.
 
 use host_model::contract::{Fault, MachineError, Stopped};
 

@@ -1,4 +1,4 @@
-//! What a component consists of, for people.
+//! The parts of a component, for people.
 
 use crate::check::{Interfaces, Names};
 use crate::rewrite::{ModuleFacts, Rewritten};

@@ -1,4 +1,4 @@
-//! What a guest may use up, and how the sandbox behaves.
+//! Limits of a guest, and the configuration of the sandbox.
 
 use host_model::contract::{Fault, FaultKind};
 

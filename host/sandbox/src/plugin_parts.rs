@@ -1,4 +1,4 @@
-//! What the instances and machines of a plugin share.
+//! The parts that the instances and machines of a plugin share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -29,7 +29,7 @@ const STEPS: u64 = 1000;
 /// The counts that must be equal.
 const COUNTS: [&str; 5] = ["global_states", "transitions", "local_states", "system_states", "messages"];
 
-/// What there is to say about one language.
+/// The results of one language.
 #[derive(Debug, Serialize)]
 struct Row {
     plugin: String,

@@ -370,7 +370,7 @@ impl<'l> Cursor<'l> {
         differences
     }
 
-    /// What there is to say about the present state.
+    /// The judgements of the present state.
     pub fn judge(&mut self) -> Result<Vec<Judgement>, MachineError> {
         let traced = self.traced(self.here()).clone();
         traced.judge(&mut self.stepper)

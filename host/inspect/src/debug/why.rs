@@ -1,4 +1,4 @@
-//! Why an event is not enabled.
+//! Explains why an event is not enabled.
 
 use std::collections::BTreeSet;
 

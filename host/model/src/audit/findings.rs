@@ -1,4 +1,4 @@
-//! What an audit found.
+//! The findings of an audit.
 
 use crate::contract::{Machine, MachineError, Stopped};
 

@@ -1,4 +1,4 @@
-//! What is written down while handlers run.
+//! Notes for an audit, taken while handlers run.
 
 use std::cmp::Ordering as Order;
 use std::collections::{BTreeMap, BTreeSet};

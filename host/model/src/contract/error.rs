@@ -1,4 +1,4 @@
-//! Why a machine does not do what it is asked for, although the guest did nothing wrong.
+//! Errors of machines, as opposed to faults of guests.
 
 use crate::contract::stop::Stopped;
 

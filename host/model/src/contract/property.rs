@@ -22,7 +22,7 @@ impl ClassId {
     pub const STUCK: Self = Self(1);
 }
 
-/// What there is to say about a local state or about a tuple of classes.
+/// The result of evaluating a property in a local state or on a tuple of classes, or a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Judgement {
     /// An `always` property does not hold.

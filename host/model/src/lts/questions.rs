@@ -1,4 +1,4 @@
-//! What a protocol is asked besides running its handlers.
+//! Questions to a protocol besides running its handlers.
 
 use std::sync::Arc;
 

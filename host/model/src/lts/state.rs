@@ -1,4 +1,4 @@
-//! What is interned: protocol states, local states, messages, and the outcomes of handlers.
+//! Interned things: protocol states, local states, messages, and the outcomes of handlers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is assumed about the system under test.
+//! The assumptions about the system under test.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

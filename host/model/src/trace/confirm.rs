@@ -1,4 +1,4 @@
-//! What is found in the state that a replay is in, and whether it is what a trace shows.
+//! The findings in the present state of a replay, compared with that of a trace.
 
 use crate::contract::{Fault, Machine, MachineFactory, NodeId, PropertyScope};
 use crate::lts::deadlock;

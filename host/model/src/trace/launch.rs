@@ -1,4 +1,4 @@
-//! How a replay begins: with `init` on every node, or in states from elsewhere.
+//! The beginning of a replay: with `init` on every node, or in states from elsewhere.
 
 use crate::contract::{Envelope, Input, MachineError, MachineFactory, NodeId, TransferError};
 use crate::scenario::fault_state::Rules;

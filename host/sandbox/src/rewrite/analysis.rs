@@ -1,4 +1,4 @@
-//! What a core module has that a snapshot must hold.
+//! The parts of a core module that a snapshot must hold.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a component consists of, read before anything is written: where functions, memories and globals come from.
+//! The structure of a component, read before anything is written: where functions, memories and globals come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -177,7 +177,7 @@ impl GlobalCursor {
         self.state.in_flight = InFlight::default();
     }
 
-    /// What there is to say about a child that is not said about the current state already.
+    /// The judgements of a child, without those of the current state.
     #[inline]
     pub fn judge_child(
         &self,

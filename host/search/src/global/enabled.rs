@@ -1,8 +1,8 @@
-//! What can happen in a global state, as far as it can be looked up.
+//! The enabled events of a global state, as far as they can be looked up.
 
 use host_model::contract::{MachineError, NodeId, Role};
 use host_model::lts::quorum::{Member, for_each_set};
-use host_model::lts::{LocalStateId, LtsCache, MessageId, Stepper, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Stepper, Trigger};
 
 use crate::global::state::{Budgets, GlobalState};
 
@@ -15,10 +15,42 @@ pub struct Unknown {
     pub unnamed: Vec<Vec<MessageId>>,
 }
 
+/// Takes a quorum: its members, and its trigger, or its sorted messages if it has no id.
+type Take<'t, T> = dyn FnMut(&[Member<T>], Result<Trigger, Vec<MessageId>>) + 't;
+
+/// Calls `found` with each quorum of these members.
+pub fn for_each_quorum<T: Copy>(
+    known: &LtsCache,
+    members: &[Member<T>],
+    message: fn(&T) -> MessageId,
+    found: &mut Take<'_, T>,
+) {
+    for_each_set(members, &|_, _| true, &mut |set| {
+        let mut messages: Vec<MessageId> = set.iter().map(|member| message(&member.item)).collect();
+        messages.sort_unstable();
+        found(set, known.find_quorum(&messages).map(Trigger::deliver_quorum).ok_or(messages));
+    });
+}
+
 impl Unknown {
     /// Whether nothing has to be asked for.
     pub fn is_empty(&self) -> bool {
-        self.missing.is_empty() && self.unnamed.is_empty()
+        self.len() == 0
+    }
+
+    /// How much has to be asked for.
+    pub fn len(&self) -> usize {
+        self.missing.len() + self.unnamed.len()
+    }
+
+    /// The outcomes of a trigger; noted as missing if they cannot be looked up.
+    #[inline]
+    pub fn row(&mut self, known: &LtsCache, local: LocalStateId, trigger: Trigger) -> Option<OutcomesRef> {
+        let row = known.row(local, trigger);
+        if row.is_none() {
+            self.missing.push((local, trigger));
+        }
+        row
     }
 
     /// Bytes kept.
@@ -90,17 +122,9 @@ impl GlobalState {
         }
         let mut is_cut = false;
         for (node, local) in (0..).zip(&self.locals) {
-            if !known.brief(*local).has_own_events {
-                continue;
-            }
-            let state = known.state(*local);
-            let events = &state.protocol.local_events;
-            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
-                is_cut |= !events.is_empty();
-            } else {
-                enabled.extend(events.iter().map(|event| (node, Trigger::local(*event))));
-            }
-            enabled.extend(state.faults.iter().map(|fault| (node, *fault)));
+            let (own, is_cut_here) = budgets.own_events(known, *local, self.local_events[node as usize]);
+            enabled.extend(own.map(|trigger| (node, trigger)));
+            is_cut |= is_cut_here;
         }
         is_cut
     }
@@ -116,8 +140,7 @@ impl GlobalState {
             }
             let (local, trigger) = (self.locals[node as usize], Trigger::deliver(message));
             // How a node takes a message shows when it is delivered.
-            if known.row(local, trigger).is_none() {
-                unknown.missing.push((local, trigger));
+            if unknown.row(known, local, trigger).is_none() {
                 continue;
             }
             match known.role(local, message) {
@@ -133,13 +156,9 @@ impl GlobalState {
         for members in members.chunk_by(|one, other| one.0 == other.0) {
             let node = members[0].0;
             let members: Vec<Member<MessageId>> = members.iter().map(|(_, member)| *member).collect();
-            for_each_set(&members, &|_, _| true, &mut |set| {
-                let mut messages: Vec<MessageId> = set.iter().map(|member| member.item).collect();
-                messages.sort_unstable();
-                match known.find_quorum(&messages) {
-                    Some(quorum) => enabled.push((node, Trigger::deliver_quorum(quorum))),
-                    None => unknown.unnamed.push(messages),
-                }
+            for_each_quorum(known, &members, |message| *message, &mut |_, quorum| match quorum {
+                Ok(trigger) => enabled.push((node, trigger)),
+                Err(messages) => unknown.unnamed.push(messages),
             });
         }
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a start state or another global state, and with a state in which nothing but faults can happen.
+//! Judgements of start states, of other global states, and of states in which nothing but faults can happen.
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Stepper};
@@ -30,7 +30,7 @@ pub fn judge_global_state(
     Ok(judgements)
 }
 
-/// What there is to say about a global state with these local states after a step of a node, as far as it was not said before that.
+/// The judgements of a global state with these local states after a step of a node, without those of the state before.
 pub fn judge_after(
     stepper: &mut Stepper<'_>,
     locals: &[LocalStateId],

@@ -42,6 +42,23 @@ impl Budgets {
     pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
         if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }
     }
+
+    /// The local events and faults that are possible in a local state after so many local events of its node, and whether the
+    /// bound leaves some out.
+    #[inline]
+    pub fn own_events<'k>(
+        &self,
+        known: &'k LtsCache,
+        local: LocalStateId,
+        happened: u32,
+    ) -> (impl Iterator<Item = Trigger> + use<'k>, bool) {
+        let state = known.brief(local).has_own_events.then(|| known.state(local));
+        let (events, faults) =
+            state.map_or((&[][..], &[][..]), |state| (&*state.protocol.local_events, &*state.faults));
+        let is_cut = self.local_events_max.is_some_and(|max| happened >= max);
+        let left = if is_cut { &[] } else { events };
+        (left.iter().map(|event| Trigger::local(*event)).chain(faults.iter().copied()), is_cut && !events.is_empty())
+    }
 }
 
 /// A successor of a state.

@@ -1,4 +1,4 @@
-//! What every strategy shares: what it is given, what it reports, and how it is told to stop.
+//! The interface of all strategies: input, report, and the request to stop.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -10,7 +10,7 @@ use crate::kernel::{Counts, EndCondition, SearchBounds};
 /// A reachable state with something to say about it, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundViolation {
-    /// What there is to say.
+    /// The judgement.
     pub judgement: Judgement,
     /// The node that is in the judged local state; none if several nodes are judged together.
     pub node: Option<NodeId>,
@@ -113,7 +113,7 @@ impl Report {
         Self { violations_max: bounds.violations.unwrap_or(1).max(1), ..self }
     }
 
-    /// Notes what there is to say about the state at the end of a path; whether the search is to end now. A violation in
+    /// Notes the judgements of the state at the end of a path; whether the search is to end now. A violation in
     /// the words of an earlier one is that one.
     pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
@@ -128,7 +128,7 @@ impl Report {
         self.is_full()
     }
 
-    /// Whether the report does not say yet what there is to say about a state.
+    /// Whether the report lacks a judgement of a state.
     pub fn is_news(&self, node: Option<NodeId>, judgement: &Judgement) -> bool {
         match judgement.severity() {
             Severity::Witness(property) => self.wants_witness(property),
@@ -138,7 +138,7 @@ impl Report {
         }
     }
 
-    /// Whether what there is to say is of use: anything bad, and what was not witnessed yet.
+    /// Whether a judgement is of use: anything bad, and what was not witnessed yet.
     pub fn wants(&self, judgement: &Judgement) -> bool {
         match judgement.severity() {
             Severity::Witness(property) => self.wants_witness(property),

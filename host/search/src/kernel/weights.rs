@@ -1,4 +1,4 @@
-//! How likely a random walk takes events of each kind.
+//! The odds with which a random walk takes events of each kind.
 
 use std::str::FromStr;
 

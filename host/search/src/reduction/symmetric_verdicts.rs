@@ -1,4 +1,4 @@
-//! Whether the properties say the same about a global state and about its renamed ones.
+//! Compares the judgements of a global state with those of its renamed states.
 
 use std::collections::BTreeSet;
 

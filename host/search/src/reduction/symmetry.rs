@@ -38,7 +38,7 @@ impl From<MachineError> for SymmetryError {
     }
 }
 
-/// What there is to say about a state: the number of a property, or none for a fault, and whether it is good.
+/// A judgement without words: the number of the property, or none for a fault, and whether it is good.
 pub type PropertyVerdict = (Option<u32>, bool);
 
 /// The content of a judgement that renamed states must share; words may name nodes.

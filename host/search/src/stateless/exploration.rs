@@ -1,4 +1,4 @@
-//! What a stateless strategy has executed, judged and counted.
+//! The state of a stateless strategy: current execution, judgements and counts.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Which tuples of classes are reachable in an unfolding.
+//! The tuples of classes that are reachable in an unfolding.
 //!
 //! A tuple of classes, one per node, is reachable exactly when there are events `y`, one per node, each the first on its
 //! chain in its class, whose pasts are pairwise compatible and whose join ends on every node in the class wanted: the
@@ -21,10 +21,10 @@ use crate::unfolding::{EventId, Unfolding, class_bit};
 /// More tuples of classes than this are not evaluated one by one.
 const TUPLES_MAX: u64 = 200_000;
 
-/// A reachable configuration and what there is to say about it.
+/// A reachable configuration with a judgement of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgedConfig {
-    /// What there is to say.
+    /// The judgement.
     pub judgement: Judgement,
     /// The node judged; none if all are judged together.
     pub node: Option<NodeId>,
@@ -35,13 +35,13 @@ pub struct JudgedConfig {
 }
 
 impl JudgedConfig {
-    /// What there is to say where the search begins.
+    /// A judgement of the start state.
     pub fn at_start(node: Option<NodeId>, judgement: Judgement) -> Self {
         Self { judgement, node, config: Box::default(), size: 0 }
     }
 }
 
-/// A tuple of classes with what there is to say about it.
+/// A tuple of classes with its judgements.
 type Judged = (Box<[ClassId]>, Arc<[Judgement]>);
 
 /// A class at a node and a class at a later node.
@@ -80,7 +80,7 @@ impl ReachableTuples {
         }
     }
 
-    /// Takes the new events in; returns what there is to say about their local states and about the global states
+    /// Takes the new events in; returns the judgements of their local states and of the global states
     /// right after them. Every event is in some execution, so what it returns is reachable.
     pub fn note(&mut self, unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<JudgedConfig>, MachineError> {
         let mut hits = Vec::new();

@@ -13,7 +13,7 @@ pub(crate) struct Best {
     violations: Vec<Smallest>,
     /// How many are wanted; at least one.
     wanted: usize,
-    /// The bound on depth, and what there is to say about configurations that are larger.
+    /// The bound on depth, and the judgements of configurations that are larger.
     depth_max: u32,
     beyond: Vec<(Option<NodeId>, Judgement)>,
     /// No start state has a smaller violation than the ones here up to this size.

@@ -1,4 +1,4 @@
-//! What a session touches outside of itself: folders, the clock, the wish of the user to stop.
+//! The environment of a session: folders, the clock, the user's request to stop.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

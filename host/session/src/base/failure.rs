@@ -1,4 +1,4 @@
-//! Why something cannot be done as it was asked for.
+//! Failures: reasons why a request cannot be met.
 
 use std::fmt::Display;
 

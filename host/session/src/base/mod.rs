@@ -1,4 +1,4 @@
-//! What all of a session stands on.
+//! The foundations of a session.
 //!
 //! | module | what it holds |
 //! |---|---|

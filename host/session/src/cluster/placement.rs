@@ -1,4 +1,4 @@
-//! Which component runs on which node: mixed clusters, adversaries and twins.
+//! The component of each node: mixed clusters, adversaries and twins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a verdict holds under.
+//! The assumptions of a verdict.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether a search has decided what it did not find: the one place that says so.
+//! Decides whether the silence of a search about a property proves anything: the one place that does.
 
 use host_search::kernel::EndCondition;
 

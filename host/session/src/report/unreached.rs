@@ -1,4 +1,4 @@
-//! What a run has met and never done.
+//! Events, messages and outcomes that a run has met and never taken.
 
 use host_model::lts::Coverage;
 use serde::Serialize;

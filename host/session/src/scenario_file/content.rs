@@ -1,4 +1,4 @@
-//! What a scenario says, and where.
+//! The content of a scenario, with places in its file.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a scenario from elsewhere cannot do, or not silently.
+//! Restrictions of scenarios from elsewhere.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a search is about, as facts that can be compared: two searches with equal facts explore the same.
+//! The identity of a search, as facts that can be compared: two searches with equal facts explore the same.
 //!
 //! The facts are what command line, scenario, prefix and plugin lead to, not the words that they are written in.
 

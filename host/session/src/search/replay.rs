@@ -1,4 +1,4 @@
-//! How the replay of a trace ends.
+//! The end of the replay of a trace.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a scenario expects to come out of its run.
+//! The results that a scenario expects of its run.
 
 use std::collections::BTreeMap;
 

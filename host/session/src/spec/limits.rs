@@ -1,4 +1,4 @@
-//! What a plugin may use up, by name, with units.
+//! The limits of a plugin by name, with units.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What to run, as data. Whatever is not said is the default.
+//! A run as data. What is absent has its default.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What to run: the cluster, the search, and what belongs to the process that runs it.
+//! The specification of a run: the cluster, the search, and options of the process that runs it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

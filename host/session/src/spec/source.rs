@@ -1,4 +1,4 @@
-//! How a plugin is found and loaded.
+//! Options for finding and loading a plugin.
 
 /// How a plugin is found and loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What cargo knows about the folder.
+//! The metadata of a folder, from cargo.
 
 use std::path::{Path, PathBuf};
 

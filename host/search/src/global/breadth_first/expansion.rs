@@ -179,10 +179,7 @@ impl Expansion {
                 continue;
             }
             let local = state.locals[node as usize];
-            let Some(row) = known.row(local, trigger) else {
-                unknown.missing.push((local, trigger));
-                continue;
-            };
+            let Some(row) = unknown.row(known, local, trigger) else { continue };
             let base = state.fingerprint.wrapping_add(batch.budgets.of_step(node, trigger));
             for (outcome, edge) in (0..).zip(known.edges(row)) {
                 let step = Step { node, trigger, outcome };

@@ -1,31 +1,27 @@
-//! What is awake in a state: the events that the parallel search has to follow there.
+//! The events that are awake in a state: those that the parallel search has to follow there.
 
 use host_model::contract::{NodeId, Role};
-use host_model::lts::quorum::for_each_set;
-use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Trigger};
+use host_model::lts::{LtsCache, OutcomesRef, Trigger};
 
+use crate::global::enabled::{Unknown, for_each_quorum};
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
-/// Puts what is awake in a state into `awake`, and what cannot be looked up into `missing` and `unnamed`. Returns whether the
-/// bound on local events left out something that no state before left out.
+/// Puts what is awake in a state into `awake`, and what cannot be looked up into `unknown`. Returns whether the bound on local events left out something that no state before left out.
 pub(crate) fn wake(
     round: RoundContext<'_>,
     record: PackedState<'_>,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
+    unknown: &mut Unknown,
 ) -> bool {
     let known = round.known;
     awake.clear();
     for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
-        wake_by_role(known, record, node, awake, (missing, unnamed));
+        wake_by_role(known, record, node, awake, unknown);
     }
     let mut wake = |node: NodeId, trigger| {
-        let local = record.local(node as usize);
-        match known.row(local, trigger) {
-            Some(row) => awake.push((node, trigger, row)),
-            None => missing.push((local, trigger)),
-        }
+        let row = unknown.row(known, record.local(node as usize), trigger);
+        awake.extend(row.map(|row| (node, trigger, row)));
     };
     for message in record.awake() {
         let node = known.destination(message);
@@ -35,17 +31,10 @@ pub(crate) fn wake(
     }
     let mut is_cut = false;
     for node in record.reached().step.node..record.nodes() as NodeId {
-        let local = record.local(node as usize);
-        if !known.brief(local).has_own_events {
-            continue;
-        }
-        let state = known.state(local);
-        if round.budgets.local_events_max.is_some_and(|max| record.local_events()[node as usize] >= max) {
-            is_cut |= !state.protocol.local_events.is_empty();
-        } else {
-            state.protocol.local_events.iter().for_each(|event| wake(node, Trigger::local(*event)));
-        }
-        state.faults.iter().for_each(|fault| wake(node, *fault));
+        let index = node as usize;
+        let (own, is_cut_here) = round.budgets.own_events(known, record.local(index), record.local_events()[index]);
+        own.for_each(|trigger| wake(node, trigger));
+        is_cut |= is_cut_here;
     }
     is_cut
 }
@@ -56,7 +45,7 @@ fn wake_by_role(
     record: PackedState<'_>,
     node: NodeId,
     awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
-    (missing, unnamed): (&mut Vec<(LocalStateId, Trigger)>, &mut Vec<Vec<MessageId>>),
+    unknown: &mut Unknown,
 ) {
     let local = record.local(node as usize);
     let to_node = || record.messages().filter(|(message, _)| known.destination(*message) == node);
@@ -64,33 +53,22 @@ fn wake_by_role(
         return;
     }
     let mut members = Vec::new();
-    let missing_before = missing.len();
+    let missing_before = unknown.missing.len();
     for (message, is_asleep) in to_node() {
         let trigger = Trigger::deliver(message);
-        let Some(row) = known.row(local, trigger) else {
-            missing.push((local, trigger));
-            continue;
-        };
+        let Some(row) = unknown.row(known, local, trigger) else { continue };
         match known.role(local, message) {
             Role::Alone if !is_asleep => awake.push((node, trigger, row)),
             Role::Alone | Role::Held => {}
             Role::Member(kind) => members.push(known.member(kind, message, (message, is_asleep))),
         }
     }
-    if missing.len() > missing_before {
+    if unknown.missing.len() > missing_before {
         return;
     }
-    for_each_set(&members, &|_, _| true, &mut |set| {
-        if set.iter().all(|member| member.item.1) {
-            return;
-        }
-        let mut messages: Vec<MessageId> = set.iter().map(|member| member.item.0).collect();
-        messages.sort_unstable();
-        let Some(quorum) = known.find_quorum(&messages) else { return unnamed.push(messages) };
-        let trigger = Trigger::deliver_quorum(quorum);
-        match known.row(local, trigger) {
-            Some(row) => awake.push((node, trigger, row)),
-            None => missing.push((local, trigger)),
-        }
+    for_each_quorum(known, &members, |item| item.0, &mut |set, quorum| match quorum {
+        _ if set.iter().all(|member| member.item.1) => {}
+        Ok(trigger) => awake.extend(unknown.row(known, local, trigger).map(|row| (node, trigger, row))),
+        Err(messages) => unknown.unnamed.push(messages),
     });
 }

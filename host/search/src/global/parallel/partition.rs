@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger};
+use host_model::lts::{LocalStateId, LtsCache, OutcomesRef, Step, Trigger};
 use host_model::trace::start::Start;
 
+use crate::global::enabled::Unknown;
 use crate::global::parallel::awake::wake;
 use crate::global::parallel::packed_stack::{PackedBatch, PackedStack, PackedState, Reached, Successor};
 use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
@@ -100,11 +101,9 @@ pub struct Partition {
     /// What is asleep there and traps in some outcome.
     traps: Vec<(NodeId, Trigger, OutcomesRef)>,
     classes: Vec<ClassId>,
-    /// Handlers that have to be executed before the stalled states can be expanded.
-    pub missing: Vec<(LocalStateId, Trigger)>,
-    /// Quorums that have no id yet, which the stalled states wait for as well.
-    pub unnamed: Vec<Vec<MessageId>>,
-    /// What there is to say about new states.
+    /// Handlers and quorums that the stalled states wait for.
+    pub unknown: Unknown,
+    /// Judgements of new states.
     pub notes: Vec<Note>,
     /// New system states by content, if they are asked for.
     pub collected: Option<BTreeSet<Box<[LocalStateId]>>>,
@@ -140,8 +139,7 @@ impl Partition {
             awake: Vec::new(),
             traps: Vec::new(),
             classes: Vec::new(),
-            missing: Vec::new(),
-            unnamed: Vec::new(),
+            unknown: Unknown::default(),
             notes: Vec::new(),
             collected: collect.then(BTreeSet::new),
             transitions: 0,
@@ -181,15 +179,13 @@ impl Partition {
     pub fn bytes(&self) -> u64 {
         let arrivals: usize = self.arrivals.iter().map(Vec::capacity).sum();
         let system_states: usize = self.system_states.iter().map(Vec::capacity).sum();
-        let unnamed: usize = self.unnamed.iter().map(|set| size_of_val(set) + size_of_val(&**set)).sum();
         let round = self.expanded.capacity() * size_of::<Expanded>()
             + self.edges.capacity() * size_of::<u32>()
             + self.children.capacity() * size_of::<(u32, Child)>()
             + self.seen.capacity() * size_of::<Insertion>()
             + arrivals * size_of::<Arrival>()
             + system_states * size_of::<Fingerprint>()
-            + self.missing.capacity() * size_of::<(LocalStateId, Trigger)>()
-            + unnamed;
+            + self.unknown.bytes();
         let buffers = round + size_of_val(&*self.recent) + self.notes.capacity() * size_of::<Note>();
         self.pending.bytes() + self.taken.bytes() + buffers as u64
     }
@@ -215,8 +211,7 @@ impl Partition {
         self.expanded.clear();
         self.edges.clear();
         self.children.clear();
-        self.missing.clear();
-        self.unnamed.clear();
+        self.unknown.clear();
         self.arrivals.iter_mut().for_each(Vec::clear);
         for index in self.taken.numbers() {
             let record = self.taken.record(index);
@@ -234,12 +229,11 @@ impl Partition {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: false });
                 continue;
             }
-            let missing = self.missing.len() + self.unnamed.len();
-            let is_cut = wake(round, record, &mut self.awake, (&mut self.missing, &mut self.unnamed));
-            let is_stalled = self.missing.len() + self.unnamed.len() > missing;
-            self.expanded.push(Expanded { reached, path: None, is_stalled });
-            if is_stalled {
-                let asked = self.missing.len() + self.unnamed.len() - missing;
+            let unknown_before = self.unknown.len();
+            let is_cut = wake(round, record, &mut self.awake, &mut self.unknown);
+            let asked = self.unknown.len() - unknown_before;
+            self.expanded.push(Expanded { reached, path: None, is_stalled: asked > 0 });
+            if asked > 0 {
                 self.cost += (asked * size_of::<(LocalStateId, Trigger)>()) as u64;
                 continue;
             }

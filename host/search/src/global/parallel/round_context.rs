@@ -1,4 +1,4 @@
-//! What all partitions read while they expand states.
+//! The data that all partitions read while they expand states.
 
 use host_model::contract::Judgement;
 use host_model::lts::LtsCache;

@@ -281,10 +281,10 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             self.unjudged.sort_by_key(|(_, path)| path.len());
         }
         self.partitions.iter_mut().for_each(Partition::close);
-        for messages in self.partitions.iter().flat_map(|partition| &partition.unnamed) {
+        for messages in self.partitions.iter().flat_map(|partition| &partition.unknown.unnamed) {
             self.stepper.quorum(messages);
         }
-        self.missing = self.partitions.iter().flat_map(|partition| &partition.missing).copied().collect();
+        self.missing = self.partitions.iter().flat_map(|partition| &partition.unknown.missing).copied().collect();
         if let Some(end) = end? {
             return Ok(Some(end));
         }

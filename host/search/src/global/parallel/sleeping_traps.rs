@@ -1,9 +1,10 @@
 //! Events that trap although they are asleep, in a search that leaves out orders of independent events.
 
 use host_model::contract::{NodeId, Role};
-use host_model::lts::quorum::{Member, for_each_set};
+use host_model::lts::quorum::Member;
 use host_model::lts::{MessageId, OutcomesRef, Trigger};
 
+use crate::global::enabled::for_each_quorum;
 use crate::global::parallel::packed_stack::PackedState;
 use crate::global::parallel::round_context::RoundContext;
 
@@ -35,19 +36,13 @@ pub(crate) fn list_asleep(
         }
     }
     for (node, members) in (0..).zip(&members) {
-        for_each_set(members, &|_, _| true, &mut |set| {
-            let mut messages: Vec<MessageId> = set.iter().map(|member| member.item).collect();
-            messages.sort_unstable();
-            if let Some(quorum) = known.find_quorum(&messages) {
-                note(node, Trigger::deliver_quorum(quorum));
-            }
+        for_each_quorum(known, members, |message| *message, &mut |_, quorum| {
+            quorum.into_iter().for_each(|trigger| note(node, trigger));
         });
     }
     for node in 0..record.reached().step.node {
-        let state = known.state(record.local(node as usize));
-        if round.budgets.local_events_max.is_none_or(|max| record.local_events()[node as usize] < max) {
-            state.protocol.local_events.iter().for_each(|event| note(node, Trigger::local(*event)));
-        }
-        state.faults.iter().for_each(|fault| note(node, *fault));
+        let index = node as usize;
+        let (own, _) = round.budgets.own_events(known, record.local(index), record.local_events()[index]);
+        own.for_each(|trigger| note(node, trigger));
     }
 }

@@ -1,4 +1,4 @@
-//! What all paths to a local state have in common, and which messages so have no second copy.
+//! Facts common to all paths to a local state, and the messages that so have no second copy.
 
 use host_model::lts::Trigger;
 use host_model::scenario::FaultEvent;

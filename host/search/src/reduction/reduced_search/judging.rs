@@ -115,7 +115,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(false)
     }
 
-    /// Notes what there is to say about a state after sinks were delivered; returns whether the search is to end with it.
+    /// Notes the judgements of a state after sinks were delivered; returns whether the search is to end with it.
     fn note(
         &mut self,
         found: u32,

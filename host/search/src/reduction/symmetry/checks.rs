@@ -115,7 +115,7 @@ impl Symmetry {
         Ok(())
     }
 
-    /// Compares what can happen in a local state, and what there is to say about it, with its renamed states.
+    /// Compares the enabled events and the judgements of a local state with those of its renamed states.
     fn compare(
         &mut self,
         stepper: &mut Stepper<'_>,

@@ -1,4 +1,4 @@
-//! What could come instead of an event of an execution.
+//! Races: events that could come instead of an event of an execution.
 
 use std::sync::Arc;
 

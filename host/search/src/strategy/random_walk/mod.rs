@@ -273,7 +273,7 @@ impl WalkSearch<'_> {
         self.note(walk, judgements)
     }
 
-    /// Notes what there is to say about where a walk is; whether the search is to end now.
+    /// Notes the judgements of the state that a walk is in; whether the search is to end now.
     fn note(&mut self, walk: &Walk, judgements: Vec<(Option<NodeId>, Judgement)>) -> Result<bool, SearchError> {
         let is_news = |(node, judgement): &(Option<NodeId>, Judgement)| {
             judgement.is_bad() && self.report.is_news(*node, judgement)

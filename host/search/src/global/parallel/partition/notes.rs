@@ -24,7 +24,7 @@ pub struct Note {
 }
 
 impl Partition {
-    /// Sends the system state of a new state to its shard, and notes what there is to say about it.
+    /// Sends the system state of a new state to its shard, and notes its judgements.
     pub(super) fn look_at(&mut self, round: RoundContext<'_>, parent: u32, index: usize) {
         let end = self.end(round, parent, index);
         let record = self.taken.record(parent as usize);
