@@ -2,12 +2,12 @@
 
 use host_inspect::explain::{self, Paint};
 use host_inspect::words;
+use host_model::audit::ContractViolation;
 use host_model::scenario::Network;
 use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
-use host_session::report::audit::BrokenReport;
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
@@ -242,7 +242,7 @@ fn travel(network: Network) -> &'static str {
     }
 }
 
-fn broken(broken: &BrokenReport) -> String {
+fn broken(broken: &ContractViolation) -> String {
     let rows = [
         ("function", &*broken.function),
         ("where", &*broken.place),

@@ -1,9 +1,11 @@
 //! The findings of an audit.
 
+use serde::Serialize;
+
 use crate::contract::{Machine, MachineError, Stopped};
 
 /// A promise that is not kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContractViolation {
     /// Which promise, in a phrase.
     pub promise: &'static str,

@@ -15,40 +15,17 @@ impl CountsReport {
     /// Names, as in JSON, and numbers.
     pub fn rows(&self) -> [(&'static str, Option<u64>); 14] {
         // Without `..`, so that a new count cannot be forgotten here.
-        let Counts {
-            global_states,
-            transitions,
-            local_states,
-            system_states,
-            messages,
-            events,
-            executions,
-            redundant,
-            walks,
-            walks_ended,
-            outcomes,
-            handler_calls,
-            preliminary_violations,
-            soundness_checks,
-            // For progress alone.
-            reachable_local_states: _,
-        } = self.0;
-        [
-            ("global_states", global_states),
-            ("transitions", transitions),
-            ("local_states", local_states),
-            ("system_states", system_states),
-            ("messages", messages),
-            ("events", events),
-            ("executions", executions),
-            ("redundant", redundant),
-            ("walks", walks),
-            ("walks_ended", walks_ended),
-            ("outcomes", outcomes),
-            ("handler_calls", handler_calls),
-            ("preliminary_violations", preliminary_violations),
-            ("soundness_checks", soundness_checks),
-        ]
+        macro_rules! rows {
+            ($($name:ident)+) => {{
+                // What is reachable is for progress alone.
+                let Counts { $($name,)+ reachable_local_states: _ } = self.0;
+                [$((stringify!($name), $name)),+]
+            }};
+        }
+        rows!(
+            global_states transitions local_states system_states messages events executions redundant walks walks_ended
+            outcomes handler_calls preliminary_violations soundness_checks
+        )
     }
 }
 
