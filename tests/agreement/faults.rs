@@ -1,11 +1,15 @@
 //! Faults by every strategy: the same as the reference on random systems, and counts derived by hand.
 
+use std::sync::Arc;
+
 use host_agreement::effort;
 use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Run};
-use host_model::scenario::{Faults, Network};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::faults::{FaultDescription, FaultId};
+use host_model::scenario::{FaultEvent, Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
-use host_model::trace::TraceStep;
+use host_model::trace::{GlobalSituation, TraceEvent, TraceStep, resolve, start};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};
 
@@ -27,10 +31,22 @@ fn unconstrained(system: &System) -> System {
 /// What a random system of a family is; none if this number has none.
 pub type Family = fn(u64) -> System;
 
-fn with_resets(seed: u64) -> System {
+/// Each fault of a node that can happen on all networks, or else on ordered ones alone.
+pub fn fault(number: u64, is_everywhere: bool) -> FaultId {
+    let faults = Faults::default().iter().map(|(fault, _)| fault).filter(|fault| {
+        let FaultDescription { needs, event, .. } = fault.description();
+        event.is_some() && needs.is_none() == is_everywhere
+    });
+    let faults: Vec<FaultId> = faults.collect();
+    faults[number as usize % faults.len()]
+}
+
+fn with_restarts(seed: u64) -> System {
     let nodes = 2 + seed as u32 % 2;
     let toy = Toy::random(seed, nodes).with_random_durable(seed);
-    System { faults: Faults { resets: 1 + (seed / 2) as u32 % 2, ..Faults::default() }, ..System::new(toy) }
+    let mut system = System::new(toy);
+    *system.faults.of_mut(fault(seed, true)) = 1 + (seed / 2) as u32 % 2;
+    system
 }
 
 fn with_duplicates(seed: u64) -> System {
@@ -45,8 +61,11 @@ fn in_order(seed: u64) -> System {
 
 fn with_breaks(seed: u64) -> System {
     let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_errors(seed).with_random_durable(seed);
-    let (resets, breaks) = [(0, 1), (1, 0), (0, 2), (1, 1)][seed as usize / 2 % 4];
-    System { network: Network::Ordered, faults: Faults { resets, breaks, ..Faults::default() }, ..System::new(toy) }
+    let (restarts, breaks) = [(0, 1), (1, 0), (0, 2), (1, 1)][seed as usize / 2 % 4];
+    let mut system = System { network: Network::Ordered, ..System::new(toy) };
+    *system.faults.of_mut(fault(seed / 8, true)) = restarts;
+    *system.faults.of_mut(fault(seed / 8, false)) = breaks;
+    system
 }
 
 fn with_refusals(seed: u64) -> System {
@@ -205,13 +224,13 @@ pub fn check_executions(family: Family) {
 }
 
 #[test]
-fn resets_are_explored_exactly() {
-    check_states(with_resets, &[bdfs::explore_reduced], STATES_MAX);
+fn restarts_are_explored_exactly() {
+    check_states(with_restarts, &[bdfs::explore_reduced], STATES_MAX);
 }
 
 #[test]
-fn executions_with_resets_are_explored_once() {
-    check_executions(with_resets);
+fn executions_with_restarts_are_explored_once() {
+    check_executions(with_restarts);
 }
 
 #[test]
@@ -302,6 +321,27 @@ fn a_reset_that_changes_nothing_does_not_happen() {
     assert_eq!(ran.report.counts.handler_calls, Some(1 + 2 + 3));
     let ran = toys::run(&system, SearchBounds::default(), dpor::run, true);
     assert_eq!((ran.report.counts.executions, ran.report.counts.transitions), (Some(1), Some(5)));
+}
+
+/// A trace can name any number as a peer; none makes something else of a break.
+#[test]
+fn a_break_with_no_node_cannot_happen() {
+    let faults = Faults { resets: 1, breaks: 1, ..Faults::default() };
+    let system = System { network: Network::Ordered, faults, ..System::new(Toy::new(2).in_flight(0, 1, 7)) };
+    let toy = Arc::new(system.toy.clone());
+    let lts = Lts::new(&toy, system.scenario()).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a toy has machines");
+    let start = start::initial(&mut stepper).expect("a toy starts").remove(0);
+    let in_flight = start.in_flight.clone();
+    for (peer, is_possible) in
+        [(1, true), (0, false), (2, false), (1 << 24, false), (1 << 29, false), (u32::MAX, false)]
+    {
+        let event = FaultEvent::of_kind("break", Some(peer)).expect("there are breaks");
+        let event = TraceEvent::Fault { event, lost: false };
+        let step = TraceStep { node: 0, event, choices: Vec::new(), sent: None, state: None };
+        let mut situation = GlobalSituation { stepper: &mut stepper, locals: &start.locals, in_flight: &in_flight };
+        assert_eq!(resolve(&mut situation, &step).is_ok(), is_possible, "{peer}");
+    }
 }
 
 /// Messages in flight to a node stay when it is reset, and those that it sends first are sent again: from the start `a` is

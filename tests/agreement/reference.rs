@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `events` | the events of a global state and what follows them |
+//! | `faults` | what each fault of a node does |
 //! | `graph` | the graph of the global states |
 //! | `paths` | shortest paths to global states, and traces of them |
 //! | `properties` | what properties say about a global state |
@@ -12,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::contract::{Choice, NodeId};
 use host_model::lts::deadlock;
-use host_model::scenario::{Faults, Link, Network, Scenario};
+use host_model::scenario::{FaultEvent, Faults, Link, Network, Scenario};
 use host_model::toys::{self, Toy, ToyState};
 
 mod events;
+mod faults;
 pub mod graph;
 mod paths;
 mod properties;
@@ -43,12 +45,8 @@ pub struct Local {
     pub state: ToyState,
     /// Whether the node has trapped.
     pub is_stuck: bool,
-    /// Resets so far.
-    pub resets: u32,
-    /// Breaks so far that this node has begun.
-    pub breaks: u32,
-    /// Messages of the node that were refused so far.
-    pub refusals: u32,
+    /// How often each fault has happened here so far.
+    pub counts: Faults,
     /// For each node, how many breaks of the connection to it are known, and whether anything was sent or received over it
     /// since. Empty where connections cannot break.
     pub ends: Vec<(u32, bool)>,
@@ -176,7 +174,7 @@ impl Global {
     /// The state after a node's handler came to an end, before what is sent is sent.
     fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused, .. }: Resolution) -> Self {
         let local = &mut self.locals[node as usize];
-        local.refusals += refused;
+        local.counts.refusals += refused;
         match next {
             Some(next) => {
                 local.state = next;
@@ -203,10 +201,8 @@ enum Happening {
     Quorum(u8, Vec<(NodeId, Item)>),
     /// A local event.
     Local(u8),
-    /// A reset.
-    Reset,
-    /// The node breaks the connection to another one.
-    Break(NodeId),
+    /// Something goes wrong at the node.
+    Fault(FaultEvent),
 }
 
 /// What a full search of a toy finds.
@@ -342,7 +338,8 @@ fn starts(system: &System) -> Vec<Global> {
 /// The same with the answers that `init` gets at each node.
 fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
     let nodes = system.toy.nodes as usize;
-    let has_ends = system.has_order() && (system.faults.resets > 0 || system.faults.breaks > 0);
+    let has_ends = system.has_order()
+        && system.faults.iter().any(|(fault, budget)| budget > 0 && fault.description().event.is_some());
     let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
     let none = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
     let mut starts = vec![(Vec::new(), none)];

@@ -94,8 +94,7 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let fault_state = &state.fault_state;
     let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));
     let ends = if fault_state.has_connections() { ends.collect() } else { Vec::new() };
-    let (resets, breaks, refusals) = (fault_state.resets, fault_state.breaks, fault_state.refusals);
-    Local { state: known, is_stuck, resets, breaks, refusals, ends }
+    Local { state: known, is_stuck, counts: fault_state.counts, ends }
 }
 
 /// What a search has found, with the length of the path to it and whether no shorter one exists.

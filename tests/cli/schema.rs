@@ -68,6 +68,8 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
                 let items = value.as_array().into_iter().flatten().enumerate();
                 items.flat_map(|(index, item)| wrong(argument, item, root, &format!("{path}/{index}"))).collect()
             }
+            "not" if wrong(argument, value, root, path).is_empty() => complain(format!("is one of {argument}")),
+            "not" => Vec::new(),
             "oneOf" => {
                 let fits = |schema: &&Value| wrong(schema, value, root, path).is_empty();
                 match argument.as_array().expect("a list").iter().filter(fits).count() {
@@ -138,6 +140,8 @@ fn what_is_damaged_does_not_fit_the_schema() {
         ("/steps/0/node", json!(-1)),
         ("/steps/0/event/kind", json!("teleport")),
         ("/steps/0/event/cause", json!("boredom")),
+        ("/steps/0/event", json!({ "kind": "deliver" })),
+        ("/steps/0/event", json!({ "kind": "reset", "peers": 1 })),
         ("/steps/0/sent/0/payload", json!("0g")),
         ("/steps/0/sent/0", json!({ "to": 1 })),
         ("/scenario", json!({ "nodes": 3, "colour": "red" })),

@@ -47,10 +47,9 @@ pub fn event(step: &TraceStep, with_argument: bool, mut message: impl FnMut(&[u8
             quorum(step.node, name, &senders, said)
         }
         TraceEvent::Lose { from, payload } => loss(step.node, *from, &message(&payload.0)),
-        TraceEvent::Reset => format!("node {}: reset", step.node),
-        TraceEvent::Break { peer, lost } => {
+        TraceEvent::Fault { event, lost } => {
             let heard = if *lost { ", and does not notice" } else { "" };
-            format!("node {}: loses its connection to node {peer}{heard}", step.node)
+            format!("node {}: {event}{heard}", step.node)
         }
         TraceEvent::TransportError { peer, lost } => {
             let heard = if *lost { "does not notice that" } else { "finds that" };

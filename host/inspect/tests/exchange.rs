@@ -7,10 +7,13 @@ use host_inspect::exchange::{self, from_itf, shiviz};
 use host_inspect::graph::{arrows, clocks};
 use host_inspect::recording::Recording;
 use host_inspect::traced_state::TracedState;
+use host_model::contract::LocalKind;
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::Scenario;
+use host_model::scenario::{FaultEvent, FaultState, Faults, Scenario};
 use host_model::toys::Toy;
-use host_model::trace::{self, PluginRef, TRACE_VERSION, Trace, TraceEvent, start};
+use host_model::trace::{self, Hex, PluginRef, Received, TRACE_VERSION, Trace, TraceEvent, start};
+
+use serde_json::json;
 
 /// What a reader of ITF looks at.
 #[derive(serde::Deserialize)]
@@ -76,8 +79,7 @@ fn a_trace_comes_back_from_itf_as_it_was() {
             TraceEvent::Quorum { .. } => "quorum",
             TraceEvent::Local { name, .. } => name,
             TraceEvent::Lose { .. } => "lose",
-            TraceEvent::Reset => "reset",
-            TraceEvent::Break { .. } => "break",
+            TraceEvent::Fault { event, .. } => event.kind(),
             TraceEvent::TransportError { .. } => "transport-error",
         });
         assert_eq!(actions, std::iter::once("init").chain(expected).collect::<Vec<_>>());
@@ -94,6 +96,75 @@ fn what_host_did_not_write_is_refused() {
     assert!(from_itf(&read(&document)).is_err_and(|why| why.starts_with("`node` of state 1 is wrong")));
     document["#meta"] = serde_json::json!({});
     assert!(from_itf(&read(&document)).is_err_and(|why| why.contains("was not written by `host`")));
+}
+
+/// The form of each kind of event, which traces of earlier versions have.
+#[test]
+fn events_are_written_as_ever() {
+    let payload = || Hex(vec![7]);
+    let fault = |kind: &str, peer, lost| TraceEvent::Fault {
+        event: FaultEvent::of_kind(kind, peer).expect("there is such a fault"),
+        lost,
+    };
+    let received = Received { from: 2, payload: payload() };
+    let cases = [
+        (TraceEvent::Deliver { from: 1, payload: payload() }, r#"{"kind":"deliver","from":1,"payload":"07"}"#),
+        (
+            TraceEvent::Quorum { name: "acks".to_owned(), messages: vec![received] },
+            r#"{"kind":"quorum","name":"acks","messages":[{"from":2,"payload":"07"}]}"#,
+        ),
+        (
+            TraceEvent::Local { name: "go".to_owned(), cause: LocalKind::Timer, payload: Hex(Vec::new()) },
+            r#"{"kind":"local","name":"go","cause":"timer","payload":""}"#,
+        ),
+        (fault("reset", None, false), r#"{"kind":"reset"}"#),
+        (fault("break", Some(1), false), r#"{"kind":"break","peer":1}"#),
+        (fault("break", Some(1), true), r#"{"kind":"break","peer":1,"lost":true}"#),
+        (TraceEvent::TransportError { peer: 1, lost: true }, r#"{"kind":"transport-error","peer":1,"lost":true}"#),
+        (TraceEvent::Lose { from: 1, payload: payload() }, r#"{"kind":"lose","from":1,"payload":"07"}"#),
+    ];
+    for (event, text) in &cases {
+        assert_eq!(serde_json::to_string(event).expect("plain data"), *text);
+        assert_eq!(serde_json::from_str::<TraceEvent>(text).expect(text), *event);
+        // Each field of it is needed or has a default, and none of another kind is taken.
+        let alien = text.replace('}', r#","wrong":1}"#);
+        assert!(serde_json::from_str::<TraceEvent>(&alien).is_err(), "{alien}");
+    }
+    for wrong in [
+        r#"{"kind":"teleport"}"#,
+        r#"{"kind":"deliver","from":1}"#,
+        r#"{"kind":"deliver","from":1,"payload":"07","peer":1}"#,
+        r#"{"kind":"deliver","from":1,"payload":"07","lost":true}"#,
+        r#"{"kind":"local","name":"go"}"#,
+        r#"{"kind":"reset","peer":1}"#,
+        r#"{"kind":"reset","lost":true}"#,
+        r#"{"kind":"break"}"#,
+        r#"{"kind":"break","peer":1,"from":1}"#,
+        r#"{"kind":"refusals"}"#,
+        r#"{"kind":"reset","kind":"reset"}"#,
+        r#"{"peer":1}"#,
+    ] {
+        assert!(serde_json::from_str::<TraceEvent>(wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(serde_json::from_str::<TraceEvent>(r#"{"kind":"local","name":"go","cause":"timer"}"#).ok(), {
+        let (event, _) = &cases[2];
+        Some(event.clone())
+    });
+}
+
+/// Budgets and fault states name what is not 0, and take what earlier versions wrote.
+#[test]
+fn numbers_of_faults_are_written_by_name() {
+    let faults = Faults { resets: 1, crashes: 2, ..Faults::default() };
+    assert_eq!(serde_json::to_value(faults).expect("plain data"), json!({ "resets": 1, "crashes": 2 }));
+    assert!(serde_json::from_value::<Faults>(json!({ "fires": 1 })).is_err());
+    let old = json!({ "resets": 1, "breaks": 0, "refusals": 0, "ends": [{ "incarnation": 1, "open": true }] });
+    let state: FaultState = serde_json::from_value(old).expect("a fault state");
+    assert_eq!((state.counts, state.incarnation(0)), (Faults { resets: 1, ..Faults::default() }, 1));
+    let new = json!({ "resets": 1, "ends": [{ "incarnation": 1, "open": true }] });
+    assert_eq!(serde_json::to_value(&state).expect("plain data"), new);
+    assert_eq!(serde_json::from_value::<FaultState>(new).expect("a fault state"), state);
+    assert!(serde_json::from_value::<FaultState>(json!({ "fires": 1 })).is_err());
 }
 
 /// Reads a log as ShiViz does by default: a line with the event, a line with host and clock.

@@ -8,6 +8,8 @@ use host_search::kernel::SearchBounds;
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{STRATEGIES, Strategy};
 
+use crate::faults::fault;
+
 /// Systems with more global states than this are left out: the reference is slow.
 const STATES_MAX: usize = 400;
 /// And those with more configurations than this, where executions are explored.
@@ -134,7 +136,10 @@ impl Case {
         ] {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
-        let system = arranged(toy, row, &mut dice);
+        let mut system = arranged(toy, row, &mut dice);
+        // The other faults that happen on all networks take turns with it.
+        let restarts = std::mem::take(&mut system.faults.resets);
+        *system.faults.of_mut(fault(seed, true)) = restarts;
         let strategy = &STRATEGIES[value(Axis::Strategy)];
         let stop = match value(Axis::Stop) {
             0 => Stop::Never,

@@ -84,12 +84,9 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
     });
     try_with(!case.system.links.is_empty(), &|case| case.system.links = Vec::new());
     try_with(case.system.network != Network::Unordered, &|case| case.system.network = Network::Unordered);
-    let faults = case.system.faults;
-    try_with(faults.resets > 0, &|case| case.system.faults.resets -= 1);
-    try_with(faults.duplicates > 0, &|case| case.system.faults.duplicates -= 1);
-    try_with(faults.breaks > 0, &|case| case.system.faults.breaks -= 1);
-    try_with(faults.refusals > 0, &|case| case.system.faults.refusals -= 1);
-    try_with(faults.crashes > 0, &|case| case.system.faults.crashes -= 1);
+    for (fault, budget) in case.system.faults.iter() {
+        try_with(budget > 0, &|case| *case.system.faults.of_mut(fault) -= 1);
+    }
     for index in 0..case.prefix.as_ref().map_or(0, |prefix| prefix.steps.len()) {
         try_with(true, &|case| _ = case.prefix.as_mut().expect("it has one").steps.remove(index));
     }

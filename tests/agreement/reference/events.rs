@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use host_model::contract::{Choice, NodeId};
 use host_model::toys::{ToyOutcome, ToyState, ToyTrigger};
 
+use super::faults::{self, Meaning};
 use super::{Global, Happening, Item, System};
 
 /// What can happen in a global state.
@@ -33,13 +34,7 @@ pub(super) fn happenings(system: &System, global: &Global, local_events_max: Opt
             let names = system.toy.local_events(node, local.state).into_iter();
             found.extend(names.map(|name| (node, Happening::Local(name))));
         }
-        if local.resets < system.faults.resets {
-            found.push((node, Happening::Reset));
-        }
-        if local.breaks < system.faults.breaks {
-            let open = (0..).zip(&local.ends).filter(|(peer, (_, is_open))| *is_open && *peer != node);
-            found.extend(open.map(|(peer, _)| (node, Happening::Break(peer))));
-        }
+        found.extend(faults::possible(system, node, local).into_iter().map(|fault| (node, Happening::Fault(fault))));
     }
     found
 }
@@ -83,7 +78,7 @@ fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
     found
 }
 
-/// The global states that follow, in the order of the outcomes; those of a reset that changes nothing left out.
+/// The global states that follow, in the order of the outcomes; those of a fault that changes nothing left out.
 pub(super) fn moves(
     system: &System,
     global: &Global,
@@ -101,6 +96,8 @@ pub(super) fn moves(
     let mut closed = Vec::new();
     // A node that begins anew traps, if it does, in the first state.
     let mut state_of_trap = state;
+    // What `init` sends without durable state is never refused.
+    let mut is_first = false;
     let outcomes = match *happening {
         Happening::Quorum(name, ref set) => {
             let mut messages = Vec::new();
@@ -150,34 +147,38 @@ pub(super) fn moves(
             before.local_events[node as usize] += u32::from(is_counted);
             system.toy.outcomes(node, state, ToyTrigger::Local(name))
         }
-        Happening::Reset => {
-            before.locals[node as usize].resets += 1;
-            closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
-            closed.iter().for_each(|peer| before.close(system, node, *peer));
-            state_of_trap = 0;
-            system.toy.reset(node, state)
-        }
-        Happening::Break(peer) => {
-            before.locals[node as usize].breaks += 1;
-            before.close(system, node, peer);
-            closed.push(peer);
-            let mut silent = before.clone();
-            silent.announce(system, node, peer);
-            unheard = Some(silent);
-            system.toy.outcomes(node, state, ToyTrigger::Error(peer))
+        Happening::Fault(fault) => {
+            *before.locals[node as usize].counts.of_mut(fault.id()) += 1;
+            match faults::meaning(fault.kind()) {
+                Meaning::Restart(durable) => {
+                    closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
+                    closed.iter().for_each(|peer| before.close(system, node, *peer));
+                    state_of_trap = 0;
+                    let durable = durable(&system.toy, node, state);
+                    is_first = durable.is_none();
+                    system.toy.restart(node, durable)
+                }
+                Meaning::Break => {
+                    let peer = fault.peer().expect("a connection has another end");
+                    before.close(system, node, peer);
+                    closed.push(peer);
+                    let mut silent = before.clone();
+                    silent.announce(system, node, peer);
+                    unheard = Some(silent);
+                    system.toy.outcomes(node, state, ToyTrigger::Error(peer))
+                }
+            }
         }
     };
     let is_ignored = outcomes.contains(&ToyOutcome::Go(state, Vec::new()));
-    // What `init` sends is never refused.
-    let is_first = *happening == Happening::Reset && !system.toy.durable.contains_key(&(node, state));
-    let left = (!is_first).then(|| system.faults.refusals - local.refusals);
+    let left = (!is_first).then(|| system.faults.refusals - local.counts.refusals);
     let mut next = Vec::new();
     let count = outcomes.len();
     let chosen = outcomes.into_iter().enumerate().map(|(index, outcome)| (outcome, system.toy.answers(index, count)));
     for resolution in chosen.flat_map(|outcome| resolutions(system, node, outcome, left)) {
         let breaks_nothing = before.locals[node as usize].ends == local.ends;
         let is_idle = resolution.next == Some(state) && resolution.sent.is_empty();
-        if *happening == Happening::Reset && is_idle && breaks_nothing {
+        if matches!(happening, Happening::Fault(_)) && is_idle && breaks_nothing {
             continue;
         }
         let mut one = before.clone();

@@ -126,7 +126,6 @@ fn event(happening: &Happening, lost: bool) -> TraceEvent {
         Happening::Local(name) => {
             TraceEvent::Local { name: format!("local{name}"), cause: LocalKind::Internal, payload: Hex(vec![*name]) }
         }
-        Happening::Reset => TraceEvent::Reset,
-        Happening::Break(peer) => TraceEvent::Break { peer: *peer, lost },
+        Happening::Fault(event) => TraceEvent::Fault { event: *event, lost },
     }
 }

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `values` | values of options, and the options that several commands have |
 //! | `placement` | options for clusters whose nodes differ |
+//! | `faults` | options for what can go wrong |
 //! | `run` | the options of `host run` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 
+pub mod faults;
 pub mod placement;
 pub mod plugins;
 pub mod run;

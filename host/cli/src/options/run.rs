@@ -6,19 +6,17 @@ use std::time::Duration;
 
 use clap::Args;
 use host_model::audit::Mode;
-use host_model::scenario::{Faults, Network};
+use host_model::scenario::Network;
 use host_search::kernel::weights::Weights;
 use host_session::base::units;
 use host_session::scenario_file::VIOLATIONS_MAX;
 use host_session::spec::links::{self, LinkOption};
 use host_session::spec::values::{NODES_MAX, assignment};
-use host_session::spec::{Algo, ClusterSpec, FaultSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
+use host_session::spec::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
 
+use crate::options::faults::FaultArguments;
 use crate::options::placement::PlacementArguments;
 use crate::options::values::{LimitArguments, SourceArguments, audits, networks, strategies};
-
-/// Of each kind of fault.
-const FAULTS_MAX: i64 = Faults::MAX as i64;
 
 /// `host run`.
 #[derive(Debug, Args)]
@@ -42,29 +40,9 @@ pub struct RunArguments {
     /// The network between these nodes, whatever --network says; A>B for messages from A to B alone; can be repeated
     #[arg(long, value_name = "A-B=KIND", value_parser = links::link, help_heading = "What to explore")]
     pub link: Vec<LinkOption>,
-    /// Resets of each node: at any moment it can lose its state, except for durable state, and begin anew [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub resets: Option<u32>,
-    /// How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub duplicates: Option<u32>,
-    /// Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each end gets a
-    /// transport error, which can be lost, too [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub breaks: Option<u32>,
-    /// Messages of each node that its transport refuses because its buffers are full, among those for which the protocol
-    /// asks it (`can-send` in the contract) [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub refusals: Option<u32>,
-    /// Nodes that stop and never come back. Only --deadlock depends on it: every state that is reached with a crash is reached
-    /// without one, too, by an execution that ends there [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub crashes: Option<u32>,
-    /// Partitions that heal: messages between the parts are late or lost, which is explored in any case; where a network is
-    /// ordered connections break as well, for each partition one less of each node than there are nodes, in addition to
-    /// --breaks [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=FAULTS_MAX), help_heading = "Faults")]
-    pub partitions: Option<u32>,
+    /// What can go wrong.
+    #[command(flatten)]
+    pub faults: FaultArguments,
     /// Reduce the state space, by facts that are proven for all properties: drop dead messages, defer commuting deliveries, keep
     /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -176,14 +154,7 @@ impl RunArguments {
             parameters: self.set.clone(),
             network: self.network,
             links: self.link.clone(),
-            faults: FaultSpec {
-                resets: self.resets,
-                duplicates: self.duplicates,
-                breaks: self.breaks,
-                refusals: self.refusals,
-                crashes: self.crashes,
-                partitions: self.partitions,
-            },
+            faults: self.faults.0.clone(),
             placement: self.placement.spec(),
             limits: self.limits.given(),
             prefix: self.prefix.clone(),
@@ -233,7 +204,7 @@ impl RunArguments {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use host_session::scenario_file::KEYS;
+    use host_session::scenario_file::keys;
 
     use crate::options::Arguments;
 
@@ -242,8 +213,8 @@ mod tests {
     fn every_key_of_a_scenario_is_the_name_of_an_option() {
         let command = Arguments::command();
         let run = command.find_subcommand("run").expect("the command is there");
-        for (_, key, _) in KEYS {
-            assert!(run.get_arguments().any(|argument| argument.get_long() == Some(*key)), "{key}");
+        for (_, key, _) in keys() {
+            assert!(run.get_arguments().any(|argument| argument.get_long() == Some(key)), "{key}");
         }
     }
 }

@@ -213,7 +213,7 @@ fn event(svg: &mut String, recording: &Recording, layout: &Layout, number: usize
             format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\"/>")
         }
         // The node breaks off and begins anew, or loses a connection.
-        TraceEvent::Reset | TraceEvent::Break { .. } | TraceEvent::TransportError { .. } | TraceEvent::Lose { .. } => {
+        TraceEvent::Fault { .. } | TraceEvent::TransportError { .. } | TraceEvent::Lose { .. } => {
             format!(
                 "<path d=\"M{:.1} {:.1} l7 7 l-7 7 l-7 -7 z\" fill=\"#ffffff\" stroke=\"{fill}\" stroke-width=\"3\"/>",
                 x,

@@ -137,8 +137,7 @@ fn picks(recording: &Recording, number: usize) -> (String, Map<String, Value>) {
         }
         TraceEvent::Local { name, .. } => (name.clone(), None),
         TraceEvent::Lose { payload, .. } => ("lose".to_owned(), Some(message(recording, &payload.0))),
-        TraceEvent::Reset => ("reset".to_owned(), None),
-        TraceEvent::Break { .. } => ("break".to_owned(), None),
+        TraceEvent::Fault { event, .. } => (event.kind().to_owned(), None),
         TraceEvent::TransportError { .. } => ("transport-error".to_owned(), None),
     };
     let mut picks = Map::new();

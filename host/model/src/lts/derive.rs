@@ -9,7 +9,7 @@ use crate::lts::protocol_step::ProtocolOutcome;
 use crate::lts::state::Outcome;
 use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
-use crate::scenario::{FaultEvent, FaultState, Route};
+use crate::scenario::{FaultState, Route};
 
 /// What all outcomes of a step have in common.
 struct Draft {
@@ -22,7 +22,7 @@ struct Draft {
 }
 
 impl Tables {
-    /// The outcomes of a step; none yet if its handler has to be executed before. A reset may have no outcomes: one that
+    /// The outcomes of a step; none yet if its handler has to be executed before. A fault may have no outcomes: one that
     /// changes nothing does not happen.
     pub(crate) fn derive(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Option<Vec<Outcome>> {
         if trigger.lost().is_some() {
@@ -56,24 +56,23 @@ impl Tables {
                     fault_state.open(route.from);
                 }
             }
-            (None, Some(FaultEvent::Reset)) => notices = fault_state.reset(node),
-            (None, Some(FaultEvent::Break(peer))) => {
-                fault_state.breaks += 1;
-                notices.push((peer, fault_state.close(peer)));
-                is_error = true;
+            (None, Some(fault)) => {
+                notices = fault_state.meet(fault, node);
+                is_error = fault.peer().is_some();
             }
             (None, None) => {}
         }
         let before = state.fingerprint.wrapping_add(self.consumed(trigger));
         let draft = Draft { node, before, fault_state, notices };
         let executed = executed.as_ref().map_or(&[][..], |outcomes| outcomes);
+        let is_fault = trigger.fault().is_some();
         let mut outcomes = Vec::with_capacity(executed.len());
         for outcome in executed {
             // All connections of a node of no end are the same; one that was open has changed.
             let is_idle = outcome.next == state.protocol_id
                 && outcome.sent.is_empty()
                 && draft.fault_state.has_same_connections(&state.fault_state);
-            if trigger == Trigger::RESET && is_idle {
+            if is_fault && is_idle {
                 continue;
             }
             outcomes.extend(self.finish(rules, &draft, outcome));

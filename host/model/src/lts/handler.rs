@@ -11,6 +11,7 @@ use crate::contract::{
 use crate::lts::ids::ProtocolStateId;
 use crate::lts::state::Message;
 use crate::lts::system::Lts;
+use crate::scenario::FaultEvent;
 
 /// A handler that has more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;
@@ -32,7 +33,8 @@ pub(crate) enum Cause {
     /// A quorum by its name, with sender and content of each message in the order of the senders.
     Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
     Local(Arc<LocalEvent>),
-    Reset,
+    /// The node begins anew after this fault.
+    Restart(FaultEvent),
     /// A transport error.
     Error(NodeId),
 }
@@ -127,9 +129,9 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
         }
         Cause::Local(event) => explore(lts, machine, job.node, from, Input::Local(event)),
         Cause::Error(peer) => explore(lts, machine, job.node, from, Input::TransportError { peer: *peer }),
-        Cause::Reset => {
+        Cause::Restart(fault) => {
             machine.restore(from)?;
-            let durable = match machine.persist() {
+            let durable = match fault.durable(machine) {
                 Ok(durable) => durable,
                 Err(fault) => {
                     machine.confirm_fault()?;
@@ -177,7 +179,7 @@ pub(crate) fn explore(
                 Some(Ended::Fault(fault))
             }
         };
-        let more = next_script(&effects.choices, lts.rules.refusals_max, &mut script);
+        let more = next_script(&effects.choices, lts.rules.max.refusals, &mut script);
         executions.extend(next.map(|next| Execution { next, effects }));
         if !more {
             break;

@@ -1,7 +1,7 @@
 //! Ids of what is interned, and the triggers of handlers, each as one integer.
 
-use crate::contract::NodeId;
 use crate::scenario::FaultEvent;
+use crate::scenario::faults::FaultId;
 
 /// A local state of one node, interned by its protocol state and its fault state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,9 +35,6 @@ impl Trigger {
     /// Ids go up to here: the lowest bit tells messages from the rest, the next one local events from what is left, and the
     /// one after it faults from quorums.
     pub(crate) const ID_MAX: u32 = u32::MAX >> 3;
-
-    /// A reset of the node.
-    pub const RESET: Self = Self(0b011);
 
     /// No trigger at all, where one has to stand; equal to no other.
     pub const NONE: Self = Self(u32::MAX);
@@ -91,18 +88,13 @@ impl Trigger {
         self.message().is_some() || self.quorum().is_some()
     }
 
-    /// The connection to a peer breaks.
-    pub fn break_with(peer: NodeId) -> Self {
-        Self((peer + 1) << 3 | 0b011)
-    }
+    /// Bits for the peer of a fault, counted from 1, or 0 if there is none; the place of the fault stands above it.
+    const PEER_BITS: u32 = 24;
 
     /// The fault, if this is one.
     pub fn fault(self) -> Option<FaultEvent> {
-        match (self.0 & 0b111, self.0 >> 3) {
-            (0b011, 0) => Some(FaultEvent::Reset),
-            (0b011, peer) => Some(FaultEvent::Break(peer - 1)),
-            _ => None,
-        }
+        let (place, peer) = (self.0 >> (3 + Self::PEER_BITS), self.0 >> 3 & ((1 << Self::PEER_BITS) - 1));
+        if self.0 & 0b111 == 0b011 { FaultEvent::new(FaultId::at(place)?, peer.checked_sub(1)) } else { None }
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.
@@ -118,9 +110,8 @@ impl Trigger {
 
 impl From<FaultEvent> for Trigger {
     fn from(fault: FaultEvent) -> Self {
-        match fault {
-            FaultEvent::Reset => Self::RESET,
-            FaultEvent::Break(peer) => Self::break_with(peer),
-        }
+        let peer = fault.peer().map_or(0, |peer| peer + 1);
+        assert!(peer >> Self::PEER_BITS == 0, "a cluster has fewer nodes");
+        Self((fault.id().place() << Self::PEER_BITS | peer) << 3 | 0b011)
     }
 }

@@ -7,7 +7,6 @@ use crate::lts::handler::{Cause, Job};
 use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
 use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
 use crate::lts::tables::Tables;
-use crate::scenario::FaultEvent;
 use crate::scenario::fault_state::Rules;
 
 impl Tables {
@@ -28,9 +27,10 @@ impl Tables {
         } else if let Some(event) = trigger.local_event() {
             ProtocolEvent::Local(event)
         } else {
-            match trigger.fault()? {
-                FaultEvent::Reset => ProtocolEvent::Reset,
-                FaultEvent::Break(peer) => error(peer)?,
+            let fault = trigger.fault()?;
+            match fault.peer() {
+                None => ProtocolEvent::Restart(fault),
+                Some(peer) => error(peer)?,
             }
         };
         Some(ProtocolStep { protocol_state: state.protocol_id, cause })
@@ -51,7 +51,7 @@ impl Tables {
             }
             ProtocolEvent::Quorum(quorum) => self.quorum_cause(step.protocol_state, quorum),
             ProtocolEvent::Local(event) => Cause::Local(Arc::clone(&self.local_events[event.0 as usize])),
-            ProtocolEvent::Reset => Cause::Reset,
+            ProtocolEvent::Restart(fault) => Cause::Restart(fault),
             ProtocolEvent::Error(peer) => Cause::Error(peer),
         };
         Job { node: state.node, from, cause }

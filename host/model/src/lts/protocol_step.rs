@@ -2,6 +2,7 @@
 
 use crate::contract::{Choice, Envelope, Likelihood, NodeId};
 use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
+use crate::scenario::FaultEvent;
 
 /// A handler execution as the protocol knows it: by protocol state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,8 +21,8 @@ pub(crate) enum ProtocolEvent {
     Quorum(QuorumId),
     /// A local event.
     Local(LocalEventId),
-    /// `init`, with what is durable in the protocol state.
-    Reset,
+    /// `init`, with what this fault leaves of what is durable in the protocol state.
+    Restart(FaultEvent),
     /// A transport error.
     Error(NodeId),
 }

@@ -43,7 +43,7 @@ pub struct LocalState {
     pub fault_state: FaultState,
     /// Made of both; that of the protocol state if nothing has gone wrong.
     pub fingerprint: Fingerprint,
-    /// What can go wrong here. A reset that would change nothing is among them; it has no outcomes.
+    /// What can go wrong here. A fault that would change nothing is among them; it has no outcomes.
     pub faults: Box<[Trigger]>,
     /// The id of the protocol state.
     pub(crate) protocol_id: ProtocolStateId,

@@ -6,99 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::NodeId;
-
-/// How messages travel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// A multiset of messages in flight, delivered in any order. A message that is never delivered is a lost one.
-    #[default]
-    Unordered,
-    /// As unordered, and a message can be delivered more than once.
-    UnorderedDuplicating,
-    /// First in, first out for each sender and destination. Connections can break, as far as the budget goes.
-    Ordered,
-}
-
-impl Network {
-    /// All networks.
-    pub const ALL: [Self; 3] = [Self::Unordered, Self::UnorderedDuplicating, Self::Ordered];
-
-    /// The name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unordered => "unordered",
-            Self::UnorderedDuplicating => "unordered-duplicating",
-            Self::Ordered => "ordered",
-        }
-    }
-}
-
-impl std::fmt::Display for Network {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A link with a network of its own: the way of messages from one node to another, or to itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// The sender.
-    pub from: NodeId,
-    /// The destination.
-    pub to: NodeId,
-    /// How messages travel there.
-    pub network: Network,
-}
-
-/// How often what goes wrong may go wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// Resets of each node: it begins anew with what it has made durable.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub resets: u32,
-    /// How often a message is delivered again at most.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub duplicates: u32,
-    /// Breaks of connections that each node begins.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub breaks: u32,
-    /// Messages of each node that its transport refuses, because its buffers are full.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub refusals: u32,
-    /// Nodes that stop and never come back. Only deadlocks depend on it.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub crashes: u32,
-}
-
-impl Faults {
-    /// The name and the budget of each kind.
-    pub fn kinds(&self) -> [(&'static str, u32); 5] {
-        let Self { resets, duplicates, breaks, refusals, crashes } = *self;
-        [
-            ("resets", resets),
-            ("duplicates", duplicates),
-            ("breaks", breaks),
-            ("refusals", refusals),
-            ("crashes", crashes),
-        ]
-    }
-
-    /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
-    pub const MAX: u32 = 100;
-
-    /// Whether nothing goes wrong.
-    pub fn are_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
+use crate::scenario::faults::{Faults, Need};
+use crate::scenario::link::{Link, Network};
 
 /// A cluster, its parameters, its network and what can go wrong. Part of every trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,19 +80,15 @@ pub enum ScenarioError {
         /// How many.
         count: u32,
     },
-    /// Duplicates where no message comes twice.
-    #[error("{network} never delivers a message twice, so it has no duplicates")]
-    NoDuplicates {
-        /// What is asked to have them.
+    /// A fault of a network that is nowhere.
+    #[error("{network} {}", need.otherwise)]
+    NoNetwork {
+        /// What of.
+        kind: &'static str,
+        /// What is asked to have it.
         network: String,
-    },
-    /// Breaks without connections.
-    #[error(
-        "{network} has no connections that could break: a message that is lost there is one that is never delivered"
-    )]
-    NoConnections {
-        /// What is asked to have them.
-        network: String,
+        /// What it needs.
+        need: Need,
     },
     /// A connection that can break has one end.
     #[error(
@@ -191,6 +96,8 @@ pub enum ScenarioError {
          break or a reset, has two ends"
     )]
     OneWay {
+        /// What can break it.
+        kind: &'static str,
         /// The sender.
         from: NodeId,
         /// The destination.
@@ -240,9 +147,8 @@ impl Scenario {
     ///
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        let Faults { duplicates, breaks, resets, .. } = self.faults;
-        if let Some((kind, count)) = self.faults.kinds().into_iter().find(|(_, count)| *count > Faults::MAX) {
-            return Err(ScenarioError::TooMany { kind, count });
+        if let Some((fault, count)) = self.faults.iter().find(|(_, count)| *count > Faults::MAX) {
+            return Err(ScenarioError::TooMany { kind: fault.name(), count });
         }
         let last_absent = self.absent.last().is_some_and(|last| *last >= self.nodes);
         if last_absent || self.absent.len() >= self.nodes.max(1) as usize {
@@ -260,22 +166,23 @@ impl Scenario {
                 Ordering::Greater => return Err(ScenarioError::Unsorted { from: *from, to: *to }),
             }
         }
-        let network = match self.links.is_empty() {
-            true => format!("the network {}", self.network),
-            false => "every link".to_owned(),
-        };
-        if duplicates > 0 && !self.has_network(Network::UnorderedDuplicating) {
-            return Err(ScenarioError::NoDuplicates { network });
-        }
-        if breaks > 0 && !self.has_network(Network::Ordered) {
-            return Err(ScenarioError::NoConnections { network });
+        let asked = || self.faults.iter().filter(|(_, count)| *count > 0).map(|(fault, _)| fault);
+        for fault in asked() {
+            if let Some(need) = fault.description().needs.filter(|need| !self.has_network(need.network)) {
+                let network = match self.links.is_empty() {
+                    true => format!("the network {}", self.network),
+                    false => "every link".to_owned(),
+                };
+                return Err(ScenarioError::NoNetwork { kind: fault.name(), network, need });
+            }
         }
         let is_ordered = |from, to| self.network_of(from, to) == Network::Ordered;
-        if self.links.is_empty() || (breaks == 0 && resets == 0) {
-            return Ok(());
+        let one_way = || self.pairs().find(|(from, to)| is_ordered(*from, *to) && !is_ordered(*to, *from));
+        let breaking = asked().filter(|fault| fault.breaks_connections()).last();
+        match breaking.and_then(|fault| Some((fault.name(), one_way()?))) {
+            Some((kind, (from, to))) => Err(ScenarioError::OneWay { kind, from, to }),
+            None => Ok(()),
         }
-        let one_way = self.pairs().find(|(from, to)| is_ordered(*from, *to) && !is_ordered(*to, *from));
-        one_way.map_or(Ok(()), |(from, to)| Err(ScenarioError::OneWay { from, to }))
     }
 
     /// The parameters as the contract wants them: one `key=value` a line, sorted by key.

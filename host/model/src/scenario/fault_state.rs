@@ -11,28 +11,18 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Choice, NodeId};
-use crate::scenario::cluster::{Network, Scenario};
+use crate::scenario::cluster::Scenario;
+use crate::scenario::faults::{FaultEvent, FaultId, Faults};
+use crate::scenario::link::Network;
 use crate::scenario::route::Route;
-
-/// What goes wrong at one node, all by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FaultEvent {
-    /// The node begins anew with what it has made durable.
-    Reset,
-    /// The connection to a peer breaks.
-    Break(NodeId),
-}
 
 /// What has gone wrong at a node, and how its connections are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultState {
-    /// Resets so far.
-    pub resets: u32,
-    /// Breaks so far that this node has begun.
-    pub breaks: u32,
-    /// Messages so far that the transport of this node has refused.
-    pub refusals: u32,
+    /// How often each fault has happened here so far; 0 for those that are no matter of one node.
+    #[serde(flatten)]
+    pub counts: Faults,
     /// Its ends of the connections to all nodes; none where connections cannot break.
     ends: Box<[ConnectionEnd]>,
 }
@@ -59,17 +49,14 @@ impl FaultState {
 
     /// Whether a node can be in this fault state, where others have ends of the connections to so many nodes or to none.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let counts = [self.resets, self.breaks, self.refusals].into_iter();
-        let incarnations = self.ends.iter().map(|end| end.incarnation);
-        self.ends.len() == fresh.ends.len() && counts.chain(incarnations).all(|count| count <= COUNT_MAX)
+        let max = |fault: FaultId| if fault.is_of_node() { COUNT_MAX } else { 0 };
+        let fits = self.counts.iter().all(|(fault, count)| count <= max(fault));
+        fits && self.ends.len() == fresh.ends.len() && self.ends.iter().all(|end| end.incarnation <= COUNT_MAX)
     }
 
     /// Whether the local state is as good as its protocol state.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.resets == 0
-            && self.breaks == 0
-            && self.refusals == 0
-            && self.ends.iter().all(|end| *end == ConnectionEnd::default())
+        self.counts.are_none() && self.ends.iter().all(|end| *end == ConnectionEnd::default())
     }
 
     /// Whether all connections are as they are in another state of the node.
@@ -113,19 +100,22 @@ impl FaultState {
         }
     }
 
-    /// The connections that a reset breaks, each with its new incarnation. No other node is told of the one of the node
-    /// to itself, `me`.
-    pub fn reset(&mut self, me: NodeId) -> Vec<(NodeId, u32)> {
-        self.resets += 1;
-        let open: Vec<NodeId> = (0..self.ends.len() as NodeId).filter(|peer| self.is_open(*peer)).collect();
-        let closed: Vec<(NodeId, u32)> = open.into_iter().map(|peer| (peer, self.close(peer))).collect();
+    /// A fault happens. Returns the connections that it breaks, each with its new incarnation. No other node is told of the
+    /// one of the node to itself, `me`.
+    pub fn meet(&mut self, fault: FaultEvent, me: NodeId) -> Vec<(NodeId, u32)> {
+        *self.counts.of_mut(fault.id()) += 1;
+        let broken: Vec<NodeId> = match fault.peer() {
+            Some(peer) => vec![peer],
+            None => (0..self.ends.len() as NodeId).filter(|peer| self.is_open(*peer)).collect(),
+        };
+        let closed: Vec<(NodeId, u32)> = broken.into_iter().map(|peer| (peer, self.close(peer))).collect();
         closed.into_iter().filter(|(peer, _)| *peer != me).collect()
     }
 
     /// Notes the messages that the transport has refused in a handler; whether there was budget for them.
     pub fn refuse(&mut self, choices: &[Choice], rules: &Rules) -> bool {
-        self.refusals += choices.iter().filter(|choice| choice.is_refusal()).count() as u32;
-        self.refusals <= rules.refusals_max
+        self.counts.refusals += choices.iter().filter(|choice| choice.is_refusal()).count() as u32;
+        self.counts.refusals <= rules.max.refusals
     }
 
     /// Whether a node in this fault state can take a message, if the order of those in flight does not forbid it.
@@ -140,7 +130,8 @@ impl FaultState {
     /// What a fingerprint is made of.
     pub(crate) fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
-        [self.resets, self.breaks, self.refusals].into_iter().chain(ends).collect()
+        let counts = self.counts.iter().filter(|(fault, _)| fault.is_of_node());
+        counts.map(|(_, count)| count).chain(ends).collect()
     }
 }
 
@@ -154,12 +145,8 @@ impl Route {
 /// What the network does and what can go wrong, for the derivation of steps.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    resets_max: u32,
-    breaks_max: u32,
-    /// How many messages of each node its transport can refuse.
-    pub(crate) refusals_max: u32,
-    /// How many nodes can have crashed where nothing can happen any more.
-    pub(crate) crashes_max: u32,
+    /// How often each fault can happen.
+    pub(crate) max: Faults,
     /// How often each message that is sent can be delivered, where links do not differ.
     copies: usize,
     nodes: u32,
@@ -189,10 +176,7 @@ impl Rules {
         };
         let links = if scenario.links.is_empty() { Box::default() } else { pairs.map(link).collect() };
         Self {
-            resets_max: scenario.faults.resets,
-            breaks_max: if is_ordered { scenario.faults.breaks } else { 0 },
-            refusals_max: scenario.faults.refusals,
-            crashes_max: scenario.faults.crashes,
+            max: scenario.faults,
             copies: copies_of(scenario.network),
             nodes: scenario.nodes,
             absent: scenario.absent.clone(),
@@ -204,7 +188,7 @@ impl Rules {
 
     /// Whether a local state can be more than its protocol state.
     pub(crate) fn has_fault_states(&self) -> bool {
-        self.resets_max > 0 || self.breaks_max > 0 || self.refusals_max > 0
+        self.max.iter().any(|(fault, max)| max > 0 && fault.is_of_node())
     }
 
     /// Whether a node takes no step and no message.
@@ -242,23 +226,20 @@ impl Rules {
 
     /// The fault state of a node before its first event.
     pub(crate) fn fresh(&self) -> FaultState {
-        let has_connections = self.is_ordered && (self.resets_max > 0 || self.breaks_max > 0);
+        let has_connections = self.is_ordered && self.max.breaks_of_connections() > 0;
         FaultState::new(if has_connections { self.nodes as usize } else { 0 })
     }
 
     /// The faults that a node in this fault state can still meet.
     pub(crate) fn faults(&self, me: NodeId, fault_state: &FaultState) -> Vec<FaultEvent> {
-        let mut faults = Vec::new();
         if self.is_absent(me) {
-            return faults;
+            return Vec::new();
         }
-        if fault_state.resets < self.resets_max {
-            faults.push(FaultEvent::Reset);
-        }
-        if fault_state.breaks < self.breaks_max {
-            let peers = (0..self.nodes).filter(|peer| *peer != me && fault_state.is_open(*peer));
-            faults.extend(peers.map(FaultEvent::Break));
-        }
-        faults
+        let left = self.max.iter().filter(|(fault, max)| fault_state.counts.of(*fault) < *max);
+        let peers = || (0..self.nodes).filter(|peer| *peer != me && fault_state.is_open(*peer));
+        let events = left.flat_map(|(fault, _)| {
+            std::iter::once(None).chain(peers().map(Some)).filter_map(move |peer| FaultEvent::new(fault, peer))
+        });
+        events.collect()
     }
 }

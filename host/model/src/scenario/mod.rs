@@ -3,16 +3,22 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `cluster` | the scenario: nodes, parameters, networks, budgets of faults |
+//! | `faults` | the faults: a description of each, and the table of them |
+//! | `link` | how messages travel |
 //! | `route` | where a message or notice travels |
-//! | `fault_state` | fault states: resets, connections and budgets of a node, and the rules for them |
+//! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
 //! | `network` | messages in flight: which can be taken next, what a step takes, loses and sends |
 
 mod cluster;
 pub(crate) mod fault_state;
+pub mod faults;
+mod link;
 mod network;
 mod route;
 
-pub use cluster::{Faults, Link, Network, Scenario, ScenarioError};
-pub use fault_state::{FaultEvent, FaultState};
+pub use cluster::{Scenario, ScenarioError};
+pub use fault_state::FaultState;
+pub use faults::{FaultEvent, Faults};
+pub use link::{Link, Network};
 pub use network::{InFlight, Links, heads};
 pub use route::Route;

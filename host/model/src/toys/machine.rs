@@ -41,13 +41,9 @@ impl Machine for ToyMachine {
         // What the first `init` sends is never refused.
         let is_careful = self.toy.is_careful && !matches!(input, Input::Init { durable: None, .. });
         let mut outcomes = match input {
-            Input::Init { node, durable: None, .. } => {
+            Input::Init { node, durable, .. } => {
                 self.node = node;
-                self.toy.init(node)
-            }
-            Input::Init { node, durable: Some(durable), .. } => {
-                self.node = node;
-                self.toy.restart(node, durable[0])
+                self.toy.restart(node, durable.map(|durable| durable[0]))
             }
             Input::Message { src, payload } => {
                 self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))

@@ -159,14 +159,6 @@ impl Toy {
         lists.map_or_else(Vec::new, |lists| lists[sum as usize % lists.len()].clone())
     }
 
-    /// What a reset in a state does.
-    pub fn reset(&self, node: NodeId, state: ToyState) -> Vec<ToyOutcome> {
-        match self.durable.get(&(node, state)) {
-            Some(durable) => self.restart(node, *durable),
-            None => self.init(node),
-        }
-    }
-
     /// The outcomes of `init` at a node.
     pub fn init(&self, node: NodeId) -> Vec<ToyOutcome> {
         let initial = || self.initial.iter().filter(|(from, ..)| *from == node);
@@ -174,7 +166,9 @@ impl Toy {
         self.starts.get(&node).cloned().unwrap_or_else(usual)
     }
 
-    pub(crate) fn restart(&self, node: NodeId, durable: u8) -> Vec<ToyOutcome> {
+    /// How a node begins anew with what is left of its durable state.
+    pub fn restart(&self, node: NodeId, durable: Option<u8>) -> Vec<ToyOutcome> {
+        let Some(durable) = durable else { return self.init(node) };
         let known = self.restarts.get(&(node, durable));
         known.cloned().unwrap_or_else(|| vec![ToyOutcome::Go(durable, Vec::new())])
     }

@@ -56,7 +56,7 @@ impl Replay {
             return None;
         }
         let addressees = self.in_flight.iter().map(|item| item.route.to);
-        let crashed = deadlock::crashed(is_busy, addressees, self.rules.crashes_max)?;
+        let crashed = deadlock::crashed(is_busy, addressees, self.rules.max.crashes)?;
         let is_done =
             |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) || rules.is_absent(node) {
                 true => Ok(true),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Choice, Envelope, Fault, Judgement, LocalEvent, LocalKind, NodeId, Property, PropertyKind};
-use crate::scenario::Scenario;
+use crate::scenario::{FaultEvent, Scenario};
 use crate::trace::hex::Hex;
 use crate::trace::origin::{Beginning, Origin};
 
@@ -55,7 +55,7 @@ pub struct Placement {
 
 /// What happens in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "kebab-case", try_from = "Fields")]
 pub enum TraceEvent {
     /// The node receives a message that is in flight.
     Deliver {
@@ -81,16 +81,6 @@ pub enum TraceEvent {
         #[serde(default)]
         payload: Hex,
     },
-    /// The node begins anew with what it has made durable.
-    Reset,
-    /// The connection to a peer breaks at this node.
-    Break {
-        /// The node at the other end.
-        peer: NodeId,
-        /// Whether the node does not hear of it.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        lost: bool,
-    },
     /// The node finds a connection broken that its peer has broken, or lost by a reset.
     TransportError {
         /// The node at the other end.
@@ -106,6 +96,59 @@ pub enum TraceEvent {
         /// The content.
         payload: Hex,
     },
+    /// Something goes wrong at the node, all by itself.
+    #[serde(untagged)]
+    Fault {
+        /// What.
+        #[serde(flatten)]
+        event: FaultEvent,
+        /// Whether a connection is broken and the node does not hear of it.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        lost: bool,
+    },
+}
+
+/// The fields of all events. Which of them an event has depends on its kind, and the kinds of faults are those of a table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    kind: String,
+    from: Option<NodeId>,
+    payload: Option<Hex>,
+    name: Option<String>,
+    messages: Option<Vec<Received>>,
+    cause: Option<LocalKind>,
+    peer: Option<NodeId>,
+    #[serde(default)]
+    lost: bool,
+}
+
+impl TryFrom<Fields> for TraceEvent {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        let Fields { kind, from, payload, name, messages, cause, peer, lost } = fields;
+        let event = match (&*kind, from, payload, name, messages, cause, peer, lost) {
+            ("deliver", Some(from), Some(payload), None, None, None, None, false) => {
+                Some(Self::Deliver { from, payload })
+            }
+            ("lose", Some(from), Some(payload), None, None, None, None, false) => Some(Self::Lose { from, payload }),
+            ("quorum", None, None, Some(name), Some(messages), None, None, false) => {
+                Some(Self::Quorum { name, messages })
+            }
+            ("local", None, payload, Some(name), None, Some(cause), None, false) => {
+                Some(Self::Local { name, cause, payload: payload.unwrap_or_default() })
+            }
+            ("transport-error", None, None, None, None, None, Some(peer), lost) => {
+                Some(Self::TransportError { peer, lost })
+            }
+            (kind, None, None, None, None, None, peer, lost) => FaultEvent::of_kind(kind, peer)
+                .filter(|_| peer.is_some() || !lost)
+                .map(|event| Self::Fault { event, lost }),
+            _ => None,
+        };
+        event.ok_or_else(|| format!("there is no event of kind `{kind}` with these fields"))
+    }
 }
 
 impl TraceEvent {
@@ -122,7 +165,7 @@ impl TraceEvent {
 
     /// Whether a connection is broken and the node does not hear of it.
     pub fn is_lost(&self) -> bool {
-        matches!(self, Self::Break { lost: true, .. } | Self::TransportError { lost: true, .. })
+        matches!(self, Self::Fault { lost: true, .. } | Self::TransportError { lost: true, .. })
     }
 
     /// The same event in the words of the machine.

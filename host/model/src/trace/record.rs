@@ -2,7 +2,6 @@
 
 use crate::contract::{MachineError, Role};
 use crate::lts::{LocalStateId, MessageId, Step, Stepper, Trigger};
-use crate::scenario::FaultEvent;
 use crate::trace::document::{Received, Sent, TraceEvent, TraceStep};
 use crate::trace::hex::Hex;
 
@@ -47,10 +46,10 @@ pub fn event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger, is_lo
         }
         (_, Some(event)) => TraceEvent::from_local(&stepper.lts().local_event(event)),
         _ if trigger.quorum().is_some() => quorum_event(stepper, state, trigger),
-        _ => match trigger.fault() {
-            Some(FaultEvent::Break(peer)) => TraceEvent::Break { peer, lost: is_lost },
-            _ => TraceEvent::Reset,
-        },
+        _ => {
+            let event = trigger.fault().expect("a trigger is a message, a quorum, a local event or a fault");
+            TraceEvent::Fault { event, lost: is_lost }
+        }
     }
 }
 

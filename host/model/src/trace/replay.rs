@@ -177,16 +177,13 @@ impl Replay {
             Enabled::Local(event) => self.run(node, Input::Local(&event), choices),
             // The node does not notice, so nothing is asked of it.
             Enabled::Lose(_) => Ok(StepReport::default()),
-            Enabled::Fault(FaultEvent::Reset) => {
-                let closed = fault_state.reset(node);
+            Enabled::Fault(fault) => {
+                let closed = fault_state.meet(fault, node);
                 self.announce(node, &closed);
-                self.reset(node, choices)
-            }
-            Enabled::Fault(FaultEvent::Break(peer)) => {
-                fault_state.breaks += 1;
-                let incarnation = fault_state.close(peer);
-                self.announce(node, &[(peer, incarnation)]);
-                self.error(node, peer, step.event.is_lost(), choices)
+                match fault.peer() {
+                    None => self.restart(node, fault, choices),
+                    Some(peer) => self.error(node, peer, step.event.is_lost(), choices),
+                }
             }
         }
     }
@@ -255,10 +252,10 @@ impl Replay {
         Ok(report)
     }
 
-    /// Starts a node again with what it has made durable.
-    fn reset(&mut self, node: NodeId, choices: &[Choice]) -> Result<StepReport, ReplayError> {
+    /// Starts a node again with what a fault leaves of what it has made durable.
+    fn restart(&mut self, node: NodeId, fault: FaultEvent, choices: &[Choice]) -> Result<StepReport, ReplayError> {
         let machine = &mut self.machines[node as usize];
-        let durable = match machine.persist() {
+        let durable = match fault.durable(&mut **machine) {
             Ok(durable) => durable,
             Err(fault) => {
                 self.stick(node, &fault)?;

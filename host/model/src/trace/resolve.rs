@@ -147,16 +147,12 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
                 None => refuse(format!("node {peer} has not broken its connection to node {node}")),
             }
         }
-        TraceEvent::Break { peer, .. } => match situation.can_meet(node, FaultEvent::Break(*peer)) {
-            true => Ok(Enabled::Fault(FaultEvent::Break(*peer))),
-            false => refuse(format!("node {node} cannot break with node {peer}")),
+        TraceEvent::Fault { event, .. } => match situation.can_meet(node, *event) {
+            true => Ok(Enabled::Fault(*event)),
+            false => refuse(refusal(node, *event)),
         },
         // Whether the node would take it makes no difference.
         TraceEvent::Lose { from, payload } => Ok(Enabled::Lose(find_message(situation, *from, node, &payload.0)?)),
-        TraceEvent::Reset => match situation.can_meet(node, FaultEvent::Reset) {
-            true => Ok(Enabled::Fault(FaultEvent::Reset)),
-            false => refuse(format!("no reset of node {node} is left")),
-        },
         TraceEvent::Local { name, cause, payload } => {
             let event = LocalEvent { name: name.clone(), kind: *cause, payload: payload.0.clone() };
             match situation.local_event(node, &event) {
@@ -164,6 +160,13 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
                 None => refuse(format!("the local event `{name}` is not possible at node {node} there")),
             }
         }
+    }
+}
+
+fn refusal(node: NodeId, fault: FaultEvent) -> String {
+    match fault.peer() {
+        Some(peer) => format!("node {node} cannot {} with node {peer}", fault.kind()),
+        None => format!("no {} of node {node} is left", fault.kind()),
     }
 }
 
@@ -227,6 +230,6 @@ impl<T: AsMessage> Situation for GlobalSituation<'_, '_, T> {
     }
 
     fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
-        self.stepper.state(self.locals[node as usize]).faults.contains(&Trigger::from(fault))
+        self.stepper.state(self.locals[node as usize]).faults.iter().any(|trigger| trigger.fault() == Some(fault))
     }
 }

@@ -296,12 +296,13 @@ impl<'l> LocalSpace<'l> {
     /// Whether a node in this fault state can take a message, as far as the node knows: what is lost for good is known here,
     /// the order of messages is left to the verification.
     ///
-    /// Every break of a connection is one of its two nodes' breaks and resets. So a node that is told of more of them than
+    /// Every break of a connection is a fault of one of its two nodes. So a node that is told of more of them than
     /// it has begun itself and the peer has the budget for is told of something that never happens; without this, local
     /// states that do not fit together would tell each other of ever more breaks.
     fn can_take(&self, fault_state: &FaultState, route: &Route) -> bool {
-        let Faults { resets, breaks, .. } = self.lts.scenario().faults;
-        fault_state.can_take(route) && route.incarnation <= fault_state.resets + fault_state.breaks + resets + breaks
+        let breaks = |faults: &Faults| faults.breaks_of_connections();
+        let max = || breaks(&fault_state.counts) + breaks(&self.lts.scenario().faults);
+        fault_state.can_take(route) && (route.incarnation == 0 || route.incarnation <= max())
     }
 
     /// Executes all that was not executed in a local state yet. Returns whether to go on.

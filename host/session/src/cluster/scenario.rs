@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use host_model::scenario::faults::PARTITIONS;
 use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
 use host_model::trace::Trace;
 use host_sandbox::AboutNetwork;
@@ -11,7 +12,7 @@ use crate::cluster::placement::Components;
 use crate::cluster::plugin_source::LoadedPlugin;
 use crate::spec::links;
 use crate::spec::values::NODES_MAX;
-use crate::spec::{ClusterSpec, FaultSpec, RunSpec};
+use crate::spec::{ClusterSpec, RunSpec};
 
 /// The cluster that a run is about.
 ///
@@ -65,14 +66,12 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
         let failure = |option: &str| Failure::configuration(format_args!("`--{option}`: {misfit}")).about(option);
         let give = |network: Network| format!("give --network {network}, too, or --link A-B={network}");
         match misfit {
-            ScenarioError::NoDuplicates { .. } => failure("duplicates").help(give(Network::UnorderedDuplicating)),
-            ScenarioError::NoConnections { .. } => failure("breaks").help(give(Network::Ordered)),
-            ScenarioError::OneWay { from, to } => {
-                let option = if scenario.faults.breaks > 0 { "breaks" } else { "resets" };
-                failure(option).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
+            ScenarioError::NoNetwork { kind, need, .. } => failure(kind).help(give(need.network)),
+            ScenarioError::OneWay { kind, from, to } => {
+                failure(kind).help(format_args!("give both ways the same network: --link {from}-{to}=KIND"))
             }
-            ScenarioError::TooMany { kind: "breaks", .. } if spec.cluster.faults.partitions.is_some() => {
-                failure("partitions")
+            ScenarioError::TooMany { kind: "breaks", .. } if spec.cluster.faults.contains_key(PARTITIONS) => {
+                failure(PARTITIONS)
             }
             ScenarioError::TooMany { kind, .. } => failure(kind),
             ScenarioError::Absent { .. } => failure("prefix"),
@@ -121,22 +120,20 @@ fn links(
 
 /// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
 /// so more can be given than it has.
-fn faults(asked: &FaultSpec, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
+fn faults(asked: &BTreeMap<String, u32>, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
     let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));
     let usual = Faults { duplicates, ..Faults::default() };
-    let recorded = prefix.map_or(usual, |trace| trace.scenario.faults);
-    // A partition breaks connections between its parts, of each of which either end may learn first.
-    let partitioned = match scenario.has_network(Network::Ordered) {
-        true => asked.partitions.unwrap_or(0).saturating_mul(scenario.nodes - 1),
-        false => 0,
-    };
-    Faults {
-        resets: asked.resets.unwrap_or(recorded.resets),
-        duplicates: asked.duplicates.unwrap_or(recorded.duplicates),
-        breaks: asked.breaks.unwrap_or(recorded.breaks).saturating_add(partitioned),
-        refusals: asked.refusals.unwrap_or(recorded.refusals),
-        crashes: asked.crashes.unwrap_or(recorded.crashes),
+    let mut faults = prefix.map_or(usual, |trace| trace.scenario.faults);
+    for (fault, _) in Faults::default().iter() {
+        if let Some(budget) = asked.get(fault.name()) {
+            *faults.of_mut(fault) = *budget;
+        }
     }
+    // A partition breaks connections between its parts, of each of which either end may learn first.
+    if let Some(partitions) = asked.get(PARTITIONS).filter(|_| scenario.has_network(Network::Ordered)) {
+        faults.breaks = faults.breaks.saturating_add(partitions.saturating_mul(scenario.nodes - 1));
+    }
+    faults
 }
 
 fn nodes(

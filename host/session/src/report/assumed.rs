@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use host_model::scenario::{Link, Network, Scenario};
+use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budgets};
+use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::Placement;
 use host_search::strategy::bdfs;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::base::text::count;
 use crate::report::run::FinishedRun;
@@ -47,21 +48,14 @@ pub struct Assumed {
     pub bounds: Bounds,
 }
 
-/// Budgets of faults.
-#[derive(Debug, Serialize)]
-pub struct FaultBudgets {
-    /// Resets of each node.
-    pub resets: u32,
-    /// How often a message is delivered again.
-    pub duplicates: u32,
-    /// Breaks of connections that each node begins.
-    pub breaks: u32,
-    /// Messages of each node that are refused.
-    pub refusals: u32,
-    /// Nodes that stop and never come back.
-    pub crashes: u32,
-    /// Partitions; the breaks of their connections are among the breaks.
-    pub partitions: u32,
+/// Budgets of faults by name, in the order of their table; the breaks of partitions are among the breaks.
+#[derive(Debug)]
+pub struct FaultBudgets(Vec<(&'static str, &'static Budget, u32)>);
+
+impl Serialize for FaultBudgets {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, _, number)| (name, number)))
+    }
 }
 
 /// Where messages have an order.
@@ -88,27 +82,25 @@ impl OrderedLinks {
 }
 
 impl FaultBudgets {
+    /// Those of a cluster, and the partitions that were asked for.
+    fn new(faults: &Faults, partitions: u32) -> Self {
+        let numbers = faults.iter().map(|(_, number)| number).chain([partitions]);
+        Self(budgets().zip(numbers).map(|((name, budget), number)| (name, budget, number)).collect())
+    }
+
     /// For people.
     pub fn text(&self, order: OrderedLinks) -> String {
-        let mut parts = Vec::new();
-        if self.resets > 0 {
-            parts.push(format!("{} per node", count(self.resets.into(), "reset")));
-        }
-        if self.breaks > 0 {
-            parts.push(format!("{} per node", count(self.breaks.into(), "broken connection")));
-        }
-        if self.refusals > 0 {
-            parts.push(format!("{} per node", count(self.refusals.into(), "refused message")));
-        }
-        if self.duplicates > 0 {
-            parts.push(format!("{} a message", count(self.duplicates.into(), "duplicate")));
-        }
-        if self.crashes > 0 {
-            parts.push(count(self.crashes.into(), "crashed node"));
-        }
-        if self.partitions > 0 {
-            parts.push(count(self.partitions.into(), "partition"));
-        }
+        let mut given: Vec<_> = self.0.iter().filter(|(_, _, number)| *number > 0).collect();
+        given.sort_by_key(|(_, budget, _)| budget.scope);
+        let part = |(_, budget, number): &&(&str, &Budget, u32)| {
+            let each = match budget.scope {
+                Scope::Node => " per node",
+                Scope::Message => " a message",
+                Scope::Cluster => "",
+            };
+            count((*number).into(), budget.one) + each
+        };
+        let parts: Vec<String> = given.iter().map(part).collect();
         // Where it has an order, a message is lost only with its connection.
         match (parts.is_empty(), order) {
             (true, OrderedLinks::Everywhere) => "none".to_owned(),
@@ -171,14 +163,10 @@ impl Assumed {
             network: scenario.network,
             links: scenario.links.clone(),
             order: OrderedLinks::of(scenario),
-            faults: FaultBudgets {
-                resets: scenario.faults.resets,
-                duplicates: scenario.faults.duplicates,
-                breaks: scenario.faults.breaks,
-                refusals: scenario.faults.refusals,
-                crashes: scenario.faults.crashes,
-                partitions: spec.cluster.faults.partitions.unwrap_or(0),
-            },
+            faults: FaultBudgets::new(
+                &scenario.faults,
+                spec.cluster.faults.get(PARTITIONS).copied().unwrap_or_default(),
+            ),
             limits: limits::changed(&run.cluster.plugin.limits),
             identity: "serialized",
             collision_odds: run.outcome.report.fingerprints.map(bdfs::collision_odds),

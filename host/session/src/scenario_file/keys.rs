@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use host_model::scenario::Faults;
+use host_model::scenario::{Faults, faults};
 
 use crate::base::units;
 use crate::spec::values::{self, NODES_MAX};
@@ -11,6 +11,8 @@ use crate::spec::{Algo, RunSpec};
 /// What a value must be, and what it sets. The phrase of an error says what is wrong with the value.
 #[derive(Clone, Copy)]
 pub enum Kind {
+    /// A budget of the fault that the key names.
+    Budget,
     /// A whole number.
     Number(fn(&mut RunSpec, u64) -> Result<(), String>),
     /// A text.
@@ -21,10 +23,14 @@ pub enum Kind {
     Flag(fn(&mut RunSpec)),
 }
 
-use Kind::{Flag, Number, Path, Text};
+use Kind::{Budget, Flag, Number, Path, Text};
 
 /// Section, name and kind. Each key has the name of the option of `host run`.
-pub const KEYS: &[(&str, &str, Kind)] = &[
+pub fn keys() -> impl Iterator<Item = (&'static str, &'static str, Kind)> {
+    KEYS.iter().copied().chain(faults::budgets().map(|(name, _)| ("faults", name, Budget)))
+}
+
+const KEYS: &[(&str, &str, Kind)] = &[
     ("", "nodes", Number(|spec, number| set(&mut spec.cluster.nodes, between(number, 1, NODES_MAX)))),
     ("", "network", Text(|spec, text| set(&mut spec.cluster.network, values::network(text)))),
     ("", "prefix", Path(|spec, path| spec.cluster.prefix = Some(path))),
@@ -47,12 +53,6 @@ pub const KEYS: &[(&str, &str, Kind)] = &[
         "weights",
         Text(|spec, text| set(&mut spec.search.weights, text.parse().map_err(|error| format!("{error}")))),
     ),
-    ("faults", "resets", Number(|spec, number| set(&mut spec.cluster.faults.resets, fault(number)))),
-    ("faults", "duplicates", Number(|spec, number| set(&mut spec.cluster.faults.duplicates, fault(number)))),
-    ("faults", "breaks", Number(|spec, number| set(&mut spec.cluster.faults.breaks, fault(number)))),
-    ("faults", "refusals", Number(|spec, number| set(&mut spec.cluster.faults.refusals, fault(number)))),
-    ("faults", "crashes", Number(|spec, number| set(&mut spec.cluster.faults.crashes, fault(number)))),
-    ("faults", "partitions", Number(|spec, number| set(&mut spec.cluster.faults.partitions, fault(number)))),
     ("bounds", "depth", Number(|spec, number| set(&mut spec.search.depth, between(number, 0, u32::MAX)))),
     ("bounds", "local-events", Number(|spec, number| set(&mut spec.search.local_events, between(number, 0, u32::MAX)))),
     ("bounds", "states", Number(|spec, number| set(&mut spec.search.states, positive(number)))),
@@ -68,7 +68,8 @@ fn set<T>(field: &mut Option<T>, value: Result<T, String>) -> Result<(), String>
     Ok(())
 }
 
-fn fault(number: u64) -> Result<u32, String> {
+/// A budget of faults.
+pub fn fault(number: u64) -> Result<u32, String> {
     between(number, 0, Faults::MAX)
 }
 

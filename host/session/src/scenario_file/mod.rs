@@ -1,7 +1,7 @@
 //! Scenarios in files: what to run and what is expected to come out, in TOML.
 //!
 //! A scenario is a [`RunSpec`](crate::spec::RunSpec) that is kept in a file; what is asked for besides counts more. A new key needs
-//! one row in [`KEYS`].
+//! one row in [`keys`].
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -24,6 +24,6 @@ mod sections;
 mod trust;
 
 pub use content::Scenario;
-pub use keys::{KEYS, VIOLATIONS_MAX};
+pub use keys::{VIOLATIONS_MAX, keys};
 pub use layers::{is_scenario, resolve};
 pub use owner::owner;

@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use crate::base::Failure;
 use crate::scenario_file::content::Scenario;
 use crate::scenario_file::expected;
-use crate::scenario_file::keys::{KEYS, Kind};
+use crate::scenario_file::keys::{Kind, fault, keys};
 use crate::scenario_file::reader::{Key, Reader, Value, wrong};
 use crate::spec::{limits, links, placement, values};
 
@@ -168,11 +168,16 @@ impl<'t> Reader<'t> {
     /// A key that stands for an option.
     fn option(&self, file: &mut Scenario, section: &str, key: &Key<'_>, value: &Value<'_>) -> Result<(), Failure> {
         let name: &str = key.get_ref();
-        let Some((_, option, kind)) = KEYS.iter().find(|row| (row.0, row.1) == (section, name)) else {
+        let Some((_, option, kind)) = keys().find(|row| (row.0, row.1) == (section, name)) else {
             return Err(self.unknown(section, key));
         };
         let spec = &mut file.spec;
         match kind {
+            Kind::Budget => {
+                let number = self.number(key, value)?;
+                let budget = fault(number).map_err(|why| self.invalid(key, option, &number.to_string(), &why))?;
+                spec.cluster.faults.insert(option.to_owned(), budget);
+            }
             Kind::Number(set) => {
                 let number = self.number(key, value)?;
                 set(spec, number).map_err(|why| self.invalid(key, option, &number.to_string(), &why))?;
@@ -187,12 +192,12 @@ impl<'t> Reader<'t> {
                 false => return Ok(()),
             },
         }
-        self.note(file, (*option).to_owned(), key);
+        self.note(file, option.to_owned(), key);
         Ok(())
     }
 
     fn unknown(&self, section: &str, key: &Key<'_>) -> Failure {
-        let mut known: Vec<&str> = KEYS.iter().filter(|row| row.0 == section).map(|row| row.1).collect();
+        let mut known: Vec<&str> = keys().filter(|row| row.0 == section).map(|row| row.1).collect();
         if section.is_empty() {
             known.insert(0, PLUGIN);
             known.extend(SECTIONS);

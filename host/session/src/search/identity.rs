@@ -63,8 +63,8 @@ impl Identity {
         for node in absent {
             self.add(&format!("absent node {node}"), &"absent");
         }
-        for (name, count) in faults.kinds() {
-            self.add(name, &count);
+        for (fault, count) in faults.iter() {
+            self.add(fault.name(), &count);
         }
     }
 

@@ -7,7 +7,7 @@ use host_model::contract::NodeId;
 
 use crate::spec::links::LinkOption;
 use crate::spec::placement::PlacementSpec;
-use crate::spec::run::{ClusterSpec, FaultSpec, ProcessSpec, RunSpec, SearchSpec};
+use crate::spec::run::{ClusterSpec, ProcessSpec, RunSpec, SearchSpec};
 use crate::spec::source::Source;
 
 impl RunSpec {
@@ -39,7 +39,6 @@ macro_rules! layers {
 layers! {
     RunSpec { cluster, search, process }
     ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin }
-    FaultSpec { resets, duplicates, breaks, refusals, crashes, partitions }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, go_on,
         max_violations
@@ -72,7 +71,7 @@ impl Layer for Source {
     }
 }
 
-impl Layer for BTreeMap<String, u64> {
+impl<T> Layer for BTreeMap<String, T> {
     fn over(self, below: Self) -> Self {
         below.into_iter().chain(self).collect()
     }
@@ -138,7 +137,8 @@ mod tests {
     #[test]
     fn the_upper_layer_counts_and_the_lower_one_stays_where_nothing_is_said() {
         let below = spec(|spec| {
-            (spec.cluster.nodes, spec.cluster.faults.resets) = (Some(3), Some(1));
+            spec.cluster.nodes = Some(3);
+            spec.cluster.faults = [("resets".to_owned(), 1), ("breaks".to_owned(), 1)].into();
             spec.cluster.parameters = vec![pair("a", "1"), pair("b", "1")];
             spec.cluster.links = vec![links::link("0-1=ordered").expect("a link")];
             spec.cluster.placement.node = vec![(1, "x".into())];
@@ -146,12 +146,14 @@ mod tests {
         });
         let upper = spec(|spec| {
             (spec.cluster.nodes, spec.search.depth) = (Some(4), Some(6));
+            spec.cluster.faults = [("breaks".to_owned(), 2)].into();
             spec.cluster.parameters = vec![pair("b", "2"), pair("c", "2")];
             spec.cluster.links = vec![links::link("1>0=unordered").expect("a link")];
             spec.cluster.placement.adversary = vec![(1, "y".into())];
         });
         let all = upper.over(below.clone());
-        assert_eq!((all.cluster.nodes, all.cluster.faults.resets), (Some(4), Some(1)));
+        assert_eq!(all.cluster.nodes, Some(4));
+        assert_eq!(all.cluster.faults, [("resets".to_owned(), 1), ("breaks".to_owned(), 2)].into());
         assert_eq!(all.cluster.parameters, [pair("a", "1"), pair("b", "2"), pair("c", "2")]);
         assert_eq!((all.search.deadlock, all.search.depth), (true, Some(6)));
         let ways: Vec<_> = all.cluster.links.iter().map(|link| link.ways.clone()).collect();

@@ -20,5 +20,5 @@ pub mod run;
 pub mod source;
 pub mod values;
 
-pub use run::{Algo, ClusterSpec, FaultSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
+pub use run::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
 pub use source::Source;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host_model::audit::Mode;
-use host_model::scenario::Network;
+use host_model::scenario::{Network, faults};
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{Strategy, find};
 use serde::de::Error;
@@ -50,8 +50,9 @@ pub struct ClusterSpec {
     pub network: Option<Network>,
     /// Links with a network of their own.
     pub links: Vec<LinkOption>,
-    /// What can go wrong.
-    pub faults: FaultSpec,
+    /// What can go wrong: budgets by name.
+    #[serde(deserialize_with = "budgets")]
+    pub faults: BTreeMap<String, u32>,
     /// Nodes that differ from the others.
     pub placement: PlacementSpec,
     /// What the plugin may use up, by name.
@@ -60,24 +61,6 @@ pub struct ClusterSpec {
     pub prefix: Option<PathBuf>,
     /// Whether the prefix may come from another build of the plugin, or another plugin.
     pub any_plugin: bool,
-}
-
-/// What can go wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FaultSpec {
-    /// Resets of each node.
-    pub resets: Option<u32>,
-    /// How often a message can be delivered again.
-    pub duplicates: Option<u32>,
-    /// Breaks of connections that each node begins.
-    pub breaks: Option<u32>,
-    /// Messages of each node that its transport refuses.
-    pub refusals: Option<u32>,
-    /// Nodes that stop and never come back.
-    pub crashes: Option<u32>,
-    /// Partitions that heal.
-    pub partitions: Option<u32>,
 }
 
 /// Which search.
@@ -215,6 +198,15 @@ impl RunSpec {
     }
 }
 
+/// Budgets of faults that there are; one that is null is not said.
+fn budgets<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<String, u32>, D::Error> {
+    let given = BTreeMap::<String, Option<u32>>::deserialize(deserializer)?;
+    match given.keys().find(|name| faults::budgets().all(|(budget, _)| budget != **name)) {
+        Some(name) => Err(D::Error::custom(format_args!("there is no budget `{name}`"))),
+        None => Ok(given.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()),
+    }
+}
+
 /// Weights as they are written.
 mod as_text {
     use host_search::kernel::weights::Weights;
@@ -239,7 +231,7 @@ mod tests {
     fn a_specification_is_data_and_leaves_the_process_out() {
         let mut spec = RunSpec::default();
         spec.cluster.parameters = vec![("bug".to_owned(), "none".to_owned())];
-        spec.cluster.faults.resets = Some(1);
+        spec.cluster.faults = [("resets".to_owned(), 1)].into();
         spec.search.algo = find("bdfs").map(Algo);
         spec.search.weights = Some("timer=3".parse().expect("weights"));
         spec.process.memory = Some(1);
@@ -247,7 +239,12 @@ mod tests {
         let read: RunSpec = serde_json::from_str(&text).expect("the same data");
         assert_eq!(read, spec.of_the_search());
         assert_ne!(read, spec);
-        for wrong in [r#"{"search":{"algo":"magic"}}"#, r#"{"search":{"depths":1}}"#, r#"{"process":{}}"#] {
+        // Earlier versions wrote what was not said, too.
+        let null = r#"{"cluster":{"faults":{"resets":1,"breaks":null}}}"#;
+        assert_eq!(serde_json::from_str::<RunSpec>(null).expect("a specification").cluster.faults, spec.cluster.faults);
+        let wrong_fault = r#"{"cluster":{"faults":{"fires":1}}}"#;
+        for wrong in [wrong_fault, r#"{"search":{"algo":"magic"}}"#, r#"{"search":{"depths":1}}"#, r#"{"process":{}}"#]
+        {
             assert!(serde_json::from_str::<RunSpec>(wrong).is_err(), "{wrong}");
         }
     }

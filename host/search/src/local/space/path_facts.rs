@@ -1,7 +1,6 @@
 //! Facts common to all paths to a local state, and the messages that so have no second copy.
 
 use host_model::lts::Trigger;
-use host_model::scenario::FaultEvent;
 use rustc_hash::FxHashSet;
 
 use super::{Edge, GoOn, Index, KnownMessage, Label, LocalSpace, Slots, slots};
@@ -104,8 +103,7 @@ impl<'l> LocalSpace<'l> {
                     let Slots { node, slots } = &self.quorums[&quorum];
                     slots.iter().any(|slot| is_single[self.inboxes[*node as usize][*slot as usize]])
                 }
-                (None, Some(FaultEvent::Break(_))) => self.lts.scenario().faults.breaks <= 1,
-                (None, _) => self.lts.scenario().faults.resets <= 1,
+                (None, fault) => fault.is_some_and(|fault| self.lts.scenario().faults.of(fault.id()) <= 1),
             },
         };
         max <= 1 && triggers.iter().all(happens_once)

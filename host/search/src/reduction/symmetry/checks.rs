@@ -42,8 +42,7 @@ impl Symmetry {
             }
             (Some(message), ..) => self.messages(stepper, message)?.iter().map(|id| Trigger::deliver(*id)).collect(),
             (_, Some(event), _) => self.local_events(stepper, event)?.iter().map(|id| Trigger::local(*id)).collect(),
-            // A reset names no node but the one where it happens.
-            (.., Some(FaultEvent::Reset)) => vec![trigger; self.size()],
+            (.., Some(fault)) => (0..self.size()).map(|renaming| self.rename_fault(renaming, fault)).collect(),
             _ => unreachable!("a trigger is a message, a local event or a fault"),
         };
         let row = stepper.step(state, trigger)?;
@@ -74,6 +73,10 @@ impl Symmetry {
         }
         self.checked.extend(states.iter().copied().zip(triggers));
         Ok(())
+    }
+
+    fn rename_fault(&self, renaming: usize, fault: FaultEvent) -> Trigger {
+        fault.renamed(|peer| self.node(renaming, peer as usize) as NodeId).into()
     }
 
     /// Whether these are the same answers but for the names of destinations.
@@ -133,7 +136,10 @@ impl Symmetry {
             let mut possible = other.protocol.local_events.to_vec();
             expected.sort_unstable();
             possible.sort_unstable();
-            if expected != possible || one.faults != other.faults {
+            let renamed = one.faults.iter().filter_map(|fault| Some(self.rename_fault(renaming, fault.fault()?)));
+            let mut faults: Vec<Trigger> = renamed.collect();
+            faults.sort_unstable();
+            if expected != possible || *faults != *other.faults {
                 return Err(SymmetryError::Asymmetric(format!(
                     "node {} has other events of its own than node {} in the renamed state",
                     one.protocol.node, other.protocol.node

@@ -1,0 +1,19 @@
+//! Connections that break.
+
+use super::{Budget, Effect, FaultDescription, Need, NodeFault, Scope};
+use crate::scenario::link::Network;
+
+/// A node breaks an open connection. Its peer is told by a notice.
+pub const FAULT: FaultDescription = FaultDescription {
+    budget: Budget {
+        help: "Breaks of connections that each node begins, where a network is ordered: messages in flight are lost, and each \
+               end gets a transport error, which can be lost, too [default: 0]",
+        one: "broken connection",
+        scope: Scope::Node,
+    },
+    needs: Some(Need {
+        network: Network::Ordered,
+        otherwise: "has no connections that could break: a message that is lost there is one that is never delivered",
+    }),
+    event: Some(NodeFault { kind: "break", words: "loses its connection to", effect: Effect::Disconnect }),
+};

@@ -1,0 +1,15 @@
+//! Nodes that stop.
+
+use super::{Budget, FaultDescription, Scope};
+
+/// No event: a node that never takes another step is in every execution. Only ends ask for it, see `lts::deadlock`.
+pub const FAULT: FaultDescription = FaultDescription {
+    budget: Budget {
+        help: "Nodes that stop and never come back. Only --deadlock depends on it: every state that is reached with a crash is \
+               reached without one, too, by an execution that ends there [default: 0]",
+        one: "crashed node",
+        scope: Scope::Cluster,
+    },
+    needs: None,
+    event: None,
+};

@@ -1,0 +1,18 @@
+//! Messages that are delivered again.
+
+use super::{Budget, FaultDescription, Need, Scope};
+use crate::scenario::link::Network;
+
+/// Each message on a link that duplicates is sent in so many more copies, see `Rules::copies`.
+pub const FAULT: FaultDescription = FaultDescription {
+    budget: Budget {
+        help: "How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]",
+        one: "duplicate",
+        scope: Scope::Message,
+    },
+    needs: Some(Need {
+        network: Network::UnorderedDuplicating,
+        otherwise: "never delivers a message twice, so it has no duplicates",
+    }),
+    event: None,
+};

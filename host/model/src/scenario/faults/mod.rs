@@ -1,0 +1,274 @@
+//! The faults: a description of each in a file of its own, and the table of them.
+//!
+//! What there is to say about a fault is said in its description and nowhere else: options, the keys of scenarios and traces, fault
+//! states, steps of the local transition system, replays, reports and drawings are derived from it.
+//!
+//! | module | what goes wrong |
+//! |---|---|
+//! | `resets` | a node begins anew with what it has made durable |
+//! | `duplicates` | a message is delivered again |
+//! | `breaks` | a connection breaks |
+//! | `refusals` | the transport of a node refuses a message |
+//! | `crashes` | a node stops and never comes back |
+//! | `partitions` | connections between parts of the cluster break: so many breaks of each node |
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::contract::{Fault, Machine, NodeId};
+use crate::scenario::link::Network;
+
+mod breaks;
+mod crashes;
+mod duplicates;
+mod partitions;
+mod refusals;
+mod resets;
+
+pub use partitions::NAME as PARTITIONS;
+
+/// The table, and a number for each fault in it, by its name.
+macro_rules! table {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        const COUNT: usize = [$(stringify!($name)),+].len();
+        static FAULTS: [(&str, FaultDescription); COUNT] = [$((stringify!($name), $name::FAULT)),+];
+
+        /// A number for each fault: how often it may happen, or has happened.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Faults {
+            $($(#[doc = $doc])+ #[serde(skip_serializing_if = "is_zero")] pub $name: u32,)+
+        }
+
+        impl Faults {
+            /// Each fault with its number, in the order of the table.
+            pub fn iter(&self) -> impl Iterator<Item = (FaultId, u32)> + use<> {
+                (0..).map(FaultId).zip([$(self.$name),+])
+            }
+
+            /// The number of a fault.
+            pub fn of(&self, fault: FaultId) -> u32 {
+                [$(self.$name),+][fault.0 as usize]
+            }
+
+            /// The number of a fault, to be changed.
+            pub fn of_mut(&mut self, fault: FaultId) -> &mut u32 {
+                [$(&mut self.$name),+].into_iter().nth(fault.0 as usize).expect("it is a place in the table")
+            }
+        }
+    };
+}
+
+// A checkpoint knows faults by their places: a new row stands at the end.
+table! {
+    /// Resets of each node.
+    resets,
+    /// How often a message is delivered again at most.
+    duplicates,
+    /// Breaks of connections that each node begins.
+    breaks,
+    /// Messages of each node that its transport refuses.
+    refusals,
+    /// Nodes that stop and never come back.
+    crashes,
+}
+
+/// What there is to say about a fault.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultDescription {
+    /// How often it can happen.
+    pub budget: Budget,
+    /// The network without which it cannot happen.
+    pub needs: Option<Need>,
+    /// What it is as an event of a node; none where it only changes what other events do.
+    pub event: Option<NodeFault>,
+}
+
+/// How often something can happen, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// The help of its option.
+    pub help: &'static str,
+    /// One of what is counted, such as `reset`.
+    pub one: &'static str,
+    /// What each has such a budget.
+    pub scope: Scope,
+}
+
+/// What each has a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Each node: its fault state counts.
+    Node,
+    /// Each message.
+    Message,
+    /// The cluster.
+    Cluster,
+}
+
+/// A network that a fault needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Which.
+    pub network: Network,
+    /// What is wrong with all others: a phrase that goes on after the name of one.
+    pub otherwise: &'static str,
+}
+
+/// A fault as an event of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeFault {
+    /// Its kind in traces.
+    pub kind: &'static str,
+    /// What the node does then, for people; its peer follows if there is one.
+    pub words: &'static str,
+    /// What it does. A step that would change nothing but the count of the fault does not happen.
+    pub effect: Effect,
+}
+
+/// Asks a machine for its durable state.
+type Durable = fn(&mut dyn Machine) -> Result<Option<Vec<u8>>, Fault>;
+
+/// What a fault does to a node.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// All its connections break, and it begins anew: `init` runs with what this leaves of the durable state of its machine.
+    Restart(Durable),
+    /// The connection to a peer breaks, which the event names: `handle-transport-error` runs, or the error is lost.
+    Disconnect,
+}
+
+/// A fault of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FaultId(u8);
+
+impl FaultId {
+    /// The fault at this place of the table, if there is one.
+    pub(crate) fn at(place: u32) -> Option<Self> {
+        u8::try_from(place).ok().filter(|place| usize::from(*place) < COUNT).map(Self)
+    }
+
+    /// Its place in the table.
+    pub(crate) fn place(self) -> u32 {
+        self.0.into()
+    }
+
+    /// The name of its budget: that of the option and of the keys.
+    pub fn name(self) -> &'static str {
+        FAULTS[self.0 as usize].0
+    }
+
+    /// What there is to say about it.
+    pub fn description(self) -> &'static FaultDescription {
+        &FAULTS[self.0 as usize].1
+    }
+
+    /// Whether each node has a budget.
+    pub(crate) fn is_of_node(self) -> bool {
+        self.description().budget.scope == Scope::Node
+    }
+
+    /// Whether it breaks connections: no event of a node breaks one twice.
+    pub(crate) fn breaks_connections(self) -> bool {
+        self.description().event.is_some()
+    }
+}
+
+impl Faults {
+    /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
+    pub const MAX: u32 = 100;
+
+    /// Whether nothing goes wrong.
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// How often such faults of a node break a connection of it at most.
+    pub fn breaks_of_connections(&self) -> u32 {
+        self.iter().filter(|(fault, _)| fault.breaks_connections()).map(|(_, number)| number).sum()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The budgets that can be asked for, by name.
+pub fn budgets() -> impl Iterator<Item = (&'static str, &'static Budget)> {
+    FAULTS.iter().map(|(name, fault)| (*name, &fault.budget)).chain([(PARTITIONS, &partitions::BUDGET)])
+}
+
+/// Something that goes wrong at a node, all by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct FaultEvent {
+    #[serde(rename = "kind", serialize_with = "kind")]
+    id: FaultId,
+    /// The node at the other end of the connection that breaks; none if the node begins anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<NodeId>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn kind<S: Serializer>(id: &FaultId, serializer: S) -> Result<S::Ok, S::Error> {
+    id.description().event.map(|event| event.kind).serialize(serializer)
+}
+
+impl FaultEvent {
+    /// The event of this fault, with this peer or none; none if the fault is no such event.
+    pub(crate) fn new(id: FaultId, peer: Option<NodeId>) -> Option<Self> {
+        let has_peer = matches!(id.description().event?.effect, Effect::Disconnect);
+        (has_peer == peer.is_some()).then_some(Self { id, peer })
+    }
+
+    /// The event of this kind, with this peer or none; none if there is no such event.
+    pub fn of_kind(kind: &str, peer: Option<NodeId>) -> Option<Self> {
+        let events = Faults::default().iter().filter_map(|(id, _)| Self::new(id, peer));
+        events.into_iter().find(|event| event.kind() == kind)
+    }
+
+    /// The fault.
+    pub fn id(self) -> FaultId {
+        self.id
+    }
+
+    /// The node at the other end of the connection that breaks; none if the node begins anew.
+    pub fn peer(self) -> Option<NodeId> {
+        self.peer
+    }
+
+    /// Its kind in traces.
+    pub fn kind(self) -> &'static str {
+        self.event().kind
+    }
+
+    /// The same under other names of nodes.
+    #[must_use]
+    pub fn renamed(self, name: impl FnOnce(NodeId) -> NodeId) -> Self {
+        Self { peer: self.peer.map(name), ..self }
+    }
+
+    /// What is left of the durable state of a machine, with which the node begins anew.
+    ///
+    /// # Errors
+    ///
+    /// The guest fails on the question.
+    pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<Vec<u8>>, Fault> {
+        match self.event().effect {
+            Effect::Restart(durable) => durable(machine),
+            Effect::Disconnect => unreachable!("a node whose connection breaks goes on"),
+        }
+    }
+
+    fn event(self) -> &'static NodeFault {
+        self.id.description().event.as_ref().expect("it was made of an event")
+    }
+}
+
+impl std::fmt::Display for FaultEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.peer {
+            Some(peer) => write!(f, "{} node {peer}", self.event().words),
+            None => f.write_str(self.event().words),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Messages that are refused.
+
+use super::{Budget, FaultDescription, Scope};
+
+/// An answer that the transport gives in the middle of a handler, see `FaultState::refuse`.
+pub const FAULT: FaultDescription = FaultDescription {
+    budget: Budget {
+        help: "Messages of each node that its transport refuses because its buffers are full, among those for which the \
+               protocol asks it (`can-send` in the contract) [default: 0]",
+        one: "refused message",
+        scope: Scope::Node,
+    },
+    needs: None,
+    event: None,
+};

@@ -1,0 +1,14 @@
+//! Resets.
+
+use super::{Budget, Effect, FaultDescription, NodeFault, Scope};
+
+/// A node loses its state, except for durable state, and begins anew.
+pub const FAULT: FaultDescription = FaultDescription {
+    budget: Budget {
+        help: "Resets of each node: at any moment it can lose its state, except for durable state, and begin anew [default: 0]",
+        one: "reset",
+        scope: Scope::Node,
+    },
+    needs: None,
+    event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(|machine| machine.persist()) }),
+};

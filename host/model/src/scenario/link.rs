@@ -1,0 +1,50 @@
+//! How messages travel.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::NodeId;
+
+/// How messages travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// A multiset of messages in flight, delivered in any order. A message that is never delivered is a lost one.
+    #[default]
+    Unordered,
+    /// As unordered, and a message can be delivered more than once.
+    UnorderedDuplicating,
+    /// First in, first out for each sender and destination. Connections can break, as far as the budget goes.
+    Ordered,
+}
+
+impl Network {
+    /// All networks.
+    pub const ALL: [Self; 3] = [Self::Unordered, Self::UnorderedDuplicating, Self::Ordered];
+
+    /// The name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unordered => "unordered",
+            Self::UnorderedDuplicating => "unordered-duplicating",
+            Self::Ordered => "ordered",
+        }
+    }
+}
+
+impl std::fmt::Display for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A link with a network of its own: the way of messages from one node to another, or to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The sender.
+    pub from: NodeId,
+    /// The destination.
+    pub to: NodeId,
+    /// How messages travel there.
+    pub network: Network,
+}
