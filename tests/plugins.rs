@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Judgement, LocalEvent, NodeId};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::{Faults, Network, Scenario};
+use host_model::scenario::{FaultEvent, Faults, Network, Scenario};
 use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
 use host_model::trace::{Hex, Origin, PluginRef, Sent, TRACE_VERSION, Trace, TraceEvent, TraceStep};
@@ -368,7 +368,8 @@ fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace
         }
     }
     if and_reset {
-        steps.push(take(&mut replay, 1, TraceEvent::Reset));
+        let event = FaultEvent::of_kind("reset", None).expect("there are resets");
+        steps.push(take(&mut replay, 1, TraceEvent::Fault { event, lost: false }));
     }
     let plugin = PluginRef { name: name.to_owned(), version: None, digest: None };
     Trace {

@@ -1,5 +1,6 @@
 //! Every wrong file, option and trace: the exit code, and one sentence that names the thing.
 
+use host_model::scenario::faults;
 use host_sandbox::fixtures;
 use serde_json::{Value, json};
 
@@ -215,7 +216,7 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&linked(json!([link(0, 1), link(0, 1)])), &["from node 0 to node 1 is given twice"]);
     check(&linked(json!([link(1, 0), link(0, 1)])), &["from node 0 to node 1 is not in its place"]);
     check(&linked(json!([{ "from": 0, "to": 1 }])), &["missing field `network`"]);
-    for kind in ["resets", "duplicates", "breaks", "refusals", "crashes"] {
+    for (kind, _) in faults::budgets().filter(|(name, _)| *name != faults::PARTITIONS) {
         // As many copies of each message would take all memory there is.
         let many = json!({ kind: 4_294_967_295_u32 });
         let words = format!("4294967295 {kind} are more than 100 of a kind");

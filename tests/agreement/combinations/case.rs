@@ -137,9 +137,8 @@ impl Case {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
         let mut system = arranged(toy, row, &mut dice);
-        // The other faults that happen on all networks take turns with it.
-        let restarts = std::mem::take(&mut system.faults.resets);
-        *system.faults.of_mut(fault(seed, true)) = restarts;
+        // Faults that happen on all networks take turns.
+        *system.faults.of_mut(fault(seed, true)) = value(Axis::Resets) as u32;
         let strategy = &STRATEGIES[value(Axis::Strategy)];
         let stop = match value(Axis::Stop) {
             0 => Stop::Never,
@@ -228,11 +227,11 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
     // A partition is so many breaks where something can break.
     let partitioned = if has(Network::Ordered) { value(Axis::Partitions) as u32 * (toy.nodes - 1) } else { 0 };
     let faults = Faults {
-        resets: value(Axis::Resets) as u32,
         duplicates: value(Axis::Duplicates) as u32,
         breaks: value(Axis::Breaks) as u32 + partitioned,
         refusals: value(Axis::Refusals) as u32,
         crashes: value(Axis::Crashes) as u32,
+        ..Faults::default()
     };
     System { toy, network, links, faults }
 }
