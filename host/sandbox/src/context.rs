@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_model::contract::{Choice, Fault, FaultKind, Likelihood};
+use host_model::contract::{Choice, Draws, Fault, FaultKind, Likelihood};
 use wasmtime::ResourceLimiter;
 
 use crate::limits::{GuestLimits, allows_more};
@@ -30,6 +30,7 @@ pub(crate) struct Context {
     script: Vec<u32>,
     pub choices: Vec<Choice>,
     pub likelihood: Likelihood,
+    pub draws: Draws,
     pub log: Vec<String>,
     log_bytes: usize,
     keep_log: bool,
@@ -55,6 +56,7 @@ impl Context {
             script: Vec::new(),
             choices: Vec::new(),
             likelihood: Likelihood::CERTAIN,
+            draws: Draws::default(),
             log: Vec::new(),
             log_bytes: 0,
             keep_log: false,
@@ -80,6 +82,7 @@ impl Context {
         self.script.extend_from_slice(script);
         self.choices.clear();
         self.likelihood = Likelihood::CERTAIN;
+        self.draws = Draws::default();
         self.log.clear();
         self.log_bytes = 0;
         self.keep_log = keep_log;
@@ -112,6 +115,7 @@ impl Context {
             return Err(self.refuse_choice("calls `choose-weighted` with weights that are all 0".into()));
         }
         let picked = self.pick(weights.len() as u32)?;
+        self.draws.note(self.choices.len(), weights[picked as usize]);
         self.choices.push(Choice::among(weights.len() as u32, picked));
         self.likelihood = self.likelihood.and(weights[picked as usize].into(), sum);
         Ok(picked)

@@ -243,6 +243,7 @@ impl Machine for GuestMachine {
         let context = self.live().context();
         std::mem::swap(&mut effects.choices, &mut context.choices);
         effects.likelihood = context.likelihood;
+        effects.draws = context.draws;
         std::mem::swap(&mut effects.log, &mut context.log);
         let result = result.and_then(|sent| self.deliver(sent, effects));
         self.settle(result)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::draws::Draws;
 use crate::contract::error::{MachineError, TransferError};
 
 /// A node of the cluster: 0 up to, not including, the cluster size.
@@ -53,7 +54,7 @@ pub enum PropertyKind {
     Always,
     /// Holds in at least one reachable state.
     Sometimes,
-    /// Holds at some point of every fair execution.
+    /// Holds again and again in every fair execution.
     Eventually,
 }
 
@@ -237,6 +238,8 @@ pub struct Effects {
     pub choices: Vec<Choice>,
     /// How likely these answers are in a random walk.
     pub likelihood: Likelihood,
+    /// Which of them were drawn by weights.
+    pub draws: Draws,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
     /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `machine` | `Machine`, `MachineFactory` with the determinism duty; events, faults, effects, snapshots |
+//! | `draws` | which answers to a handler were drawn by chance |
 //! | `error` | why a machine does not go on, or a local state does not move to another one |
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
@@ -10,6 +11,7 @@
 //! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
 
+mod draws;
 mod error;
 pub mod fingerprint;
 mod machine;
@@ -18,6 +20,7 @@ mod stop;
 mod stoppable;
 mod wrapper;
 
+pub use draws::Draws;
 pub use error::{MachineError, TransferError};
 pub use machine::{
     Arrival, Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine,

@@ -52,6 +52,7 @@ impl Stepper<'_> {
             local_events: Vec::new(),
             views: vec![None; self.lts.properties().len()],
             judgements: Vec::new(),
+            owed: Vec::new(),
         };
         self.intern_adopted(node, Ended::New(Box::new(observed)), self.lts.rules.fresh())
     }

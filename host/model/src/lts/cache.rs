@@ -14,6 +14,14 @@ use crate::lts::tables::Tables;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomesRef(u32);
 
+impl OutcomesRef {
+    /// The number of the row, in the order of asking.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// What an outcome does to a global state.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
@@ -112,6 +120,13 @@ impl LtsCache {
         let row = row.0 as usize;
         let start = if row == 0 { 0 } else { self.edge_ends[row - 1] };
         &self.edges[start as usize..self.edge_ends[row] as usize]
+    }
+
+    /// The number of an outcome among those of all rows.
+    #[inline]
+    pub fn edge_number(&self, row: OutcomesRef, outcome: u32) -> u32 {
+        let row = row.0 as usize;
+        outcome + if row == 0 { 0 } else { self.edge_ends[row - 1] }
     }
 
     /// The messages that a step sends, in order.

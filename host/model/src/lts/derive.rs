@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Envelope, Likelihood, NodeId};
+use crate::contract::{Draws, Envelope, Likelihood, NodeId};
 use crate::lts::ids::{LocalStateId, MessageId, Trigger};
 use crate::lts::protocol_step::ProtocolOutcome;
 use crate::lts::state::Outcome;
@@ -83,6 +83,7 @@ impl Tables {
                 sent: Vec::new(),
                 choices: Vec::new(),
                 likelihood: Likelihood::CERTAIN,
+                draws: Draws::default(),
             };
             let lost = self.finish(rules, &draft, &unheard).expect("no message is refused where none is sent");
             // A handler that ignores the error does what one does that never hears of it.
@@ -133,6 +134,7 @@ impl Tables {
             sent: sent.into(),
             choices: outcome.choices.as_slice().into(),
             likelihood: outcome.likelihood,
+            draws: outcome.draws,
             delta: after.wrapping_sub(draft.before),
             is_lost: false,
         })

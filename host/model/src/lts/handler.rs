@@ -9,7 +9,7 @@ use crate::contract::{
     PropertyKind, PropertyScope, Quorum, Role, Snapshot,
 };
 use crate::lts::ids::ProtocolStateId;
-use crate::lts::state::Message;
+use crate::lts::state::{Evaluated, Message};
 use crate::lts::system::Lts;
 use crate::scenario::FaultEvent;
 
@@ -80,6 +80,8 @@ pub(crate) struct Observed {
     /// One a property, those of node scope left out.
     pub(crate) views: Vec<Option<Vec<u8>>>,
     pub(crate) judgements: Vec<Judgement>,
+    /// The `eventually` properties of node scope that do not hold.
+    pub(crate) owed: Vec<u32>,
 }
 
 impl Observed {
@@ -168,7 +170,7 @@ pub(crate) fn explore(
             false => observe(lts, machine, node, from, (input, &script)).map(Some),
         }) {
             Ok(Some(Ended::New(mut observed))) => {
-                observed.judgements = judge_node(lts, machine, &mut observed)?;
+                judge_node(lts, machine, &mut observed)?;
                 Some(Ended::New(observed))
             }
             Ok(ended) => ended,
@@ -234,7 +236,7 @@ pub(crate) fn look(
     };
     match seen() {
         Ok(Ended::New(mut observed)) => {
-            observed.judgements = judge_node(lts, machine, &mut observed)?;
+            judge_node(lts, machine, &mut observed)?;
             Ok(Ended::New(observed))
         }
         Ok(ended) => Ok(ended),
@@ -265,21 +267,21 @@ fn show(
         local_events,
         views,
         judgements: Vec::new(),
+        owed: Vec::new(),
     })))
 }
 
 /// Evaluates the properties of node scope, and takes their views out: they are never combined with others.
-fn judge_node(
-    lts: &Lts<'_>,
-    machine: &mut dyn Machine,
-    observed: &mut Observed,
-) -> Result<Vec<Judgement>, MachineError> {
-    let mut judgements = Vec::new();
+fn judge_node(lts: &Lts<'_>, machine: &mut dyn Machine, observed: &mut Observed) -> Result<(), MachineError> {
     for (index, property) in (0u32..).zip(&lts.properties) {
         if property.scope != PropertyScope::Node {
             continue;
         }
-        let Some(view) = observed.views[index as usize].take() else { continue };
+        let Some(view) = observed.views[index as usize].take() else {
+            // Nobody is asked: an `eventually` property does not hold there.
+            observed.owed.extend((property.kind == PropertyKind::Eventually).then_some(index));
+            continue;
+        };
         // A property is a function of the view. To ask again can cost more than the handler: it is asked in the state before
         // `init`, which has to be restored.
         let known = lts.node_verdicts().get(&(index, view.clone())).cloned();
@@ -297,9 +299,10 @@ fn judge_node(
                 verdict
             }
         };
-        judgements.extend(verdict);
+        observed.judgements.extend(verdict.judgement);
+        observed.owed.extend(verdict.is_owed.then_some(index));
     }
-    Ok(judgements)
+    Ok(())
 }
 
 /// Evaluates one property on a machine, whatever state that is in.
@@ -308,9 +311,11 @@ pub(crate) fn evaluate(
     property: u32,
     kind: PropertyKind,
     views: &[Option<&[u8]>],
-) -> Result<Option<Judgement>, MachineError> {
+) -> Result<Evaluated, MachineError> {
     machine.restore(None)?;
-    Ok(match (kind, machine.invariant(property, views)) {
+    let said = machine.invariant(property, views);
+    let is_owed = kind == PropertyKind::Eventually && matches!(said, Ok(Err(_)));
+    let judgement = match (kind, said) {
         (_, Err(fault)) => {
             machine.confirm_fault()?;
             Some(Judgement::Broken { property, fault })
@@ -318,7 +323,8 @@ pub(crate) fn evaluate(
         (PropertyKind::Always, Ok(Err(message))) => Some(Judgement::Violated { property, message }),
         (PropertyKind::Sometimes, Ok(Ok(()))) => Some(Judgement::Witnessed { property }),
         _ => None,
-    })
+    };
+    Ok(Evaluated { judgement, is_owed })
 }
 
 /// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses

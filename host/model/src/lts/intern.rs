@@ -16,6 +16,7 @@ impl Tables {
             sent: effects.sent,
             choices: effects.choices,
             likelihood: effects.likelihood,
+            draws: effects.draws,
         };
         executions.into_iter().map(intern).collect()
     }
@@ -31,6 +32,7 @@ impl Tables {
                 local_events: Box::default(),
                 class: ClassId::STUCK,
                 judgements: Box::new([Judgement::Fault(fault)]),
+                owed: Box::default(),
                 snapshot: None,
             },
         };
@@ -53,6 +55,7 @@ impl Tables {
             local_events: local_events.into(),
             class: self.intern_class(views),
             judgements: observed.judgements.into(),
+            owed: observed.owed.into(),
             snapshot: Some(observed.snapshot),
         }
     }

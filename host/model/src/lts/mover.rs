@@ -72,6 +72,7 @@ impl<'l> Mover<'l> {
             local_events,
             class,
             judgements: state.judgements.clone(),
+            owed: state.owed.clone(),
             snapshot: state.snapshot.clone(),
         }
     }

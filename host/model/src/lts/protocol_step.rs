@@ -1,6 +1,6 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever has gone wrong at the node.
 
-use crate::contract::{Choice, Envelope, Likelihood, NodeId};
+use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId};
 use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
 use crate::scenario::FaultEvent;
 
@@ -35,6 +35,7 @@ pub(crate) struct ProtocolOutcome {
     pub(crate) sent: Vec<Envelope>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
+    pub(crate) draws: Draws,
 }
 
 impl ProtocolOutcome {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::contract::{ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId};
+use crate::contract::{
+    ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId, Property, PropertyKind, PropertyScope,
+};
 use crate::lts::handler::{confirmed, evaluate};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId};
 use crate::lts::stepper::Stepper;
@@ -24,12 +26,43 @@ impl Stepper<'_> {
                 continue;
             }
             let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
-            judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?);
+            judgements.extend(evaluate(self.machines.first(), index, property.kind, &views)?.judgement);
         }
         let judgements: Arc<[Judgement]> = judgements.into();
         self.lts.write().grow(size_of_val(classes) + size_of_val(&*judgements));
         self.known.add_verdict(classes, Arc::clone(&judgements));
         Ok(judgements)
+    }
+
+    /// The `eventually` properties of system scope that do not hold in a tuple of classes, one per node. None if a node is stuck.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn owed(&mut self, classes: &[ClassId]) -> Result<Arc<[u32]>, MachineError> {
+        if let Some(known) = self.owed.get(classes) {
+            return Ok(Arc::clone(known));
+        }
+        let mut owed: Vec<u32> = Vec::new();
+        let is_asked =
+            |property: &Property| property.kind == PropertyKind::Eventually && property.scope == PropertyScope::System;
+        let is_over = classes.contains(&ClassId::STUCK);
+        for (index, property) in (0u32..).zip(&self.lts.properties).filter(|(_, it)| !is_over && is_asked(it)) {
+            let views = self.lts.views_of(classes, index);
+            // Where nobody is asked, it does not hold.
+            let is_owed = match views.iter().all(Option::is_none) {
+                true => true,
+                false => {
+                    let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+                    evaluate(self.machines.first(), index, property.kind, &views)?.is_owed
+                }
+            };
+            owed.extend(is_owed.then_some(index));
+        }
+        let owed: Arc<[u32]> = owed.into();
+        self.lts.write().grow(size_of_val(classes) + size_of_val(&*owed));
+        self.owed.insert(classes.into(), Arc::clone(&owed));
+        Ok(owed)
     }
 
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, ClassId, Fault, Judgement, Likelihood, NodeId, Snapshot};
+use crate::contract::{Choice, ClassId, Draws, Fault, Judgement, Likelihood, NodeId, Snapshot};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::scenario::{FaultState, Route};
 
@@ -22,6 +22,8 @@ pub struct ProtocolState {
     pub class: ClassId,
     /// What the properties of node scope say about this state, and whether it is a fault.
     pub judgements: Box<[Judgement]>,
+    /// The `eventually` properties of node scope that do not hold in this state.
+    pub owed: Box<[u32]>,
     /// How to get back here; none in a state that is a fault.
     pub snapshot: Option<Snapshot>,
 }
@@ -29,7 +31,7 @@ pub struct ProtocolState {
 impl ProtocolState {
     /// Bytes that are kept of it.
     pub(crate) fn bytes(&self) -> usize {
-        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.judgements);
+        let lists = size_of_val(&*self.local_events) + size_of_val(&*self.judgements) + size_of_val(&*self.owed);
         size_of::<Self>() + lists + self.snapshot.as_ref().map_or(0, Snapshot::bytes)
     }
 }
@@ -110,6 +112,8 @@ pub struct Outcome {
     pub choices: Box<[Choice]>,
     /// How likely they are in a random walk.
     pub likelihood: Likelihood,
+    /// Which of them were drawn by weights.
+    pub draws: Draws,
     /// What the step adds to the fingerprint of a global state, delivery included. On links with an order that fingerprint
     /// depends on the queues as well; there this number only distinguishes the outcomes of one trigger.
     pub delta: Fingerprint,
@@ -125,6 +129,7 @@ impl Outcome {
             sent: Box::default(),
             choices: Box::default(),
             likelihood: Likelihood::CERTAIN,
+            draws: Draws::default(),
             delta,
             is_lost: false,
         }
@@ -134,6 +139,14 @@ impl Outcome {
     pub(crate) fn bytes(&self) -> usize {
         2 * (size_of::<Self>() + size_of_val(&*self.sent)) + size_of_val(&*self.choices)
     }
+}
+
+/// What a property says about some views.
+#[derive(Clone, Debug)]
+pub(crate) struct Evaluated {
+    pub(crate) judgement: Option<Judgement>,
+    /// Whether it is an `eventually` property, and does not hold there.
+    pub(crate) is_owed: bool,
 }
 
 /// One event of a path: which trigger, where, and which outcome.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use crate::contract::{Fault, Input, MachineError, NodeId, Role};
+use crate::contract::{ClassId, Fault, Input, MachineError, NodeId, Role};
 use crate::lts::cache::{LtsCache, OutcomesRef};
 use crate::lts::handler::{Executed, Job, explore};
 use crate::lts::ids::{LocalStateId, MessageId, QuorumId, Trigger};
@@ -28,6 +28,8 @@ pub struct Stepper<'l> {
     pub(super) known: LtsCache,
     /// What local states said when they were asked whether they are done.
     pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
+    /// The `eventually` properties that do not hold in a tuple of classes.
+    pub(super) owed: FxHashMap<Box<[ClassId]>, Arc<[u32]>>,
 }
 
 /// Handlers that are made ready to be executed at a time.
@@ -40,7 +42,13 @@ impl<'l> Stepper<'l> {
     /// A stepper with a fresh machine.
     pub fn new(lts: &'l Lts<'l>) -> Result<Self, MachineError> {
         let known = LtsCache::new(lts.rules.is_ordered);
-        let mut stepper = Self { lts, machines: MachinePool::new(lts)?, known, done: FxHashMap::default() };
+        let mut stepper = Self {
+            lts,
+            machines: MachinePool::new(lts)?,
+            known,
+            done: FxHashMap::default(),
+            owed: FxHashMap::default(),
+        };
         stepper.known.catch_up(&lts.read());
         Ok(stepper)
     }

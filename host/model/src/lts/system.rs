@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{ClassId, Judgement, LocalEvent, MachineError, MachineFactory, Property};
+use crate::contract::{ClassId, LocalEvent, MachineError, MachineFactory, Property};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
-use crate::lts::state::{LocalState, Message};
+use crate::lts::state::{Evaluated, LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::Scenario;
 use crate::scenario::fault_state::Rules;
@@ -54,7 +54,7 @@ pub struct Lts<'f> {
 }
 
 /// Verdicts of properties of node scope.
-type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Option<Judgement>>;
+type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Evaluated>;
 
 impl<'f> Lts<'f> {
     /// An empty local transition system; asks the protocol for its properties.

@@ -36,7 +36,7 @@ impl Replay {
             };
             let about = |node: NodeId| (property.scope == PropertyScope::Node).then_some(node);
             for (node, tuple) in (0..).map(about).zip(tuples).filter(|(_, tuple)| tuple.iter().any(Option::is_some)) {
-                let judgement = evaluate(&mut *self.judge, index, property.kind, tuple)?;
+                let judgement = evaluate(&mut *self.judge, index, property.kind, tuple)?.judgement;
                 findings.extend(judgement.map(|it| (node, Finding::new(&self.properties, node, &it))));
             }
         }
