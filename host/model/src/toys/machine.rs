@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::contract::{
-    Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory,
-    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, TransferError,
+    Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
+    Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, TransferError,
 };
 use crate::toys::property::ToyProperty;
 use crate::toys::renaming::renamed;
@@ -60,7 +60,8 @@ impl Machine for ToyMachine {
             effects.is_declined = true;
             return Ok(());
         }
-        let picked = self.toy.pick(outcomes.len(), script, effects);
+        let is_drawn = self.toy.drawn.contains(&(self.node, self.state)) && !matches!(input, Input::Init { .. });
+        let picked = self.toy.pick((outcomes.len(), is_drawn), script, effects);
         let (next, sent) = match outcomes.swap_remove(picked) {
             ToyOutcome::Go(next, sent) => (Some(next), sent),
             ToyOutcome::Trap(sent) => (None, sent),
@@ -106,7 +107,7 @@ impl Machine for ToyMachine {
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         let names = self.toy.local_events(self.node, self.state).into_iter();
-        let event = |name| LocalEvent { name: format!("local{name}"), kind: LocalKind::Internal, payload: vec![name] };
+        let event = |name| LocalEvent { name: format!("local{name}"), kind: self.toy.kind(name), payload: vec![name] };
         Ok(names.map(event).collect())
     }
 
@@ -181,11 +182,14 @@ impl Toy {
         }
     }
 
-    /// Which of so many outcomes a script asks for.
-    pub(crate) fn pick(&self, outcomes: usize, script: &[u32], effects: &mut Effects) -> usize {
+    /// Which of so many outcomes, which may be drawn, a script asks for.
+    pub(crate) fn pick(&self, (outcomes, is_drawn): (usize, bool), script: &[u32], effects: &mut Effects) -> usize {
         let mut ask = |alternatives: usize| {
             let alternatives = u32::try_from(alternatives).expect("tables are small");
             let answer = script.get(effects.choices.len()).copied().unwrap_or(0);
+            if is_drawn {
+                effects.draws.note(effects.choices.len(), u32::from(answer < 2));
+            }
             effects.choices.push(Choice::among(alternatives, answer));
             effects.likelihood = effects.likelihood.and(1, alternatives.into());
             answer as usize

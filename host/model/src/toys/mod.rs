@@ -13,8 +13,10 @@
 //! | `dice` | random numbers |
 //! | `random` | random toys, and the features of the contract that they can have |
 //! | `symmetric` | random toys that are the same under renamings of their nodes |
+//! | `busy` | random toys that can run for ever |
 //! | `features` | further features of random toys: properties, copies, choices |
 
+mod busy;
 mod dice;
 mod features;
 mod machine;

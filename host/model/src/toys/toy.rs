@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contract::NodeId;
+use crate::contract::{LocalKind, NodeId, PropertyKind, PropertyScope};
 use crate::toys::property::{ToyProperty, matches};
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 
@@ -44,6 +44,11 @@ pub struct Toy {
     pub properties: Vec<ToyProperty>,
     /// Whether one of several outcomes is found by several calls of `choose`, each between this one and those after it.
     pub is_stepwise: bool,
+    /// Why local events with these names happen; the others are internal.
+    pub kinds: BTreeMap<u8, LocalKind>,
+    /// The states in which the outcomes of handlers are drawn, by even weights, and not chosen. A third answer, and each one after it,
+    /// has the weight 0.
+    pub drawn: BTreeSet<(NodeId, ToyState)>,
 }
 
 impl Toy {
@@ -157,6 +162,34 @@ impl Toy {
         let sum: u32 = messages.iter().map(|(from, content)| from * 2 + u32::from(*content)).sum();
         let lists = self.quorums.get(&(node, state, name)).filter(|lists| !lists.is_empty());
         lists.map_or_else(Vec::new, |lists| lists[sum as usize % lists.len()].clone())
+    }
+
+    /// Why a local event happens.
+    pub fn kind(&self, name: u8) -> LocalKind {
+        self.kinds.get(&name).copied().unwrap_or(LocalKind::Internal)
+    }
+
+    /// Says why local events with a name happen.
+    #[must_use]
+    pub fn of_kind(mut self, name: u8, kind: LocalKind) -> Self {
+        self.kinds.insert(name, kind);
+        self
+    }
+
+    /// Promises that one of these tuples of local states, one per node, is reached again and again; `None` stands for any state.
+    #[must_use]
+    pub fn promise(mut self, name: &str, tuples: &[&[Option<ToyState>]]) -> Self {
+        let (kind, scope) = (PropertyKind::Eventually, PropertyScope::System);
+        let tuples = tuples.iter().map(|tuple| tuple.to_vec()).collect();
+        self.properties.push(ToyProperty {
+            name: name.to_owned(),
+            kind,
+            scope,
+            tuples,
+            traps: Vec::new(),
+            sees_all: true,
+        });
+        self
     }
 
     /// The outcomes of `init` at a node.

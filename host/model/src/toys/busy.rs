@@ -1,0 +1,100 @@
+//! Random toys that can run for ever and still have finitely many global states.
+
+use crate::contract::{LocalKind, NodeId, PropertyKind, PropertyScope};
+use crate::toys::dice::Dice;
+use crate::toys::property::ToyProperty;
+use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
+use crate::toys::toy::Toy;
+
+impl Toy {
+    /// A random system with cycles, with timers, calls of the application and internal events, and with promises. The same seed gives
+    /// the same system on every machine.
+    ///
+    /// Finite by construction: each state of a node has a credit, and no handler leaves more messages and credit than it found. So
+    /// messages in flight and credits together never become more.
+    pub fn random_busy(seed: u64, nodes: u32) -> Self {
+        let mut dice = Dice(seed ^ 0xb5e7);
+        let (states, contents) = (2 + dice.below(2) as ToyState, 1 + dice.below(2));
+        let mut toy = Self::new(nodes);
+        let credit = |dice: &mut Dice| u32::from(dice.below(3) == 0);
+        let credits: Vec<Vec<u32>> = (0..nodes).map(|_| (0..states).map(|_| credit(&mut dice)).collect()).collect();
+        for node in 0..nodes {
+            let credits = &credits[node as usize];
+            for state in 0..states {
+                for (from, content) in (0..nodes).flat_map(|from| (0..contents).map(move |content| (from, content))) {
+                    if dice.below(10) < 7 {
+                        let outcomes = busy_outcomes(&mut dice, (credits, state, 1), nodes, contents);
+                        toy.rules.insert((node, state, ToyTrigger::Message(from, content as u8)), outcomes);
+                    }
+                }
+                for name in 0..3 {
+                    if dice.below(10) < 3 {
+                        let outcomes = busy_outcomes(&mut dice, (credits, state, 0), nodes, contents);
+                        toy.rules.insert((node, state, ToyTrigger::Local(name)), outcomes);
+                    }
+                }
+            }
+        }
+        for name in 0..3 {
+            let kinds = [LocalKind::Timer, LocalKind::Application, LocalKind::Internal];
+            toy.kinds.insert(name, kinds[dice.below(3) as usize]);
+        }
+        for _ in 0..dice.below(3) {
+            toy.initial.push((dice.below(nodes), dice.below(nodes), dice.below(contents) as u8));
+        }
+        for index in 0..1 + dice.below(2) {
+            let scope = if dice.below(3) == 0 { PropertyScope::Node } else { PropertyScope::System };
+            let tuple = |dice: &mut Dice| {
+                (0..nodes).map(|_| (dice.below(2) > 0).then(|| dice.below(states.into()) as ToyState)).collect()
+            };
+            let tuples = (0..1 + dice.below(2)).map(|_| tuple(&mut dice)).collect();
+            let (name, kind, sees_all) = (format!("promise{index}"), PropertyKind::Eventually, dice.below(2) == 0);
+            toy.properties.push(ToyProperty { name, kind, scope, tuples, traps: Vec::new(), sees_all });
+        }
+        toy
+    }
+
+    /// The same system where in some states the outcomes of handlers are drawn.
+    #[must_use]
+    pub fn with_random_draws(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0xd4a3);
+        self.is_stepwise = dice.below(2) == 0;
+        let keys: Vec<(NodeId, ToyState, ToyTrigger)> = self.rules.keys().copied().collect();
+        for (node, state, on) in keys {
+            // The first outcome leaves no more than it found, and neither does one that sends nothing and goes where the first does.
+            let outcomes = self.rules.get_mut(&(node, state, on)).expect("it is one of the keys");
+            let ToyOutcome::Go(next, _) = outcomes[0] else { continue };
+            if dice.below(3) == 0 {
+                outcomes.push(ToyOutcome::Go(next, Vec::new()));
+            }
+            if dice.below(2) == 0 {
+                self.drawn.insert((node, state));
+            }
+        }
+        self
+    }
+}
+
+/// One or two outcomes of a handler in a state, which has taken so many messages.
+fn busy_outcomes(
+    dice: &mut Dice,
+    (credits, state, taken): (&[u32], ToyState, u32),
+    nodes: u32,
+    contents: u32,
+) -> Vec<ToyOutcome> {
+    let count = 1 + u32::from(dice.below(6) == 0);
+    let mut outcome = || {
+        let found = taken + credits[state as usize];
+        let next = loop {
+            let next = dice.below(credits.len() as u32);
+            if credits[next as usize] <= found {
+                break next;
+            }
+        };
+        let room = found - credits[next as usize];
+        let sent = (0..room).filter(|_| dice.below(4) > 0).count();
+        let sent = (0..sent).map(|_| (dice.below(nodes), dice.below(contents) as u8)).collect();
+        ToyOutcome::Go(next as ToyState, sent)
+    };
+    (0..count).map(|_| outcome()).collect()
+}
