@@ -12,7 +12,7 @@ use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper};
 use host_model::scenario::{Faults, Network};
 use host_model::toys::Toy;
 use host_model::trace::start;
-use host_search::graph::{self, Discovery, GraphSink, GraphState};
+use host_search::graph::{self, Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use host_search::kernel::{EndCondition, Report, Search, SearchBounds, Unmonitored};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -47,7 +47,10 @@ impl GraphSink for Recorder {
         self.discoveries.push(state.discovery);
     }
 
-    fn edge(&mut self, from: u32, step: Step, to: u32) {
+    fn edge(&mut self, edge: &GraphEdge<'_>) {
+        let GraphEdge { from, step, to, .. } = *edge;
+        assert_eq!(edge.known.row(edge.local, step.trigger), Some(edge.row), "the row is that of the step");
+        assert_eq!(self.states[from as usize].0[step.node as usize], edge.local, "the local state is that of the node");
         assert_eq!(from as usize, self.expanded.len(), "edges come state by state");
         if self.reached.insert(to) && matches!(self.discoveries[to as usize], Discovery::Step(..)) {
             assert_eq!(
@@ -59,7 +62,8 @@ impl GraphSink for Recorder {
         self.edges.push((from, step, to));
     }
 
-    fn expanded(&mut self, state: u32, left_out: Option<EndCondition>) {
+    fn expanded(&mut self, expanded: &Expanded<'_>) {
+        let Expanded { state, left_out, .. } = *expanded;
         assert_eq!(state as usize, self.expanded.len(), "states are expanded one after the other");
         self.expanded.push(left_out);
     }

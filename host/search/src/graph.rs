@@ -3,7 +3,7 @@
 use crate::global::breadth_first::{self, Following};
 use crate::kernel::{Report, Search, SearchError};
 
-pub use crate::global::breadth_first::sink::{Discovery, GraphSink, GraphState};
+pub use crate::global::breadth_first::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 
 /// Explores the graph level by level, on any network, and tells a sink of its states and edges.
 ///

@@ -129,6 +129,20 @@ impl GlobalState {
         is_cut
     }
 
+    /// Puts the local events that would be possible here but for the bound on them into `suppressed`.
+    pub fn suppressed(&self, known: &LtsCache, budgets: &Budgets, suppressed: &mut Vec<(NodeId, Trigger)>) {
+        suppressed.clear();
+        if known.is_over(&self.locals) {
+            return;
+        }
+        for (node, local) in (0..).zip(&self.locals) {
+            if budgets.local_events_max.is_some_and(|max| self.local_events[node as usize] >= max) {
+                let events = known.state(*local).protocol.local_events.iter();
+                suppressed.extend(events.map(|event| (node, Trigger::local(*event))));
+            }
+        }
+    }
+
     /// Adds the deliveries at nodes that take quorums: of the messages that they take by themselves, then of all quorums of the
     /// others. Nodes may decline some.
     fn enabled_by_role(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>, unknown: &mut Unknown) {

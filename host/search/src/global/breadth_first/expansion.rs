@@ -58,6 +58,8 @@ pub struct Expanded {
 pub struct Arrival {
     /// The step.
     pub step: Step,
+    /// The outcomes of its trigger.
+    pub row: OutcomesRef,
     /// Which one it is of all steps from its state, from 1 on.
     pub edge: u32,
     /// Where it leads.
@@ -219,7 +221,7 @@ impl Expansion {
                         Target::Fresh(self.fresh(batch, &child, fingerprint))
                     }
                 };
-                self.arrivals.push(Arrival { step: child.step, edge, target });
+                self.arrivals.push(Arrival { step: child.step, row: child.row, edge, target });
             }
             start += edges as usize;
             self.states[index].arrivals_end = self.arrivals.len() as u32;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use host_model::contract::NodeId;
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::lts::{LocalStateId, MessageId};
 
@@ -57,6 +58,12 @@ impl Layout {
             }
         };
         state.in_flight.refill(in_flight.iter().map(|message| MessageId(*message)));
+    }
+
+    /// The local state of a node in a packed state.
+    #[inline]
+    pub fn local(self, record: &[u32], node: NodeId) -> LocalStateId {
+        LocalStateId(record[FINGERPRINT + node as usize])
     }
 
     /// The local states of a packed state.

@@ -21,6 +21,7 @@ pub mod sink;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use host_model::contract::ClassId;
 use host_model::lts::{LocalStateId, Step, Stepper};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -28,7 +29,7 @@ use rustc_hash::FxHashSet;
 use self::expansion::{Arrival, Batch, Expansion, Fresh, Target};
 use self::frontier::{Block, Frontier, Layout};
 use self::numbers::Numbers;
-use self::sink::{Discovery, GraphSink, GraphState};
+use self::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use crate::global::enabled::Unknown;
 use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
@@ -135,7 +136,7 @@ impl BreadthFirst<'_, '_> {
             let judgements = judge_start(self.search, stepper, start)?;
             if let Some(sink) = &mut self.sink {
                 let is_bad = judgements.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, &state, (number, Discovery::Start(index), 0), is_bad);
+                tell(*sink, stepper, &state, (number, Discovery::Start(index), 0), is_bad)?;
             }
             if self.report.note(start, &[], judgements) {
                 return Ok(Some(EndCondition::Violation));
@@ -273,15 +274,23 @@ impl BreadthFirst<'_, '_> {
                 }
             }
             self.transitions = before + u64::from(state.edges);
-            if let Some(sink) = &mut self.sink {
-                sink.expanded(
-                    block.number(place),
-                    Some(state.left_out).filter(|end| *end != EndCondition::SpaceExhausted),
-                );
-            }
+            self.tell_expanded(stepper, (block, place), state.left_out);
             end = end.max(state.left_out);
         }
         Ok(end)
+    }
+
+    /// Tells that all that follows a state was taken in.
+    fn tell_expanded(&mut self, stepper: &Stepper<'_>, (block, place): (&Block, usize), left_out: EndCondition) {
+        let Some(sink) = &mut self.sink else { return };
+        let mut suppressed = Vec::new();
+        if left_out == EndCondition::LocalEventBound {
+            self.frontier.layout.read(block.record(place), &mut self.state);
+            self.state.suppressed(stepper.known(), &self.budgets, &mut suppressed);
+        }
+        let left_out = Some(left_out).filter(|end| *end != EndCondition::SpaceExhausted);
+        let is_followed = self.search.bounds.depth.is_none_or(|depth| block.depth < depth);
+        sink.expanded(&Expanded { state: block.number(place), left_out, is_followed, suppressed: &suppressed });
     }
 
     /// Takes in where a step leads; returns why to end the search, if there is a reason.
@@ -306,7 +315,8 @@ impl BreadthFirst<'_, '_> {
             }
         };
         if let Some(sink) = &mut self.sink {
-            sink.edge(parent, step, to);
+            let local = self.frontier.layout.local(from.0.record(from.1), step.node);
+            sink.edge(&GraphEdge { from: parent, step, local, row: arrival.row, to, known: stepper.known() });
         }
         let has_grown = self.schedule.has_grown(self.kept());
         if end.is_none() && (self.schedule.is_check_due(stepper) || has_grown) {
@@ -367,7 +377,8 @@ impl BreadthFirst<'_, '_> {
         }
         if let Some(sink) = &mut self.sink {
             let said = judge_global_state(self.search, stepper, &self.state)?;
-            tell(*sink, &self.state, (number, discovery, depth), said.iter().any(|(_, judgement)| judgement.is_bad()));
+            let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
+            tell(*sink, stepper, &self.state, (number, discovery, depth), is_bad)?;
         }
         judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
         if !judgements.is_empty() {
@@ -419,12 +430,17 @@ impl BreadthFirst<'_, '_> {
 /// Tells of a new state.
 fn tell(
     sink: &mut dyn GraphSink,
+    stepper: &mut Stepper<'_>,
     state: &GlobalState,
     (number, discovery, depth): (u32, Discovery, u32),
     is_bad: bool,
-) {
+) -> Result<(), SearchError> {
     let (locals, in_flight) = (&state.locals, &state.in_flight);
-    sink.state(&GraphState { number, discovery, depth, locals, in_flight, is_bad });
+    let classes: Vec<ClassId> = locals.iter().map(|local| stepper.known().brief(*local).class).collect();
+    let owed = stepper.owed(&classes)?;
+    let known = stepper.known();
+    sink.state(&GraphState { number, discovery, depth, locals, in_flight, is_bad, owed: &owed, known });
+    Ok(())
 }
 
 /// The local states whose local events and faults were followed.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use host_model::lts::{LocalStateId, MessageId, Step};
+use host_model::contract::NodeId;
+use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger};
 
 use crate::kernel::EndCondition;
 
@@ -16,7 +17,7 @@ pub enum Discovery {
 }
 
 /// A state of the graph.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct GraphState<'g> {
     /// Its number: states are numbered from 0 on in the order of discovery.
     pub number: u32,
@@ -30,6 +31,40 @@ pub struct GraphState<'g> {
     pub in_flight: &'g [MessageId],
     /// Whether something bad is said about it.
     pub is_bad: bool,
+    /// The `eventually` properties of system scope that do not hold; those of node scope are in the local states.
+    pub owed: &'g [u32],
+    /// What is known of the local states.
+    pub known: &'g LtsCache,
+}
+
+/// A step from a state to a state.
+#[derive(Clone, Copy)]
+pub struct GraphEdge<'g> {
+    /// The state that it begins in.
+    pub from: u32,
+    /// The step.
+    pub step: Step,
+    /// The local state of its node before.
+    pub local: LocalStateId,
+    /// The outcomes of its trigger there.
+    pub row: OutcomesRef,
+    /// The state that it leads to.
+    pub to: u32,
+    /// What is known of the local states.
+    pub known: &'g LtsCache,
+}
+
+/// That there are no more edges from a state.
+#[derive(Clone, Copy)]
+pub struct Expanded<'g> {
+    /// The state.
+    pub state: u32,
+    /// If a bound left some out, which one: what follows such a state is not known.
+    pub left_out: Option<EndCondition>,
+    /// Whether its events were followed; not at the bound on depth.
+    pub is_followed: bool,
+    /// The local events that the bound on them left out.
+    pub suppressed: &'g [(NodeId, Trigger)],
 }
 
 /// Hears of the states and edges of a graph, by one worker and in an order that does not depend on the number of workers.
@@ -44,10 +79,10 @@ pub trait GraphSink {
     fn state(&mut self, state: &GraphState<'_>);
 
     /// A step leads from a state to a state. Several steps can do so.
-    fn edge(&mut self, from: u32, step: Step, to: u32);
+    fn edge(&mut self, edge: &GraphEdge<'_>);
 
-    /// There are no more edges from a state. If a bound left some out, it is given: what follows such a state is not known.
-    fn expanded(&mut self, _state: u32, _left_out: Option<EndCondition>) {}
+    /// There are no more edges from a state.
+    fn expanded(&mut self, _expanded: &Expanded<'_>) {}
 
     /// Bytes kept, which count as memory of the search.
     fn bytes(&self) -> u64 {
