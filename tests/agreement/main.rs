@@ -10,6 +10,7 @@
 //! | `depths` | bounds on depth around what is needed, and several start states: what is found and claimed |
 //! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
+//! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
 //! | `properties` | properties of every kind and scope |
@@ -31,6 +32,7 @@ mod faults;
 mod global;
 mod graph;
 mod links;
+mod liveness;
 mod local;
 mod memory;
 mod origins;

@@ -7,6 +7,8 @@
 //! | `faults` | what each fault of a node does |
 //! | `graph` | the graph of the global states |
 //! | `paths` | shortest paths to global states, and traces of them |
+//! | `progress` | the graph as promises of progress see it |
+//! | `promises` | what becomes of promises of progress |
 //! | `properties` | what properties say about a global state |
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,6 +22,8 @@ mod events;
 mod faults;
 pub mod graph;
 mod paths;
+pub mod progress;
+pub mod promises;
 mod properties;
 
 use events::{Move, Resolution, happenings, moves, resolution};

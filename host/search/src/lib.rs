@@ -8,6 +8,7 @@
 //! | `kernel` | input and output of every strategy, and small parts that several share |
 //! | `global` | searches of global states: state, visited set, breadth-first and parallel depth-first engines |
 //! | `graph` | the graph of the global states, told edge by edge |
+//! | `liveness` | whether what must happen happens, decided on a graph |
 //! | `reduction` | the reduced search: messages and renamings that do not matter |
 //! | `stateless` | searches of executions: happens-before, races, wakeup trees |
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |
@@ -18,6 +19,7 @@
 mod global;
 pub mod graph;
 pub mod kernel;
+pub mod liveness;
 mod local;
 mod reduction;
 mod stateless;

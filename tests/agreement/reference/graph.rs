@@ -62,7 +62,7 @@ pub fn graph(
     Some(graph)
 }
 
-fn content(global: &Global) -> Content {
+pub(super) fn content(global: &Global) -> Content {
     let flying = |item: &Item| match *item {
         Item::Message { content, breaks, .. } => (Some(content), breaks),
         Item::Notice { breaks } => (None, breaks),

@@ -1,0 +1,142 @@
+//! What an execution that owes something for ever may do: the part of the graph where it stays, and what is fair there.
+
+use crate::kernel::EndCondition;
+use crate::liveness::bits::StateSet;
+use crate::liveness::chance::lasting;
+use crate::liveness::graph::{Edge, StoredGraph};
+use crate::liveness::label::{ActionId, Draw, EventClass};
+use crate::liveness::rows::LabelId;
+use crate::liveness::rules::{Fairness, Mutant, Rules, Timers};
+use crate::liveness::watch::Watch;
+
+/// The states where a promise is not kept, with the edges that an execution can take between them for ever.
+pub struct Arena<'g> {
+    /// The graph.
+    pub graph: &'g StoredGraph,
+    promise: usize,
+    rules: Rules,
+    /// The states in which something can be delivered, if timers wait for that.
+    busy: Option<StateSet>,
+    /// Whether anything is left to chance.
+    pub has_draws: bool,
+}
+
+impl<'g> Arena<'g> {
+    /// That of a promise.
+    ///
+    /// # Errors
+    ///
+    /// The analysis is to end.
+    pub fn new(
+        graph: &'g StoredGraph,
+        promise: usize,
+        rules: Rules,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self, EndCondition> {
+        let busy = match rules.timers {
+            Timers::Free => None,
+            Timers::Late => Some(busy(graph, watch)?),
+        };
+        let has_draws = rules.fairness != Fairness::None && graph.has_draws();
+        Ok(Self { graph, promise, rules, busy, has_draws })
+    }
+
+    /// Whether a mistake is made on purpose.
+    pub fn makes(&self, mutant: Mutant) -> bool {
+        self.rules.makes(mutant)
+    }
+
+    /// Whether the promise is not kept in a state.
+    #[inline]
+    pub fn contains(&self, state: u32) -> bool {
+        self.graph.owes(self.promise, state)
+    }
+
+    /// Whether an edge can be taken for ever, as far as chance allows it.
+    #[inline]
+    pub fn keeps(&self, edge: &Edge) -> bool {
+        let is_kept = match self.graph.class(edge.label) {
+            EventClass::Delivery | EventClass::Internal | EventClass::Free => true,
+            EventClass::Timer => self.busy.as_ref().is_none_or(|busy| !busy.contains(edge.from)),
+            EventClass::Loss => self.rules.fairness != Fairness::Stable || self.makes(Mutant::LossInCycles),
+            EventClass::Reset | EventClass::Fault | EventClass::Suppressed => false,
+        };
+        is_kept && self.contains(edge.from) && self.contains(edge.to)
+    }
+
+    /// Puts the fair actions that are possible in a state into `actions`, sorted: also those that a bound suppresses, and timers that
+    /// have to wait.
+    pub fn possible(&self, state: u32, actions: &mut Vec<ActionId>) {
+        actions.clear();
+        let is_busy = self.busy.as_ref().is_some_and(|busy| busy.contains(state));
+        let is_forgotten = |label: &LabelId| match self.graph.class(*label) {
+            EventClass::Suppressed => self.makes(Mutant::NotSuppressed),
+            EventClass::Timer => is_busy && self.makes(Mutant::TimersUnarmed),
+            _ => false,
+        };
+        let labels = self.graph.row(state).map(|(_, label)| label).filter(|label| !is_forgotten(label));
+        actions.extend(labels.filter_map(|label| self.graph.label(label).action));
+        actions.sort_unstable();
+        actions.dedup();
+    }
+
+    /// Whether what is possible does not stay so for ever without happening.
+    pub fn is_fair(&self) -> bool {
+        self.rules.fairness != Fairness::None
+    }
+
+    /// The action of edges with a label, if it happens whenever it is possible again and again.
+    #[inline]
+    pub fn strong_action(&self, label: LabelId) -> Option<ActionId> {
+        let label = self.graph.label(label);
+        label.action.filter(|_| self.has_strong() && label.class == EventClass::Delivery)
+    }
+
+    /// Whether there is anything that has to happen only because it is possible again and again.
+    pub fn has_strong(&self) -> bool {
+        self.rules.fairness == Fairness::FairLossy
+    }
+
+    /// Puts the edges of a state that can be taken for ever into `edges`, if those that `inside` keeps are wanted.
+    pub fn lasting(&self, state: u32, inside: &dyn Fn(&Edge) -> bool, edges: &mut Vec<Edge>) {
+        edges.clear();
+        let row = self.graph.row(state).map(|(to, label)| Edge { from: state, to, label });
+        if !self.has_draws {
+            edges.extend(row.filter(|edge| self.keeps(edge) && inside(edge)));
+            return;
+        }
+        let mut drawn: Vec<(Edge, &Draw)> = Vec::new();
+        for edge in row {
+            match &self.graph.label(edge.label).draw {
+                Some(draw) => drawn.push((edge, draw)),
+                None if self.keeps(&edge) && inside(&edge) => edges.push(edge),
+                None => {}
+            }
+        }
+        drawn.sort_by_key(|(_, draw)| draw.row);
+        for row in drawn.chunk_by(|(_, one), (_, other)| one.row == other.row) {
+            let wanted = row.iter().map(|(edge, draw)| (*draw, self.keeps(edge) && inside(edge)));
+            let lasts = lasting(&wanted.collect::<Vec<_>>());
+            edges.extend(row.iter().zip(lasts).filter(|(_, lasts)| *lasts).map(|((edge, _), _)| *edge));
+        }
+        edges.sort_unstable();
+    }
+}
+
+/// The states in which something can be delivered.
+fn busy(graph: &StoredGraph, watch: &mut Watch<'_>) -> Result<StateSet, EndCondition> {
+    watch.take(u64::from(graph.states()) / 8)?;
+    let mut busy = StateSet::new(graph.states());
+    for state in 0..graph.expanded() {
+        let mut edges = 1;
+        let is_delivery = |(_, label): (u32, LabelId)| {
+            edges += 1;
+            graph.class(label) == EventClass::Delivery
+        };
+        if graph.row(state).any(is_delivery) {
+            busy.insert(state);
+        }
+        watch.work(edges)?;
+    }
+    Ok(busy)
+}

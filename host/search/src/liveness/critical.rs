@@ -1,0 +1,51 @@
+//! Critical steps: the edges from live states to dead ones.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::EndCondition;
+use crate::liveness::dead::Prospects;
+use crate::liveness::graph::{Edge, StoredGraph};
+use crate::liveness::rows::LabelId;
+use crate::liveness::watch::Watch;
+
+/// Critical steps of one kind: the same event in the same local state with the same outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Critical {
+    /// The first one: no critical step of this kind is reached by fewer events.
+    pub first: Edge,
+    /// How many edges are of this kind.
+    pub edges: u64,
+    /// Whether it is a fault.
+    pub is_fault: bool,
+}
+
+/// All kinds of critical steps, those that are reached by the fewest events first.
+///
+/// # Errors
+///
+/// The analysis is to end.
+pub fn critical_steps(
+    graph: &StoredGraph,
+    prospects: &Prospects,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Critical>, EndCondition> {
+    if prospects.dead() == 0 {
+        return Ok(Vec::new());
+    }
+    let mut kinds: BTreeMap<LabelId, Critical> = BTreeMap::new();
+    for from in (0..graph.expanded()).filter(|from| prospects.is_live(*from)) {
+        let mut edges = 1;
+        for (to, label) in graph.row(from) {
+            edges += 1;
+            if prospects.is_dead(to) {
+                let first = Edge { from, to, label };
+                let is_fault = graph.class(label).is_fault();
+                kinds.entry(label).or_insert(Critical { first, edges: 0, is_fault }).edges += 1;
+            }
+        }
+        watch.work(edges)?;
+    }
+    let mut kinds: Vec<Critical> = kinds.into_values().collect();
+    kinds.sort_by_key(|kind| kind.first);
+    Ok(kinds)
+}

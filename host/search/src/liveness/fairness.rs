@@ -1,0 +1,168 @@
+//! Fair components: parts of the graph in which an execution can stay for ever, taking every edge again and again, and be fair.
+//!
+//! If an action has only to happen where it stays possible (weak fairness), a strongly connected component is fair or no part of it is:
+//! an action that is possible in all its states and taken on none of its edges is so in each part. Where an action has to happen if it
+//! is possible again and again (strong fairness), the states are removed in which such an action is possible that no edge inside takes,
+//! and what is left is looked at again, as for Streett automata. Chance removes edges instead, see `chance`.
+//!
+//! Source: Emerson, Lei, "Modalities for model checking: branching time logic strikes back", Science of Computer Programming 1987, for
+//! fairness by components; de Alfaro, "Formal verification of probabilistic systems", 1997, for chance (end components).
+
+use crate::kernel::EndCondition;
+use crate::liveness::arena::Arena;
+use crate::liveness::components::{Component, Components};
+use crate::liveness::graph::Edge;
+use crate::liveness::label::ActionId;
+use crate::liveness::rules::Mutant;
+use crate::liveness::watch::Watch;
+
+/// Hears of the states of each fair component.
+pub type Found<'f> = dyn FnMut(&[u32]) + 'f;
+
+/// Finds all fair components of an arena that are as large as can be.
+///
+/// # Errors
+///
+/// The analysis is to end.
+pub fn fair_components(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_>) -> Result<(), EndCondition> {
+    let states = arena.graph.states();
+    if arena.has_draws || arena.has_strong() {
+        return refine(arena, watch, found);
+    }
+    let roots = (0..states).filter(|state| arena.contains(*state));
+    let mut components = Components::new(arena.graph, watch)?;
+    components.find(roots, &|edge| arena.keeps(edge), watch, &mut |component, watch| {
+        let inside = |edge: &Edge| component.contains(edge.to);
+        if !arena.is_fair() || is_weakly_fair(arena, component.members, &inside, watch)? {
+            found(component.members);
+        }
+        Ok(())
+    })
+}
+
+/// Whether each action that is possible in all of these states is taken on an edge inside.
+fn is_weakly_fair(
+    arena: &Arena<'_>,
+    members: &[u32],
+    inside: &dyn Fn(&Edge) -> bool,
+    watch: &mut Watch<'_>,
+) -> Result<bool, EndCondition> {
+    let (mut owed, mut possible): (Vec<ActionId>, Vec<ActionId>) = (Vec::new(), Vec::new());
+    arena.possible(members[0], &mut owed);
+    for state in &members[1..] {
+        if owed.is_empty() {
+            return Ok(true);
+        }
+        arena.possible(*state, &mut possible);
+        owed.retain(|action| possible.binary_search(action).is_ok());
+        watch.work(1 + possible.len() as u64)?;
+    }
+    let mut edges = Vec::new();
+    let is_wanted = |edge: &Edge| arena.makes(Mutant::OuterComponent) || inside(edge);
+    for state in members {
+        if owed.is_empty() {
+            return Ok(true);
+        }
+        arena.lasting(*state, &is_wanted, &mut edges);
+        let taken = |action: &ActionId| edges.iter().any(|edge| arena.graph.label(edge.label).action == Some(*action));
+        owed.retain(|action| !taken(action));
+        watch.work(1 + edges.len() as u64)?;
+    }
+    Ok(owed.is_empty())
+}
+
+/// No region.
+const NOWHERE: u32 = 0;
+
+/// Regions that are still to be looked at.
+struct Regions {
+    /// The region of each state.
+    of: Vec<u32>,
+    /// How many there were.
+    count: u32,
+    waiting: Vec<Vec<u32>>,
+}
+
+impl Regions {
+    fn add(&mut self, members: Vec<u32>) {
+        self.count += 1;
+        members.iter().for_each(|state| self.of[*state as usize] = self.count);
+        self.waiting.push(members);
+    }
+}
+
+/// The same with strong fairness or chance: a region is looked at until it is one component by edges that can be taken for ever, and
+/// nothing has to be removed.
+fn refine(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_>) -> Result<(), EndCondition> {
+    let states = arena.graph.states();
+    watch.take(u64::from(states) * 2 * size_of::<u32>() as u64)?;
+    let mut regions = Regions { of: vec![NOWHERE; states as usize], count: NOWHERE, waiting: Vec::new() };
+    regions.add((0..states).filter(|state| arena.contains(*state)).collect());
+    let mut components = Components::new(arena.graph, watch)?;
+    while let Some(region) = regions.waiting.pop() {
+        let Some(number) = region.first().map(|state| regions.of[*state as usize]) else { continue };
+        components.forget(&region);
+        let is_inside = |edge: &Edge| regions.of[edge.to as usize] == number;
+        let keeps = |edge: &Edge| is_inside(edge) && arena.keeps(edge) && lasts(arena, edge, &is_inside);
+        let (mut parts, mut is_whole): (Vec<Vec<u32>>, bool) = (Vec::new(), false);
+        components.find(region.iter().copied(), &keeps, watch, &mut |component: Component<'_>, _| {
+            is_whole = component.members.len() == region.len();
+            parts.push(component.members.to_vec());
+            Ok(())
+        })?;
+        if !is_whole {
+            parts.into_iter().for_each(|part| regions.add(part));
+            continue;
+        }
+        let rest = without_starved(arena, &region, &is_inside, watch)?;
+        if rest.len() < region.len() {
+            region.iter().for_each(|state| regions.of[*state as usize] = NOWHERE);
+            regions.add(rest);
+        } else if is_weakly_fair(arena, &region, &is_inside, watch)? {
+            let mut region = region;
+            region.sort_unstable();
+            found(&region);
+        }
+    }
+    Ok(())
+}
+
+/// Whether chance lets an edge be taken for ever.
+fn lasts(arena: &Arena<'_>, edge: &Edge, inside: &dyn Fn(&Edge) -> bool) -> bool {
+    if !arena.has_draws || arena.graph.label(edge.label).draw.is_none() {
+        return true;
+    }
+    let mut edges = Vec::new();
+    arena.lasting(edge.from, inside, &mut edges);
+    edges.contains(edge)
+}
+
+/// These states without those in which an action is possible that has to happen if it is possible again and again, and is taken on no
+/// edge inside.
+fn without_starved(
+    arena: &Arena<'_>,
+    members: &[u32],
+    inside: &dyn Fn(&Edge) -> bool,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<u32>, EndCondition> {
+    if !arena.has_strong() {
+        return Ok(members.to_vec());
+    }
+    let (mut taken, mut edges): (Vec<ActionId>, Vec<Edge>) = (Vec::new(), Vec::new());
+    for state in members {
+        arena.lasting(*state, inside, &mut edges);
+        taken.extend(edges.iter().filter_map(|edge| arena.strong_action(edge.label)));
+        watch.work(1 + edges.len() as u64)?;
+        if taken.len() > 1 << 16 {
+            taken.sort_unstable();
+            taken.dedup();
+        }
+    }
+    taken.sort_unstable();
+    taken.dedup();
+    let is_starved = |state: &u32| {
+        let mut actions = arena.graph.row(*state).filter_map(|(_, label)| arena.strong_action(label));
+        actions.any(|action| taken.binary_search(&action).is_err())
+    };
+    Ok(members.iter().copied().filter(|state| !is_starved(state)).collect())
+}

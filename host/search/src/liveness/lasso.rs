@@ -1,0 +1,154 @@
+//! A fair lasso: a shortest way into a fair component, and a short fair cycle there.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::EndCondition;
+use crate::liveness::arena::Arena;
+use crate::liveness::graph::Edge;
+use crate::liveness::label::ActionId;
+use crate::liveness::rules::Mutant;
+use crate::liveness::walk::{Need, is_fair_cycle, need};
+use crate::liveness::watch::Watch;
+
+/// States looked at to shorten a cycle, at most: for each two of its edges all states of the component.
+const EFFORT_MAX: usize = 1 << 26;
+
+/// An execution that owes something for ever, and is fair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasso {
+    /// A path to the first state of the cycle.
+    pub prefix: Vec<Edge>,
+    /// What happens again and again.
+    pub cycle: Vec<Edge>,
+}
+
+/// The lasso into a fair component, given by its states in ascending order.
+///
+/// # Errors
+///
+/// The analysis is to end.
+///
+/// # Panics
+///
+/// The component is not fair.
+pub fn lasso(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
+    let tour = Tour { arena, members };
+    let entry = members[0];
+    let mut cycle = tour.way(entry, entry, watch)?;
+    while let Some(need) = need(arena, &cycle).filter(|_| !arena.makes(Mutant::AnyCycle)) {
+        let detour = tour.detour(entry, &need, watch)?;
+        let back = detour.last().map_or(entry, |edge| edge.to);
+        cycle.extend(detour);
+        if back != entry {
+            cycle.extend(tour.way(back, entry, watch)?);
+        }
+    }
+    tour.shorten(&mut cycle, watch)?;
+    assert!(arena.makes(Mutant::AnyCycle) || is_fair_cycle(arena, &cycle), "the cycle is one, and it is fair");
+    Ok(Lasso { prefix: arena.graph.path_to(entry), cycle })
+}
+
+/// Ways inside a component.
+struct Tour<'t, 'g> {
+    arena: &'t Arena<'g>,
+    /// Its states, in ascending order.
+    members: &'t [u32],
+}
+
+impl Tour<'_, '_> {
+    fn is_inside(&self, edge: &Edge) -> bool {
+        self.members.binary_search(&edge.to).is_ok()
+    }
+
+    /// A shortest way of at least one edge from a state to a state.
+    fn way(&self, from: u32, to: u32, watch: &mut Watch<'_>) -> Result<Vec<Edge>, EndCondition> {
+        self.search(from, &|_| false, &|edge| edge.to == to, watch)
+    }
+
+    /// A shortest way from a state that meets a need. It may be empty where the state itself does.
+    fn detour(&self, from: u32, need: &Need, watch: &mut Watch<'_>) -> Result<Vec<Edge>, EndCondition> {
+        let graph = self.arena.graph;
+        let takes = |edge: &Edge, action: ActionId| graph.label(edge.label).action == Some(action);
+        match need {
+            Need::Strong(action) => self.search(from, &|_| false, &|edge| takes(edge, *action), watch),
+            Need::Weak(action) => {
+                let is_free = |state: u32| {
+                    let mut possible = Vec::new();
+                    self.arena.possible(state, &mut possible);
+                    possible.binary_search(action).is_err()
+                };
+                self.search(from, &is_free, &|edge| takes(edge, *action), watch)
+            }
+            Need::Answers(state, row, answers) => {
+                let gives = |edge: &Edge| {
+                    let draw = graph.label(edge.label).draw.as_ref();
+                    edge.from == *state
+                        && draw.is_some_and(|draw| draw.row == *row && draw.answers.starts_with(answers))
+                };
+                self.search(from, &|_| false, &gives, watch)
+            }
+        }
+    }
+
+    /// A shortest way from a state, to a state or over an edge at its end.
+    fn search(
+        &self,
+        from: u32,
+        is_goal: &dyn Fn(u32) -> bool,
+        is_last: &dyn Fn(&Edge) -> bool,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<Edge>, EndCondition> {
+        let mut found_by: FxHashMap<u32, Edge> = FxHashMap::default();
+        let mut queue = VecDeque::from([from]);
+        let mut edges = Vec::new();
+        while let Some(state) = queue.pop_front() {
+            self.arena.lasting(state, &|edge| self.is_inside(edge), &mut edges);
+            watch.work(1 + edges.len() as u64)?;
+            for edge in &edges {
+                if is_last(edge) || is_goal(edge.to) {
+                    let mut way = vec![*edge];
+                    while way[way.len() - 1].from != from {
+                        way.push(found_by[&way[way.len() - 1].from]);
+                    }
+                    way.reverse();
+                    return Ok(way);
+                }
+                if edge.to != from && !found_by.contains_key(&edge.to) {
+                    found_by.insert(edge.to, *edge);
+                    queue.push_back(edge.to);
+                }
+            }
+        }
+        unreachable!("in a fair component every need can be met")
+    }
+
+    /// Replaces parts of a cycle by shorter ways as long as it stays fair.
+    fn shorten(&self, cycle: &mut Vec<Edge>, watch: &mut Watch<'_>) -> Result<(), EndCondition> {
+        if self.arena.makes(Mutant::AnyCycle) {
+            return Ok(());
+        }
+        while cycle.len().saturating_mul(cycle.len()).saturating_mul(self.members.len()) <= EFFORT_MAX {
+            let Some(shorter) = self.shorter(cycle, watch)? else { return Ok(()) };
+            *cycle = shorter;
+        }
+        Ok(())
+    }
+
+    /// A shorter fair cycle that has the same first state; none if none was found.
+    fn shorter(&self, cycle: &[Edge], watch: &mut Watch<'_>) -> Result<Option<Vec<Edge>>, EndCondition> {
+        for first in 0..cycle.len() {
+            for last in (first..cycle.len()).rev() {
+                let (from, to) = (cycle[first].from, cycle[last].to);
+                let instead = if from == to { Vec::new() } else { self.way(from, to, watch)? };
+                let is_shorter = instead.len() < last - first + 1;
+                let shorter = [&cycle[..first], &instead, &cycle[last + 1..]].concat();
+                if is_shorter && !shorter.is_empty() && need(self.arena, &shorter).is_none() {
+                    return Ok(Some(shorter));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

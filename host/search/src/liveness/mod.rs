@@ -1,0 +1,54 @@
+//! Liveness: whether what must happen happens, decided on a graph of the global states.
+//!
+//! A *promise* is an `eventually` property, of node scope at one node. It is kept in some states, and owed in the others; an execution
+//! breaks it if it owes it for ever from some point on. `docs/semantics.md` defines what an execution may do for ever.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `record` | records a graph while it is explored |
+//! | `verdict` | all that there is to say about a promise |
+//! | `lasso` | a fair lasso: a shortest way into a fair component, and a short fair cycle there |
+//! | `walk` | closed walks: whether one is fair, and what it needs to become so |
+//! | `fairness` | fair components |
+//! | `arena` | what an execution that owes something for ever may do |
+//! | `chance` | which outcomes of a handler can be taken for ever |
+//! | `components` | strongly connected components |
+//! | `stuck` | stuck states |
+//! | `critical` | critical steps |
+//! | `dead` | dead states, distances to a kept promise |
+//! | `graph` | a graph as it is analysed |
+//! | `rows` | the edges of a large graph in few bytes |
+//! | `label` | labels of edges: what an event is to a promise of progress |
+//! | `rules` | what a promise of progress relies on |
+//! | `watch` | asks during an analysis whether to go on |
+//! | `bits` | one bit per state |
+
+mod arena;
+mod bits;
+mod chance;
+mod components;
+mod critical;
+mod dead;
+mod fairness;
+mod graph;
+mod label;
+mod lasso;
+mod record;
+mod rows;
+mod rules;
+mod stuck;
+mod verdict;
+mod walk;
+mod watch;
+
+pub use critical::Critical;
+pub use dead::{FAR, distances};
+pub use graph::{Edge, StoredGraph};
+pub use label::{ActionId, Draw, EventClass, Label, Source};
+pub use lasso::Lasso;
+pub use record::{Event, Promise, Recorded, Recorder, promises};
+pub use rows::LabelId;
+pub use rules::{Fairness, Mutant, Recovery, Rules, Timers};
+pub use stuck::Stuck;
+pub use verdict::{Death, Verdict, judge};
+pub use watch::Watch;

@@ -1,0 +1,216 @@
+//! The edges of a large graph: for each state its successors, in as few bytes as possible.
+//!
+//! A row is a list of pairs of target and label, sorted, as integers of a variable length: the first target as its distance from the
+//! state, each other one as its distance from the one before. States are numbered in the order of discovery, so most distances are
+//! short. Rows lie in blocks, so that no block is ever copied to grow, and a position in one has 32 bits.
+
+/// States of a block.
+const BLOCK: u32 = 1 << 12;
+
+/// The number of a label of edges.
+pub type LabelId = u32;
+
+/// Successors of states, row by row, in the order of the states.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    blocks: Vec<Block>,
+    len: u32,
+    edges: u64,
+    /// Bytes of all blocks but the last one.
+    full_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Where each row ends.
+    ends: Vec<u32>,
+}
+
+impl Block {
+    fn bytes(&self) -> u64 {
+        (self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()) as u64
+    }
+}
+
+impl Rows {
+    /// Number of states with a row; theirs are the first numbers.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Number of entries.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let blocks = self.blocks.capacity() * size_of::<Block>();
+        self.full_bytes + self.blocks.last().map_or(0, Block::bytes) + blocks as u64
+    }
+
+    /// Adds the row of the next state. The entries are sorted, and repetitions are left out.
+    ///
+    /// # Panics
+    ///
+    /// A few thousand states have a billion edges.
+    pub fn push(&mut self, row: &mut Vec<(u32, LabelId)>) {
+        row.sort_unstable();
+        row.dedup();
+        if self.len.is_multiple_of(BLOCK) {
+            if let Some(full) = self.blocks.last_mut() {
+                full.bytes.shrink_to_fit();
+                self.full_bytes += full.bytes();
+            }
+            self.blocks.push(Block { bytes: Vec::new(), ends: Vec::with_capacity(BLOCK as usize) });
+        }
+        let block = self.blocks.last_mut().expect("there is one now");
+        let mut before = None;
+        for (target, label) in &*row {
+            match before {
+                None => write(&mut block.bytes, zigzag(target.wrapping_sub(self.len))),
+                Some(before) => write(&mut block.bytes, u64::from(target - before)),
+            }
+            write(&mut block.bytes, u64::from(*label));
+            before = Some(*target);
+        }
+        block.ends.push(u32::try_from(block.bytes.len()).expect("a block has less than four billion bytes"));
+        self.len += 1;
+        self.edges += row.len() as u64;
+    }
+
+    /// The entries of a state: target and label; none for a state without a row.
+    #[inline]
+    pub fn row(&self, state: u32) -> Row<'_> {
+        self.row_from(state, Position::default())
+    }
+
+    /// The entries of a state from a position on that an iteration over them has given.
+    #[inline]
+    pub fn row_from(&self, state: u32, position: Position) -> Row<'_> {
+        let Some(block) = self.blocks.get((state / BLOCK) as usize) else { return Row::empty() };
+        let place = (state % BLOCK) as usize;
+        let Some(end) = block.ends.get(place) else { return Row::empty() };
+        let start = if place == 0 { 0 } else { block.ends[place - 1] };
+        let bytes = &block.bytes[start as usize..*end as usize];
+        Row { bytes, state, position }
+    }
+}
+
+/// Where an iteration over a row is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Bytes read.
+    at: u32,
+    /// The target before.
+    target: u32,
+}
+
+/// An iteration over the entries of a state.
+#[derive(Clone, Debug)]
+pub struct Row<'r> {
+    bytes: &'r [u8],
+    state: u32,
+    position: Position,
+}
+
+impl Row<'_> {
+    fn empty() -> Self {
+        Self { bytes: &[], state: 0, position: Position::default() }
+    }
+
+    /// Where it is, to go on [from there](Rows::row_from).
+    #[inline]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    #[inline]
+    fn read(&mut self) -> u64 {
+        let first = self.bytes[self.position.at as usize];
+        if first < 0x80 {
+            self.position.at += 1;
+            return u64::from(first);
+        }
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let byte = self.bytes[self.position.at as usize];
+            self.position.at += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return value;
+            }
+            shift += 7;
+        }
+    }
+}
+
+impl Iterator for Row<'_> {
+    type Item = (u32, LabelId);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, LabelId)> {
+        if self.position.at as usize >= self.bytes.len() {
+            return None;
+        }
+        let is_first = self.position.at == 0;
+        let distance = self.read();
+        let target = match is_first {
+            true => self.state.wrapping_add(unzigzag(distance)),
+            false => self.position.target + distance as u32,
+        };
+        self.position.target = target;
+        let label = self.read() as LabelId;
+        Some((target, label))
+    }
+}
+
+fn write(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// A difference modulo 2^32 such that those close to 0, on either side, are small.
+fn zigzag(difference: u32) -> u64 {
+    let signed = difference.cast_signed();
+    u64::from((signed << 1 ^ signed >> 31).cast_unsigned())
+}
+
+#[inline]
+fn unzigzag(value: u64) -> u32 {
+    let value = value as u32;
+    value >> 1 ^ (value & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_any_numbers_are_read_as_they_were_written() {
+        let numbers = [0, 1, 127, 128, 16_383, 16_384, 1 << 21, 1 << 28, u32::MAX - 1, u32::MAX];
+        let mut rows = Rows::default();
+        let mut expected = Vec::new();
+        for state in 0..3 * BLOCK as usize + 7 {
+            let entry = |index: usize| (numbers[(state + index * 3) % 10], numbers[(state * 7 + index) % 10]);
+            let mut row: Vec<_> = (0..state % 5).map(entry).collect();
+            rows.push(&mut row.clone());
+            row.sort_unstable();
+            row.dedup();
+            expected.push(row);
+        }
+        for (state, row) in (0..).zip(&expected) {
+            assert_eq!(&rows.row(state).collect::<Vec<_>>(), row, "{state}");
+            let mut first = rows.row(state);
+            first.next();
+            let rest: Vec<_> = rows.row_from(state, first.position()).collect();
+            assert_eq!(rest, row[row.len().min(1)..], "{state}");
+        }
+        assert_eq!(rows.row(expected.len() as u32).next(), None);
+        assert_eq!(rows.edges(), expected.iter().map(|row| row.len() as u64).sum::<u64>());
+    }
+}

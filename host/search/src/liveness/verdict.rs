@@ -1,0 +1,127 @@
+//! All that there is to say about a promise.
+
+use crate::kernel::EndCondition;
+use crate::liveness::arena::Arena;
+use crate::liveness::critical::{Critical, critical_steps};
+use crate::liveness::dead::{Prospects, prospects, way_to_live};
+use crate::liveness::fairness::fair_components;
+use crate::liveness::graph::{Edge, StoredGraph};
+use crate::liveness::lasso::{Lasso, lasso};
+use crate::liveness::rules::Rules;
+use crate::liveness::stuck::{Stuck, stuck};
+use crate::liveness::watch::Watch;
+
+/// How a promise fails for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// A path to a dead state; no dead state is reached by fewer events.
+    pub path: Vec<Edge>,
+    /// The critical step at its end; none if the start state is dead, or if it is not known whether the state before is live.
+    pub critical: Option<Critical>,
+    /// A shortest path from the state before the critical step to one where the promise is kept.
+    pub sibling: Vec<Edge>,
+}
+
+/// All that there is to say about a promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// States from which the promise can be kept.
+    pub live_states: u64,
+    /// States from which it cannot.
+    pub dead_states: u64,
+    /// States of which neither is known.
+    pub unknown_states: u64,
+    /// In how many states it is kept.
+    pub kept_states: u64,
+    /// All kinds of critical steps, those that are reached by the fewest events first.
+    pub critical: Vec<Critical>,
+    /// Where the promise is not kept and nothing has to happen.
+    pub stuck: Stuck,
+    /// Fair components: the largest parts in which the promise is not kept and an execution can stay for ever and be fair.
+    pub fair_components: u64,
+    /// A dead state, if there is one.
+    pub death: Option<Death>,
+    /// A path to a stuck state that is not dead.
+    pub stop: Option<Vec<Edge>>,
+    /// A fair lasso into a component of which not all states are dead.
+    pub lasso: Option<Lasso>,
+}
+
+impl Verdict {
+    /// Edges from live states to dead ones.
+    pub fn critical_edges(&self) -> u64 {
+        self.critical.iter().map(|kind| kind.edges).sum()
+    }
+
+    /// Whether the promise fails in some fair execution.
+    pub fn is_violated(&self) -> bool {
+        self.death.is_some() || self.stop.is_some() || self.lasso.is_some()
+    }
+}
+
+/// Finds out all about a promise.
+///
+/// Memory: besides the graph two bits per state, and for the components up to 17 bytes per state; with strong fairness or chance eight
+/// bytes more.
+///
+/// # Errors
+///
+/// The analysis is to end, for this reason.
+pub fn judge(
+    graph: &StoredGraph,
+    promise: usize,
+    rules: Rules,
+    watch: &mut Watch<'_>,
+) -> Result<Verdict, EndCondition> {
+    let prospects = prospects(graph, promise, rules, watch)?;
+    let critical = critical_steps(graph, &prospects, watch)?;
+    let stuck = stuck(graph, promise, &prospects, watch)?;
+    let arena = Arena::new(graph, promise, rules, watch)?;
+    let (mut fair, mut best): (u64, Option<Vec<u32>>) = (0, None);
+    fair_components(&arena, watch, &mut |members| {
+        fair += 1;
+        let is_first = best.as_ref().is_none_or(|best| members[0] < best[0]);
+        // A loss can lead from a dead state to a live one.
+        if is_first && members.iter().any(|state| !prospects.is_dead(*state)) {
+            best = Some(members.to_vec());
+        }
+    })?;
+    let lasso = best.map(|members| lasso(&arena, &members, watch)).transpose()?;
+    Ok(Verdict {
+        live_states: prospects.live(),
+        dead_states: prospects.dead(),
+        unknown_states: prospects.unknown(),
+        kept_states: u64::from(graph.states()) - graph.owing(promise),
+        death: death(graph, promise, (&prospects, &critical), rules, watch)?,
+        critical,
+        stop: stuck.first.map(|state| graph.path_to(state)),
+        stuck,
+        fair_components: fair,
+        lasso,
+    })
+}
+
+/// How the promise fails for good.
+fn death(
+    graph: &StoredGraph,
+    promise: usize,
+    (prospects, critical): (&Prospects, &[Critical]),
+    rules: Rules,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Death>, EndCondition> {
+    if prospects.dead() == 0 {
+        return Ok(None);
+    }
+    let first = (0..graph.states()).find(|state| prospects.is_dead(*state)).expect("there is one");
+    let path = graph.path_to(first);
+    // The first kind of critical steps begins where the fewest events lead to; some dead state may be closer where something is unknown.
+    let Some(kind) = critical.first() else { return Ok(Some(Death { path, critical: None, sibling: Vec::new() })) };
+    let mut to_critical = graph.path_to(kind.first.from);
+    to_critical.push(kind.first);
+    if to_critical.len() > path.len() {
+        return Ok(Some(Death { path, critical: None, sibling: Vec::new() }));
+    }
+    let sibling = way_to_live(graph, (promise, kind.first.from), rules.recovery, watch)?;
+    let sibling = sibling.expect("the state before a critical step is live");
+    Ok(Some(Death { path: to_critical, critical: Some(*kind), sibling }))
+}

@@ -1,0 +1,56 @@
+//! Asks during an analysis whether to go on: after some work, and before more memory is taken.
+
+use crate::kernel::{EndCondition, Monitor, Progress};
+
+/// Edges between two questions.
+const WORK: u64 = 1 << 20;
+
+/// Watches the bounds of an analysis.
+pub struct Watch<'m> {
+    monitor: &'m dyn Monitor,
+    /// What the search has counted, with the bytes of all that is kept.
+    progress: Progress,
+    work: u64,
+}
+
+impl<'m> Watch<'m> {
+    /// Watches an analysis that begins with this progress.
+    pub fn new(monitor: &'m dyn Monitor, progress: Progress) -> Self {
+        Self { monitor, progress, work: 0 }
+    }
+
+    /// Counts so much more work.
+    ///
+    /// # Errors
+    ///
+    /// The analysis is to end, for this reason.
+    #[inline]
+    pub fn work(&mut self, edges: u64) -> Result<(), EndCondition> {
+        self.work += edges;
+        if self.work < WORK {
+            return Ok(());
+        }
+        self.work = 0;
+        self.monitor.check(&self.progress).map_or(Ok(()), Err)
+    }
+
+    /// Takes so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for them.
+    pub fn take(&mut self, bytes: u64) -> Result<(), EndCondition> {
+        match self.monitor.check_room(&self.progress, bytes) {
+            Some(end) => Err(end),
+            None => {
+                self.progress.bytes += bytes;
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives so many bytes back.
+    pub fn give_back(&mut self, bytes: u64) {
+        self.progress.bytes = self.progress.bytes.saturating_sub(bytes);
+    }
+}

@@ -1,0 +1,81 @@
+//! The time and memory of the analysis of a large graph.
+
+use std::time::Instant;
+
+use host_model::toys::Dice;
+use host_search::liveness::{EventClass, Label, LabelId, Rules, StoredGraph};
+
+use super::graphs::judge;
+
+/// States, and edges of each.
+const STATES: u32 = 10_000_000;
+const EDGES: u32 = 10;
+
+/// A graph that looks like those of protocols: most edges lead a little further in the order of discovery, some far, some back. The
+/// last part keeps no promise and leads nowhere else.
+fn large(states: u32) -> StoredGraph {
+    const LABELS: u32 = 6_000;
+    let mut dice = Dice(1);
+    let mut graph = StoredGraph::new(1);
+    for label in 0..LABELS {
+        let (class, action) = match label % 16 {
+            0 => (EventClass::Free, None),
+            1 => (EventClass::Fault, None),
+            2 => (EventClass::Timer, Some(label / 16)),
+            _ => (EventClass::Delivery, Some(label / 16)),
+        };
+        graph.add_label(Label::new(class, action));
+    }
+    let end = end_of(states);
+    for state in 0..states {
+        let is_owed = state % 64 != 63 || state >= end;
+        graph.add_state(state.checked_sub(1), is_owed.then_some(0));
+    }
+    let mut row: Vec<(u32, LabelId)> = Vec::new();
+    for state in 0..states {
+        row.clear();
+        let (first, last) = if state >= end { (end, states - 1) } else { (0, states - 1) };
+        for edge in 0..EDGES {
+            let to = match edge {
+                0 => state + 1,
+                1 => state.saturating_sub(dice.below(1 << 20)),
+                _ => state + dice.below(1 << (4 + 2 * edge.min(6))),
+            };
+            // From each state of the first part the next one that keeps the promise is reached, by deliveries.
+            let label = if edge == 0 { 3 } else { dice.below(LABELS) };
+            row.push((to.clamp(first, last), label));
+        }
+        graph.add_row(&mut row, false);
+    }
+    graph
+}
+
+/// Where the last part begins: behind a state that keeps the promise.
+fn end_of(states: u32) -> u32 {
+    (states - states / 20) / 64 * 64
+}
+
+/// Prints the figures of docs/benchmarks.md: `cargo test --release -p host-agreement --test agreement -- --ignored --nocapture scale`.
+#[test]
+#[expect(clippy::print_stdout, reason = "the figures are the result")]
+#[ignore = "takes a minute and a gigabyte"]
+fn scale_of_ten_million_states() {
+    let started = Instant::now();
+    let graph = large(STATES);
+    let bytes = graph.bytes();
+    let per_edge = bytes as f64 / graph.edges() as f64;
+    println!(
+        "{} states, {} edges, {per_edge:.2} bytes per edge, {:?}",
+        graph.states(),
+        graph.edges(),
+        started.elapsed()
+    );
+    let started = Instant::now();
+    let verdict = judge(&graph, 0, Rules::default());
+    println!("judged in {:?}", started.elapsed());
+    println!("{} live, {} dead, {} critical", verdict.live_states, verdict.dead_states, verdict.critical_edges());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("the peak is not known"));
+    println!("{} fair, lasso {:?}", verdict.fair_components, verdict.lasso.map(|lasso| lasso.cycle.len()));
+    assert_eq!(verdict.dead_states, u64::from(STATES - end_of(STATES)));
+}
