@@ -14,7 +14,7 @@ use super::toys::record;
 
 /// A client of a lock server: it asks (message 0), is granted the lock (2), and gives it back (1). A request that comes while the lock
 /// is held is dropped.
-fn lock_server() -> System {
+pub fn lock_server() -> System {
     let (ask, release) = (ToyTrigger::Local(0), ToyTrigger::Local(1));
     let toy = Toy::new(2)
         .rule(0, 0, ask, 1, &[(1, 0)])
@@ -197,7 +197,7 @@ fn a_message_does_not_stay_in_flight_for_ever() {
 /// Two proposers and an acceptor, whose ballots only say who was last: prepare (0), promise (1), accept (2), rejection (3), news of the
 /// choice (4). A proposer begins by a timer (state 0), waits for the promise (1), then for the answer to its proposal (2), and begins
 /// again when it is rejected. The acceptor has promised nothing (0), promised to one of them (1, 2), or accepted (3).
-fn duelling_proposers() -> System {
+pub fn duelling_proposers() -> System {
     let mut toy = Toy::new(3).of_kind(0, LocalKind::Timer).promise("chosen", &[&[None, None, Some(3)]]);
     for proposer in 0..2 {
         let message = |content| ToyTrigger::Message(2, content);

@@ -2,11 +2,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `checks` | from the search to an execution that breaks a promise: replayed, stopped, refused |
 //! | `graphs` | small graphs as the reference and as the analysis have them |
 //! | `toys` | toys whose graphs are recorded while they are explored |
 //! | `counted` | systems whose promises are counted by hand |
 //! | `scale` | the time and memory of the analysis of a large graph |
 
+mod checks;
 mod counted;
 mod graphs;
 mod scale;

@@ -17,7 +17,7 @@ use host_search::liveness::{Recorded, Recorder};
 use super::{all_rules, difference, graphs};
 
 /// Larger systems are left out.
-const STATES_MAX: usize = 200;
+pub const STATES_MAX: usize = 200;
 
 /// Explores the graph of a system and records it.
 pub fn record(system: &System, bounds: SearchBounds) -> Recorded {
@@ -31,7 +31,7 @@ pub fn record(system: &System, bounds: SearchBounds) -> Recorded {
 }
 
 /// Systems that can run for ever, on both networks, with all that can go wrong.
-fn random(seed: u64) -> System {
+pub fn random(seed: u64) -> System {
     let mut dice = Dice(seed ^ 0x70a5);
     let toy = Toy::random_busy(seed, 1 + dice.below(2));
     let toy = if dice.below(4) == 0 { toy.with_random_draws(seed) } else { toy };

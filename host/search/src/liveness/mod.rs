@@ -5,6 +5,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `check` | explores a graph and decides its promises |
 //! | `record` | records a graph while it is explored |
 //! | `verdict` | all that there is to say about a promise |
 //! | `lasso` | a fair lasso: a shortest way into a fair component, and a short fair cycle there |
@@ -26,6 +27,7 @@
 mod arena;
 mod bits;
 mod chance;
+mod check;
 mod components;
 mod critical;
 mod dead;
@@ -41,6 +43,7 @@ mod verdict;
 mod walk;
 mod watch;
 
+pub use check::{Breach, BreachClass, Checked, check, refusal};
 pub use critical::Critical;
 pub use dead::{FAR, distances};
 pub use graph::{Edge, StoredGraph};

@@ -239,6 +239,12 @@ impl Recorded {
         self.starts[first as usize] as usize
     }
 
+    /// Bytes kept.
+    pub fn bytes(&self) -> u64 {
+        let lists = self.starts.capacity() * size_of::<u32>() + self.events.capacity() * size_of::<Option<Event>>();
+        self.graph.bytes() + lists as u64
+    }
+
     /// The event of an edge.
     ///
     /// # Panics

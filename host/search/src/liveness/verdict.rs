@@ -14,6 +14,8 @@ use crate::liveness::watch::Watch;
 /// How a promise fails for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
+    /// The first dead state on the path.
+    pub state: u32,
     /// A path to a dead state; no dead state is reached by fewer events.
     pub path: Vec<Edge>,
     /// The critical step at its end; none if the start state is dead, or if it is not known whether the state before is live.
@@ -114,14 +116,16 @@ fn death(
     }
     let first = (0..graph.states()).find(|state| prospects.is_dead(*state)).expect("there is one");
     let path = graph.path_to(first);
+    let unexplained = Death { state: first, path, critical: None, sibling: Vec::new() };
     // The first kind of critical steps begins where the fewest events lead to; some dead state may be closer where something is unknown.
-    let Some(kind) = critical.first() else { return Ok(Some(Death { path, critical: None, sibling: Vec::new() })) };
-    let mut to_critical = graph.path_to(kind.first.from);
-    to_critical.push(kind.first);
-    if to_critical.len() > path.len() {
-        return Ok(Some(Death { path, critical: None, sibling: Vec::new() }));
+    let Some(kind) = critical.first() else { return Ok(Some(unexplained)) };
+    let Edge { from, to, .. } = kind.first;
+    let mut path = graph.path_to(from);
+    path.push(kind.first);
+    if path.len() > unexplained.path.len() {
+        return Ok(Some(unexplained));
     }
-    let sibling = way_to_live(graph, (promise, kind.first.from), rules.recovery, watch)?;
+    let sibling = way_to_live(graph, (promise, from), rules.recovery, watch)?;
     let sibling = sibling.expect("the state before a critical step is live");
-    Ok(Some(Death { path: to_critical, critical: Some(*kind), sibling }))
+    Ok(Some(Death { state: to, path, critical: Some(*kind), sibling }))
 }

@@ -1,0 +1,126 @@
+//! Explores a graph and decides its promises.
+
+use host_model::lts::{Lts, Step};
+
+use crate::graph;
+use crate::kernel::{EndCondition, Progress, Report, Search, SearchError};
+use crate::liveness::critical::Critical;
+use crate::liveness::graph::Edge;
+use crate::liveness::record::{Event, Promise, Recorded, Recorder, promises};
+use crate::liveness::rules::Rules;
+use crate::liveness::verdict::{Verdict, judge};
+use crate::liveness::watch::Watch;
+
+/// How a promise is broken, the most certain way first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BreachClass {
+    /// It cannot be kept any more.
+    Dead,
+    /// It is not kept, and nothing has to happen.
+    Stuck,
+    /// It is not kept for ever in a fair execution.
+    Lasso,
+}
+
+/// An execution that breaks a promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// How.
+    pub class: BreachClass,
+    /// Where it begins, as an index of the search's start states.
+    pub start: usize,
+    /// The events from there to the dead or stuck state, or to the first state of the cycle.
+    pub prefix: Vec<Step>,
+    /// What happens again and again from there; nothing if the execution ends.
+    pub cycle: Vec<Step>,
+    /// The critical step, which ends the prefix, and how many are of its kind; none if it is not known.
+    pub critical: Option<(Event, u64)>,
+    /// Events from the state before the critical step to one where the promise is kept.
+    pub sibling: Vec<Step>,
+}
+
+/// What became of the promises of a search.
+pub struct Checked {
+    /// The report of the exploration. It also says if the decision was ended by the monitor.
+    pub report: Report,
+    /// What was explored.
+    pub recorded: Recorded,
+    /// What became of each promise; none if it was not decided.
+    pub promises: Vec<(Promise, Option<Verdict>)>,
+}
+
+/// Why promises cannot be decided in a scenario; a lower-case phrase. None if they can.
+pub fn refusal(lts: &Lts<'_>) -> Option<&'static str> {
+    let faults = lts.scenario().faults;
+    if faults.duplicates > 0 {
+        // A second delivery is a fault and a first one is not; equal copies in flight do not tell which one they are.
+        return Some("messages can be delivered again, and what has to happen is not told apart from that");
+    }
+    // That a node has crashed is no event, so no state says it.
+    (faults.crashes > 0).then_some("nodes can crash, and no execution says after which event")
+}
+
+/// Explores the graph as [`graph::explore`] does, records it, and decides each promise.
+///
+/// Guarantee: a breach is an execution that the rules allow. Complete: for what was explored; a state that a bound cut off is neither
+/// dead nor stuck, and in no cycle.
+/// Honours: what [`graph::explore`] honours. Ignores: whether several violations are wanted, once the exploration is over.
+/// Memory: that of the exploration and of the recorded graph at once, then that of [`judge`].
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn check(search: &Search<'_>, rules: Rules) -> Result<Checked, SearchError> {
+    let mut recorder = Recorder::new(search.lts);
+    let mut report = graph::explore(search, &mut recorder)?;
+    let recorded = recorder.finish();
+    let mut promises: Vec<(Promise, Option<Verdict>)> =
+        promises(search.lts).into_iter().map(|promise| (promise, None)).collect();
+    if report.end == EndCondition::Violation || report.end.is_external() || refusal(search.lts).is_some() {
+        return Ok(Checked { report, recorded, promises });
+    }
+    let bytes = recorded.bytes() + search.lts.counts().bytes;
+    let progress = Progress { counts: report.counts, depth: report.depth, queue: 0, bytes };
+    for (index, (_, verdict)) in promises.iter_mut().enumerate() {
+        match judge(&recorded.graph, index, rules, &mut Watch::new(search.monitor, progress)) {
+            Ok(judged) => *verdict = Some(judged),
+            Err(end) => {
+                report.end = end;
+                break;
+            }
+        }
+    }
+    Ok(Checked { report, recorded, promises })
+}
+
+impl Checked {
+    /// The executions that break a promise, one of each class, the most certain first.
+    pub fn breaches(&self, verdict: &Verdict) -> Vec<Breach> {
+        let mut breaches = Vec::new();
+        let breach = |class, path: &[Edge], first: u32| Breach {
+            class,
+            start: self.recorded.start_of(path.first().map_or(first, |edge| edge.from)),
+            prefix: self.recorded.steps(path),
+            cycle: Vec::new(),
+            critical: None,
+            sibling: Vec::new(),
+        };
+        if let Some(death) = &verdict.death {
+            let critical = |kind: Critical| (self.recorded.event(&kind.first), kind.edges);
+            breaches.push(Breach {
+                critical: death.critical.map(critical),
+                sibling: self.recorded.steps(&death.sibling),
+                ..breach(BreachClass::Dead, &death.path, death.state)
+            });
+        }
+        if let Some(stop) = &verdict.stop {
+            let state = verdict.stuck.first.expect("there is a path to it");
+            breaches.push(breach(BreachClass::Stuck, stop, state));
+        }
+        if let Some(lasso) = &verdict.lasso {
+            let cycle = self.recorded.steps(&lasso.cycle);
+            breaches.push(Breach { cycle, ..breach(BreachClass::Lasso, &lasso.prefix, lasso.cycle[0].from) });
+        }
+        breaches
+    }
+}
