@@ -66,14 +66,18 @@ pub fn start(recording: &Recording) -> String {
     let mut groups: Vec<(Vec<NodeId>, Vec<String>)> = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {
         let mut lines = vec![state(observed) + &words::choices(&observed.choices)];
-        lines.extend(sends(recording, &observed.sent));
+        lines.extend(match recording.trace.beginning {
+            None => sends(recording, &observed.sent),
+            Some(_) => in_flight(recording, node, &observed.sent),
+        });
         lines.extend(logs(observed));
         match groups.iter_mut().find(|(_, other)| *other == lines) {
             Some((nodes, _)) => nodes.push(node),
             None => groups.push((vec![node], lines)),
         }
     }
-    let mut text = "start\n".to_owned();
+    let from = if recording.trace.beginning.is_some() { " in states from elsewhere" } else { "" };
+    let mut text = format!("start{from}\n");
     for (nodes, lines) in groups {
         if text.len() > TEXT_BYTES_MAX {
             text.push_str(LEFT_OUT);
@@ -210,8 +214,19 @@ pub fn state(observed: &Observed) -> String {
         (Some(fault), ..) => format!("stuck in a fault: {}", words::shortened(words::on_one_line(&fault.message))),
         (None, Some(description), _) => words::value_on_one_line(description),
         (None, None, Some(state)) => words::payload(state),
-        (None, None, None) => "unknown".to_owned(),
+        (None, None, None) => words::ABSENT.to_owned(),
     }
+}
+
+/// The messages of a node that are in flight where a trace begins, a line for each, equal ones together.
+fn in_flight(recording: &Recording, from: NodeId, sent: &[Sent]) -> Vec<String> {
+    let groups = sent.chunk_by(|one, other| one.payload == other.payload);
+    let line = |group: &[Sent]| {
+        let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
+        let message = recording.message(&group[0].payload.0);
+        format!("in flight from node {from} to {}: {message}", words::nodes(&nodes))
+    };
+    groups.map(line).collect()
 }
 
 /// A line for each message, equal ones together.

@@ -5,7 +5,18 @@ use host_model::trace::TraceEvent;
 
 use crate::recording::Recording;
 
-/// A message from its sending to its delivery.
+/// What becomes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is in flight at the end.
+    InFlight,
+    /// This step receives it.
+    Delivered(usize),
+    /// It is lost in this step.
+    Lost(usize),
+}
+
+/// A message from its sending to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrow {
     /// The sender.
@@ -14,23 +25,32 @@ pub struct Arrow {
     pub sent: usize,
     /// The destination.
     pub to: NodeId,
-    /// The step that received it; none if it never arrived.
-    pub delivered: Option<usize>,
-    /// The step in which it was lost, if a step says so.
-    pub lost: Option<usize>,
+    /// What becomes of it.
+    pub fate: Fate,
     /// The content.
     pub payload: Vec<u8>,
 }
 
 impl Arrow {
-    fn is_in_flight(&self) -> bool {
-        self.delivered.is_none() && self.lost.is_none()
+    /// The step that receives it, if one does.
+    pub fn delivered(&self) -> Option<usize> {
+        if let Fate::Delivered(step) = self.fate { Some(step) } else { None }
+    }
+
+    /// Whether it is in flight after this step.
+    pub fn is_in_flight_after(&self, step: usize) -> bool {
+        self.sent <= step
+            && match self.fate {
+                Fate::InFlight => true,
+                Fate::Delivered(gone) | Fate::Lost(gone) => gone > step,
+            }
     }
 }
 
 /// All messages in the order of sending.
 ///
-/// Of several equal messages the one that was sent first is delivered first: they are indistinguishable.
+/// Of several equal messages the one that was sent first is delivered first: they are indistinguishable. A message that is
+/// delivered again has an arrow for each delivery.
 pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {
@@ -38,24 +58,25 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
     }
     for (number, step) in (1..).zip(&recording.trace.steps) {
         for (from, payload) in step.event.received() {
-            let is_same = |arrow: &&mut Arrow| {
-                arrow.is_in_flight() && arrow.from == from && arrow.to == step.node && arrow.payload == payload
-            };
-            if let Some(arrow) = arrows.iter_mut().find(is_same) {
-                arrow.delivered = Some(number);
-            }
+            end(&mut arrows, (from, step.node, payload), Fate::Delivered(number));
         }
         if let TraceEvent::Lose { from, payload } = &step.event {
-            let is_same = |arrow: &&mut Arrow| {
-                arrow.is_in_flight() && (arrow.from, arrow.to, &arrow.payload) == (*from, step.node, &payload.0)
-            };
-            if let Some(arrow) = arrows.iter_mut().find(is_same) {
-                arrow.lost = Some(number);
-            }
+            end(&mut arrows, (*from, step.node, &payload.0), Fate::Lost(number));
         }
         send(&mut arrows, recording, step.node, number, &recording.steps[number - 1].sent);
     }
     arrows
+}
+
+/// The first of these messages that is in flight comes to its end; or another copy of one that has come to its end, where messages
+/// are delivered twice.
+fn end(arrows: &mut Vec<Arrow>, (from, to, payload): (NodeId, NodeId, &[u8]), fate: Fate) {
+    let is_same = |arrow: &Arrow| (arrow.from, arrow.to, &*arrow.payload) == (from, to, payload);
+    if let Some(arrow) = arrows.iter_mut().find(|arrow| arrow.fate == Fate::InFlight && is_same(arrow)) {
+        arrow.fate = fate;
+    } else if let Some(first) = arrows.iter().position(is_same) {
+        arrows.insert(first + 1, Arrow { fate, ..arrows[first].clone() });
+    }
 }
 
 fn send(
@@ -70,8 +91,7 @@ fn send(
         from,
         sent,
         to: message.to,
-        delivered: None,
-        lost: None,
+        fate: Fate::InFlight,
         payload: message.payload.0.clone(),
     }));
 }
@@ -86,7 +106,7 @@ pub fn clocks(recording: &Recording) -> Vec<Vec<u64>> {
     let mut clocks = Vec::with_capacity(recording.steps.len());
     for (number, step) in (1..).zip(&recording.trace.steps) {
         let node = step.node as usize;
-        for arrow in arrows.iter().filter(|arrow| arrow.delivered == Some(number)) {
+        for arrow in arrows.iter().filter(|arrow| arrow.fate == Fate::Delivered(number)) {
             let sender = match arrow.sent {
                 0 => init(arrow.from as usize),
                 sent => Vec::clone(&clocks[sent - 1]),

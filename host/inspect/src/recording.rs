@@ -148,6 +148,15 @@ impl Recording {
         self.messages.get(payload).cloned().or_else(|| if is_short { words::json(payload) } else { None })
     }
 
+    /// When a message was sent, by the step that [`Arrow::sent`](crate::graph::Arrow::sent) names.
+    pub fn sent(&self, step: usize) -> String {
+        match (step, &self.trace.beginning) {
+            (0, None) => "at the start".to_owned(),
+            (0, Some(_)) => "before the start".to_owned(),
+            _ => format!("in step {step}"),
+        }
+    }
+
     /// The event of a step, counted from 1.
     pub fn event(&self, step: usize) -> String {
         let step = &self.trace.steps[step - 1];

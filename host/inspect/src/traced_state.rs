@@ -161,6 +161,20 @@ impl TracedState {
         Ok(enabled)
     }
 
+    /// The loss of each message that could be delivered next; none where a node is stuck in a fault.
+    pub fn losses(&self, stepper: &Stepper<'_>) -> Vec<Action> {
+        if stepper.known().is_over(&self.locals) {
+            return Vec::new();
+        }
+        let mut next = self.next(stepper);
+        next.retain(|traced| !stepper.message(traced.message).is_notice);
+        let loss = |traced: TracedMessage| {
+            let node = stepper.message(traced.message).to;
+            Action { node, cause: Cause::Lose(traced), choices: Box::default(), is_lost: false }
+        };
+        next.into_iter().map(loss).collect()
+    }
+
     /// How its destination, which is not stuck in a fault, takes a message in this state.
     pub fn role(&self, stepper: &mut Stepper<'_>, message: MessageId) -> Result<Role<KindId>, MachineError> {
         let (to, is_notice) = (stepper.message(message).to, stepper.message(message).is_notice);

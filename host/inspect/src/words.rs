@@ -20,6 +20,15 @@ pub const LETTERS_MAX: usize = 4096;
 /// Values around each other in a description. Readers of JSON allow for 127 as a rule, and ours stands inside of others.
 const NESTED_MAX: usize = 64;
 
+/// What stands for the state of a node of which none is known.
+pub const ABSENT: &str = "absent";
+
+/// The absent nodes of a cluster, such as `, node 2 absent`; empty if there are none.
+pub fn absent(scenario: &Scenario) -> String {
+    let absent: Vec<NodeId> = scenario.absent.iter().copied().collect();
+    if absent.is_empty() { String::new() } else { format!(", {} {ABSENT}", nodes(&absent)) }
+}
+
 /// How messages travel in a cluster, such as `unordered, 0-1 ordered`.
 pub fn network(scenario: &Scenario) -> String {
     let links = links(&scenario.links).into_iter().map(|link| format!(", {link}"));

@@ -28,16 +28,26 @@ struct Flying {
     message: String,
 }
 
-/// Some way through a random system, the oldest message or else the first local event first.
+/// Some way through a random system, the oldest message or else the first local event first. In one of three systems messages are
+/// lost, and one of three begins in exported states.
 fn recording(seed: u64) -> Recording {
     let toy = Arc::new(Toy::random(seed, 3));
     let lts = Lts::new(&toy, Scenario::new(3)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
-    let start = start::initial(&mut stepper).expect("toys start").remove(0);
+    let mut start = start::initial(&mut stepper).expect("toys start").remove(0);
+    if seed % 3 == 1 {
+        let beginning = start::export(&mut stepper, &start).expect("the states of toys can leave");
+        start = start::adopt(&mut stepper, &Arc::new(beginning)).expect("they are of this cluster");
+    }
     let mut traced = TracedState::new(&stepper, &start);
     let mut path = Vec::new();
     while path.len() < 30 {
-        let enabled = traced.enabled(&mut stepper).expect("toys work");
+        let mut enabled = traced.enabled(&mut stepper).expect("toys work");
+        if seed % 3 == 2 && path.len() % 4 == 1 {
+            enabled.extend(traced.losses(&stepper));
+            let last = enabled.len().min(1);
+            enabled.rotate_right(last);
+        }
         let Some(action) = enabled.get(path.len() * 7 % enabled.len().max(1)) else { break };
         path.extend(traced.take(&mut stepper, action, path.len() as u32).expect("toys work"));
     }
@@ -52,6 +62,7 @@ fn recording(seed: u64) -> Recording {
         finding: None,
         steps: trace::record(&mut stepper, &start.initial, &path).expect("toys work"),
     };
+    let trace = trace.beginning_at(start.origin.clone()).with_version();
     let (recording, result) = Recording::new(&toy, &trace);
     result.expect("it replays");
     recording
@@ -64,12 +75,13 @@ fn read(document: &serde_json::Value) -> exchange::Document {
 
 #[test]
 fn a_trace_comes_back_from_itf_as_it_was() {
-    let mut steps = 0;
-    for seed in 0..200 {
+    let (mut steps, mut losses) = (0, 0);
+    for seed in 0..300 {
         let recording = recording(seed);
         let document = exchange::itf(&recording).expect("a short trace");
         assert_eq!(from_itf(&read(&document)), Ok(recording.trace.clone()), "seed {seed}");
         steps += recording.steps.len();
+        losses += recording.trace.steps.iter().filter(|step| matches!(step.event, TraceEvent::Lose { .. })).count();
         // Another implementation reads it, and sees as many states and the actions.
         let text = document.to_string();
         let read: ::itf::Trace<Seen> = ::itf::trace_from_str(&text).expect("it is ITF");
@@ -86,7 +98,7 @@ fn a_trace_comes_back_from_itf_as_it_was() {
         assert!(read.states.iter().all(|state| state.value.in_flight.iter().all(|flying| flying.message.len() == 2)));
         assert_eq!(read.vars, ["nodes", "in_flight", "mbt::actionTaken", "mbt::nondetPicks"]);
     }
-    assert!(steps > 1000, "{steps} steps in 200 systems test nothing");
+    assert!(steps > 1000 && losses > 50, "{steps} steps and {losses} losses in 300 systems test nothing");
 }
 
 #[test]
@@ -192,7 +204,7 @@ fn shiviz_sees_the_happens_before_of_the_trace() {
             assert_eq!(*host, format!("node{}", step.node));
             let before = &log[index(step.node, recording.step_before(number, step.node))].1;
             assert_eq!(clock[host], before[host] + 1);
-            let sender = arrows(&recording).into_iter().find(|arrow| arrow.delivered == Some(number));
+            let sender = arrows(&recording).into_iter().find(|arrow| arrow.delivered() == Some(number));
             let causes = sender.map(|arrow| &log[index(arrow.from, arrow.sent)].1).into_iter().chain([before]);
             for cause in causes {
                 assert!(cause.iter().all(|(node, count)| clock.get(node) >= Some(count)), "seed {seed}, step {number}");

@@ -132,7 +132,7 @@ fn save(path: &Path, steps: Vec<TraceStep>, trace: &Trace, cluster: &Cluster, en
         return Reply::Wrong(format!("the path does not replay: {error}"));
     }
     let finding = recording.finding().map(|(_, finding)| finding.clone());
-    let saved = Trace { finding, ..recording.trace };
+    let saved = Trace { finding, ..recording.trace }.with_version();
     match trace_file::write(path, &saved, &environment.directory) {
         Ok(()) => Reply::Text(format!("{} steps in {}\n", saved.steps.len(), path.display())),
         Err(failure) => Reply::Wrong(failure.message),

@@ -54,10 +54,11 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
 pub fn title(trace: &Trace, loaded: &LoadedPlugin) -> String {
     let scenario = &trace.scenario;
     let mut text = format!(
-        "{} {}, {}, network {}",
+        "{} {}, {}{}, network {}",
         loaded.reference.name,
         loaded.reference.version.as_deref().unwrap_or("without version"),
         count(scenario.nodes.into(), "node"),
+        words::absent(scenario),
         words::network(scenario)
     );
     let parameters = loaded.effective_parameters(scenario);
@@ -81,7 +82,9 @@ fn json_of(recording: &Recording, loaded: &LoadedPlugin, trace: &Path, ending: &
         .map(|(node, observed)| with_effects(recording, node, observed, None, json!({ "node": node })));
     let steps = (1..).zip(&recording.trace.steps).map(|(number, step)| {
         let message = match &step.event {
-            TraceEvent::Deliver { payload, .. } => recording.message_json(&payload.0),
+            TraceEvent::Deliver { payload, .. } | TraceEvent::Lose { payload, .. } => {
+                recording.message_json(&payload.0)
+            }
             TraceEvent::Quorum { messages, .. } => {
                 let said = messages.iter().map(|message| json!(recording.message_json(&message.payload.0)));
                 Some(said.collect())

@@ -45,6 +45,7 @@ pub const COMMANDS: &[Command] = &[
         "K [OUTCOME]",
         "take event K of `enabled`; OUTCOME decides the calls of `choose`, 0 if left out",
     ),
+    command("lose", "", "NODE REGEX", "lose the first message to the node that matches, of those that could come next"),
     command("undo", "u", "", "take back the last command that moved"),
     command("branches", "", "", "number and list all branches that were gone, and where they leave this one"),
     command("branch", "", "K", "go over to branch K of `branches`"),

@@ -94,6 +94,7 @@ impl<'l> Console<'l> {
             "find" => self.go_to_match(rest),
             "enabled" => self.enabled(),
             "take" => self.take(rest),
+            "lose" => self.lose(rest),
             "undo" => match self.cursor.undo() {
                 true => moved(),
                 false => Err("there is nothing to take back".into()),
@@ -193,6 +194,19 @@ impl<'l> Console<'l> {
             return Err(format!("this event has {outcomes} outcomes, counted from 0").into());
         }
         self.cursor.take(action, outcome)?;
+        self.renumber();
+        moved()
+    }
+
+    fn lose(&mut self, rest: &str) -> Answer {
+        let (node, wanted) = rest.split_once(char::is_whitespace).ok_or("lose needs NODE REGEX")?;
+        let (node, wanted) = (self.node(node)?, regex(wanted.trim())?);
+        let found = self.cursor.losses().into_iter().find(|loss| {
+            let taken = loss.cause.messages();
+            let payload = self.cursor.stepper().message(taken[0]).payload.clone();
+            loss.node == node && wanted.is_match(&self.cursor.message(&payload))
+        });
+        self.cursor.take(&found.ok_or("no message to this node that could come next matches")?, 0)?;
         self.renumber();
         moved()
     }

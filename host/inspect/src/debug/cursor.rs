@@ -26,6 +26,9 @@ pub enum CursorError {
         /// A lower-case phrase.
         why: String,
     },
+    /// A trace begins in another state than the session.
+    #[error("it begins in another state than this session: {0}")]
+    Elsewhere(&'static str),
     /// The cluster does not start.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -96,6 +99,14 @@ impl<'l> Cursor<'l> {
     ///
     /// It cannot be followed; what could be is a branch then.
     pub fn open(&mut self, trace: &Trace) -> Result<(), CursorError> {
+        if trace.beginning.as_ref() != self.start.origin.states() {
+            return Err(CursorError::Elsewhere(
+                "one of them begins in states from elsewhere that the other does not have",
+            ));
+        }
+        if !trace.init_choices.is_empty() && trace.origin() != self.start.origin {
+            return Err(CursorError::Elsewhere("it has other choices in `init`"));
+        }
         let mut line = vec![0];
         let mut result = Ok(());
         for (index, step) in trace.steps.iter().enumerate() {
@@ -195,6 +206,12 @@ impl<'l> Cursor<'l> {
         let mut idle = idle.into_iter();
         enabled.retain(|_| !idle.next().unwrap_or(false));
         Ok(enabled)
+    }
+
+    /// The messages that could be lost in the present state: those that could be delivered next.
+    pub fn losses(&mut self) -> Vec<Action> {
+        let here = self.here();
+        self.points[here].traced.losses(&self.stepper)
     }
 
     /// The state of the cluster at a place.
@@ -328,6 +345,10 @@ impl<'l> Cursor<'l> {
         if let Some(fault) = state.fault() {
             return Value::String(format!("stuck in a fault: {fault}"));
         }
+        // It has no state that a machine could go to.
+        if self.stepper.lts().scenario().absent.contains(&state.protocol.node) {
+            return Value::String(words::ABSENT.to_owned());
+        }
         // What fails to describe itself is shown as bytes; what fails to do that, too, has no state to show.
         let snapshot = state.protocol.snapshot.as_ref();
         if self.describer.restore(snapshot).is_ok()
@@ -406,7 +427,11 @@ impl<'l> Cursor<'l> {
     }
 }
 
-/// Whether a step delivers a message with this content to this node.
-pub(super) fn delivers(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> bool {
-    step.node == to && step.event.received().contains(&(from, payload))
+/// What a step does to a message with this content to this node, if it takes it out of flight.
+pub(super) fn taken(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> Option<&'static str> {
+    match &step.event {
+        _ if step.node != to => None,
+        TraceEvent::Lose { from: sender, payload: lost } => ((*sender, &*lost.0) == (from, payload)).then_some("lost"),
+        event => event.received().contains(&(from, payload)).then_some("delivered"),
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use host_model::contract::NodeId;
 use regex_lite::Regex;
 
-use crate::debug::cursor::{Cursor, Place, delivers};
+use crate::debug::cursor::{Cursor, Place, taken};
 use crate::words;
 
 /// What is known of the messages to a node whose description fits, and of its local events; a sentence each.
@@ -71,15 +71,14 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
             continue;
         }
         let depth = cursor.depth();
-        let delivered = (1..=depth)
-            .rev()
-            .find(|number| cursor.step(*number).is_some_and(|step| delivers(step, from, node, &payload)));
+        let ended = |number: usize| Some((taken(cursor.step(number)?, from, node, &payload)?, number));
+        let ended = (1..=depth).rev().find_map(ended);
         let later = (depth + 1..line.len()).find(|number| is_there(cursor, line[*number]));
-        reasons.push(match (delivered, later) {
-            (Some(step), Some(again)) => {
-                format!("{what} was delivered in step {step}, and is sent again in step {again}")
+        reasons.push(match (ended, later) {
+            (Some((how, step)), Some(again)) => {
+                format!("{what} was {how} in step {step}, and is sent again in step {again}")
             }
-            (Some(step), None) => format!("{what} was delivered in step {step}"),
+            (Some((how, step)), None) => format!("{what} was {how} in step {step}"),
             (None, Some(step)) => {
                 let event = cursor.event(line[step]);
                 format!("{what} is not sent yet: step {step} sends it ({event})")

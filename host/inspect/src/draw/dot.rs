@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, verdict};
+use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, undelivered, verdict};
 use crate::graph::arrows;
 use crate::recording::Recording;
 use crate::words::clipped;
@@ -51,13 +51,13 @@ pub(super) fn draw(recording: &Recording) -> String {
         }
         let message = clipped(&recording.message(&arrow.payload), LETTERS_MAX);
         let from = format!("n{}_{}", arrow.from, arrow.sent);
-        match arrow.delivered {
+        match arrow.delivered() {
             Some(delivered) => {
                 let to = format!("n{}_{delivered}", arrow.to);
                 let _ = writeln!(text, "  {from} -> {to} [label={}, color=blue];", quoted(&message));
             }
             None => {
-                let lost = quoted(&format!("{message} to node {}, never delivered", arrow.to));
+                let lost = quoted(&format!("{message} to node {}, {}", arrow.to, undelivered(arrow)));
                 let _ = writeln!(text, "  lost{index} [shape=point, tooltip={lost}];");
                 let _ = writeln!(text, "  {from} -> lost{index} [style=dashed, color=gray, tooltip={lost}];");
             }

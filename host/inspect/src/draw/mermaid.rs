@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use host_model::trace::TraceEvent;
 
-use crate::draw::{LEFT_OUT, is_full, label, marks, title, verdict};
-use crate::graph::arrows;
+use crate::draw::{LEFT_OUT, is_full, label, marks, title, undelivered, verdict};
+use crate::graph::{Arrow, Fate, arrows};
 use crate::recording::Recording;
 use crate::words::clipped;
 
@@ -21,6 +21,7 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     }
     let (arrows, marks) = (arrows(recording), marks(recording));
     let last = recording.nodes().saturating_sub(1);
+    crosses(&mut text, recording, &arrows, 0);
     for (number, step) in (1..).zip(&recording.trace.steps) {
         if is_full(&text) {
             let _ = writeln!(text, "  Note over n0,n{last}: {LEFT_OUT}");
@@ -30,17 +31,18 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
         if number == prefix + 1 && prefix > 0 {
             let _ = writeln!(text, "  Note over n0,n{last}: end of the prefix");
         }
+        let is_delivered = |arrow: &&Arrow| arrow.fate == Fate::Delivered(number);
         let label = escaped(&clipped(&label(recording, number), LETTERS_MAX));
         match &step.event {
             TraceEvent::Deliver { from, .. } => {
-                let sent = arrows.iter().find(|arrow| arrow.delivered == Some(number)).map_or(0, |arrow| arrow.sent);
-                let _ = writeln!(text, "  n{from}->>n{node}: {number}. {label} (sent in {sent})");
+                let sent = arrows.iter().find(|arrow| is_delivered(arrow)).map_or(0, |arrow| arrow.sent);
+                let _ = writeln!(text, "  n{from}->>n{node}: {number}. {label} ({})", when(recording, sent));
             }
             TraceEvent::Quorum { .. } => {
-                for arrow in arrows.iter().filter(|arrow| arrow.delivered == Some(number)) {
+                for arrow in arrows.iter().filter(is_delivered) {
                     let message = escaped(&clipped(&recording.message(&arrow.payload), LETTERS_MAX));
-                    let (from, sent) = (arrow.from, arrow.sent);
-                    let _ = writeln!(text, "  n{from}->>n{node}: {number}. {message} (sent in {sent})");
+                    let (from, when) = (arrow.from, when(recording, arrow.sent));
+                    let _ = writeln!(text, "  n{from}->>n{node}: {number}. {message} ({when})");
                 }
                 let _ = writeln!(text, "  Note over n{node}: {number}. {label}");
             }
@@ -51,15 +53,31 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
         if let Some(mark) = &marks[number - 1] {
             let _ = writeln!(text, "  Note right of n{node}: {}", escaped(&clipped(mark, LETTERS_MAX)));
         }
-        for arrow in arrows.iter().filter(|arrow| arrow.sent == number && arrow.delivered.is_none()) {
-            let message = escaped(&clipped(&recording.message(&arrow.payload), LETTERS_MAX));
-            let _ = writeln!(text, "  n{node}--xn{}: {message}, never delivered", arrow.to);
-        }
+        crosses(&mut text, recording, &arrows, number);
     }
     if let Some(verdict) = verdict(recording) {
         let _ = writeln!(text, "  Note over n0,n{last}: {}", escaped(&clipped(&verdict, 160)));
     }
     text
+}
+
+/// The messages of a step that are not delivered, 0 for those sent before.
+fn crosses(text: &mut String, recording: &Recording, arrows: &[Arrow], sent: usize) {
+    for arrow in arrows.iter().filter(|arrow| arrow.sent == sent && arrow.delivered().is_none()) {
+        if is_full(text) {
+            break;
+        }
+        let message = escaped(&clipped(&recording.message(&arrow.payload), LETTERS_MAX));
+        let _ = writeln!(text, "  n{}--xn{}: {message}, {}", arrow.from, arrow.to, undelivered(arrow));
+    }
+}
+
+/// When a message was sent.
+fn when(recording: &Recording, sent: usize) -> String {
+    match (sent, &recording.trace.beginning) {
+        (0, Some(_)) => "sent before the start".to_owned(),
+        _ => format!("sent in {sent}"),
+    }
 }
 
 /// Text that Mermaid takes as it is: no end of a statement, no comment, no markup.

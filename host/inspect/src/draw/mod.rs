@@ -11,6 +11,7 @@ mod mermaid;
 mod svg;
 
 use crate::explain;
+use crate::graph::{Arrow, Fate};
 use crate::recording::Recording;
 use crate::words;
 
@@ -90,6 +91,14 @@ fn marks(recording: &Recording) -> Vec<Option<String>> {
     marks
 }
 
+/// What becomes of a message that is not delivered.
+fn undelivered(arrow: &Arrow) -> String {
+    match arrow.fate {
+        Fate::Lost(step) => format!("lost in step {step}"),
+        Fate::InFlight | Fate::Delivered(_) => "never delivered".to_owned(),
+    }
+}
+
 /// What is wrong at the end, if something is.
 fn verdict(recording: &Recording) -> Option<String> {
     recording.finding().map(|(node, finding)| words::finding(finding, node))
@@ -98,8 +107,9 @@ fn verdict(recording: &Recording) -> Option<String> {
 /// The cluster on one line.
 fn title(recording: &Recording) -> String {
     let trace = &recording.trace;
-    let mut title =
-        format!("{}, {} nodes, network {}", trace.plugin.name, trace.scenario.nodes, words::network(&trace.scenario));
+    let (scenario, name) = (&trace.scenario, &trace.plugin.name);
+    let (absent, network) = (words::absent(scenario), words::network(scenario));
+    let mut title = format!("{name}, {} nodes{absent}, network {network}", scenario.nodes);
     title.extend(trace.scenario.parameters.iter().map(|(key, value)| format!(", {key}={value}")));
     words::on_one_line(&title)
 }

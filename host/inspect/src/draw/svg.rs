@@ -5,7 +5,7 @@ use std::fmt::Write;
 use host_model::contract::NodeId;
 use host_model::trace::TraceEvent;
 
-use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, verdict};
+use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, undelivered, verdict};
 use crate::escape::xml;
 use crate::explain;
 use crate::graph::{Arrow, arrows};
@@ -162,10 +162,9 @@ fn columns(svg: &mut String, recording: &Recording, layout: &Layout) {
 
 fn draw_arrow(svg: &mut String, recording: &Recording, layout: &Layout, arrow: &Arrow) {
     let message = recording.message(&arrow.payload);
-    let when = if arrow.sent == 0 { "at the start".to_owned() } else { format!("in step {}", arrow.sent) };
     let (x1, y1) = (layout.x(arrow.from), layout.y(arrow.sent));
-    let head = format!("{message}\nsent by node {} {when}", arrow.from);
-    let Some(delivered) = arrow.delivered else {
+    let head = format!("{message}\nsent by node {} {}", arrow.from, recording.sent(arrow.sent));
+    let Some(delivered) = arrow.delivered() else {
         // A short way towards its destination, with a cross at the end.
         let (dx, dy) = match arrow.to.cmp(&arrow.from) {
             std::cmp::Ordering::Less => (-26.0, 13.0),
@@ -177,7 +176,7 @@ fn draw_arrow(svg: &mut String, recording: &Recording, layout: &Layout, arrow: &
             svg,
             "<g class=\"arrow\"><title>{}</title><line class=\"lost\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\
              <path class=\"cross\" d=\"M{:.1} {:.1} l6 6 m0 -6 l-6 6\"/></g>",
-            xml(&format!("{head} to node {}, never delivered", arrow.to)),
+            xml(&format!("{head} to node {}, {}", arrow.to, undelivered(arrow))),
             x2 - 3.0,
             y2 - 3.0,
         );

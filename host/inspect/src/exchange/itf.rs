@@ -90,14 +90,15 @@ fn state(recording: &Recording, arrows: &[Arrow], step: usize) -> Value {
             let described = match (&observed.description, &observed.state, &observed.fault) {
                 (Some(description), ..) => of_protocol(description),
                 (None, Some(state), _) => json!(words::name(host_model::trace::Hex(state.clone()))),
-                (None, None, fault) => json!(fault.as_ref().map_or(String::new(), ToString::to_string)),
+                (None, None, Some(fault)) => json!(fault.to_string()),
+                (None, None, None) => json!(words::ABSENT),
             };
             json!([encoded(&json!(node)), described])
         })
         .collect();
     let in_flight: Vec<Value> = arrows
         .iter()
-        .filter(|arrow| arrow.sent <= step && arrow.delivered.or(arrow.lost).is_none_or(|gone| gone > step))
+        .filter(|arrow| arrow.is_in_flight_after(step))
         .map(|arrow| {
             let (from, to) = (encoded(&json!(arrow.from)), encoded(&json!(arrow.to)));
             json!({ "from": from, "to": to, "message": of_protocol(&message(recording, &arrow.payload)) })

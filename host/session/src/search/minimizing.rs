@@ -23,7 +23,7 @@ pub fn shorten(
     let finding = minimize::finding(lts, &minimized);
     let confirmed = trace::confirm(cluster.factory(), &trace.scenario, &trace.origin(), &minimized.steps, &finding);
     match confirmed {
-        Ok(steps) => Ok((Trace { finding: Some(finding), steps, ..trace.clone() }, minimized)),
+        Ok(steps) => Ok((Trace { finding: Some(finding), steps, ..trace.clone() }.with_version(), minimized)),
         Err(ReplayError::Machine(error)) => Err(error.into()),
         Err(_) => {
             minimized.steps.clone_from(&trace.steps);
