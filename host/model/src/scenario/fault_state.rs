@@ -38,7 +38,7 @@ struct ConnectionEnd {
     is_open: bool,
 }
 
-/// A fault state from elsewhere that counts further is none: budgets are small, and so are the numbers of incarnations.
+/// A fault state from elsewhere whose incarnations count further is none: budgets are small.
 const COUNT_MAX: u32 = 1 << 20;
 
 impl FaultState {
@@ -228,6 +228,12 @@ impl Rules {
     pub(crate) fn fresh(&self) -> FaultState {
         let has_connections = self.is_ordered && self.max.breaks_of_connections() > 0;
         FaultState::new(if has_connections { self.nodes as usize } else { 0 })
+    }
+
+    /// Which budget a node in this fault state has overdrawn, if any: what happened, how often, and how often it may.
+    pub(crate) fn overdrawn(&self, fault_state: &FaultState) -> Option<(&'static str, u32, u32)> {
+        let mut all = self.max.iter().map(|(fault, max)| (fault.name(), fault_state.counts.of(fault), max));
+        all.find(|(_, count, max)| count > max)
     }
 
     /// The faults that a node in this fault state can still meet.

@@ -128,8 +128,13 @@ impl Beginning {
         let fresh = rules.fresh();
         let mut fault_states = vec![fresh.clone(); scenario.nodes as usize];
         for NodeState { node, fault_state, .. } in self.states.iter().filter(|state| !is_default(&state.fault_state)) {
+            if let Some((what, count, most)) = rules.overdrawn(fault_state) {
+                return Err(format!("node {node} has used {count} of its {what}, and its budget is {most}"));
+            }
             if !fault_state.fits(&fresh) {
-                return Err(format!("node {node} cannot begin in its fault state under these faults"));
+                return Err(format!(
+                    "node {node} cannot begin in its fault state: connections that can break are known at both ends or not at all"
+                ));
             }
             fault_states[*node as usize] = fault_state.clone();
         }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use host_model::scenario::faults::PARTITIONS;
 use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
-use host_model::trace::Trace;
+use host_model::trace::{Flight, Trace};
 use host_sandbox::AboutNetwork;
 
 use crate::base::Failure;
+use crate::base::text::count;
 use crate::cluster::placement::Components;
 use crate::cluster::plugin_source::LoadedPlugin;
 use crate::spec::links;
@@ -56,6 +57,7 @@ pub fn scenario(
     let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
+    check_beginning(&scenario, prefix)?;
     check_faults(spec, &scenario)?;
     Ok(scenario)
 }
@@ -92,6 +94,30 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     if spec.process.keep.is_some() {
         let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
         return Err(Failure::configuration(why).help("leave it out"));
+    }
+    Ok(())
+}
+
+/// Refuses budgets under which the states of a prefix would have been exported in another way: how often a message in flight can be
+/// delivered stands there, and which connections were used only where these can break.
+fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Failure> {
+    let Some((trace, beginning)) = prefix.and_then(|trace| Some((trace, trace.beginning.as_ref()?))) else {
+        return Ok(());
+    };
+    let (now, then) = (scenario.faults, trace.scenario.faults);
+    let is_repeated = |flight: &Flight| scenario.network_of(flight.from, flight.to) == Network::UnorderedDuplicating;
+    if now.duplicates != then.duplicates && beginning.in_flight.iter().any(is_repeated) {
+        let copies = count(then.duplicates.into(), "duplicate");
+        let there = format!("begins with messages in flight that were exported with {copies} each");
+        return Err(contradiction(&format!("--duplicates {}", now.duplicates), &there).about("duplicates"));
+    }
+    let can_break = |faults: Faults| faults.resets > 0 || faults.breaks > 0;
+    if scenario.has_network(Network::Ordered) && can_break(now) != can_break(then) {
+        let option = if now.breaks > then.breaks || now.resets == then.resets { "breaks" } else { "resets" };
+        let there = "begins in states that were exported with other connections: with resets or breaks of connections it has to \
+                     be known which were used, without them it must not be";
+        let budget = if option == "breaks" { now.breaks } else { now.resets };
+        return Err(contradiction(&format!("--{option} {budget}"), there).about(option));
     }
     Ok(())
 }
