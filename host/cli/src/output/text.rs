@@ -8,6 +8,7 @@ use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
+use host_session::report::assumed::Prefix;
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
@@ -105,7 +106,11 @@ impl Text<'_> {
         let parameters = list(&parameters.collect::<Vec<_>>());
         let start = match &assumed.prefix {
             None => "after init".to_owned(),
-            Some(prefix) => format!("after {} of {}", count(prefix.steps as u64, "step"), prefix.trace),
+            Some(Prefix { trace, steps: 0, from_states: true }) => format!("in the exported states of {trace}"),
+            Some(Prefix { trace, steps, from_states }) => {
+                let begins = if *from_states { ", which begins in exported states" } else { "" };
+                format!("after {} of {trace}{begins}", count(*steps as u64, "step"))
+            }
         };
         let reduced = if assumed.reduced { " --reduce" } else { "" };
         let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -113,7 +118,7 @@ impl Text<'_> {
         let mut rows = vec![
             row("plugin", plugin),
             row("algorithm", format!("{}{reduced}: {}", self.report.algo, self.report.guarantees)),
-            row("nodes", grouped(assumed.nodes.into())),
+            row("nodes", grouped(assumed.nodes.into()) + &words::absent(&self.report.scenario)),
         ];
         let placed = assumed.placements.iter();
         rows.extend(placed.map(|placement| row(&format!("node {}", placement.node), placement::describe(placement))));
@@ -148,11 +153,13 @@ impl Text<'_> {
     /// A violation with the steps that lead to it.
     fn steps(&self, index: usize, violation: &ViolationReport) -> String {
         let after = violation.length - violation.prefix_length;
+        let assumed_prefix = self.report.assumed.prefix.as_ref();
         let mut length = count(violation.length as u64, "step");
         if violation.prefix_length > 0 {
             length = format!("{length}: {} of the prefix and {after} after it", violation.prefix_length);
         }
-        let from = if violation.prefix_length == 0 { "" } else { " from there" };
+        let is_from_init = violation.prefix_length == 0 && !assumed_prefix.is_some_and(|prefix| prefix.from_states);
+        let from = if is_from_init { "" } else { " from there" };
         // With more local events there may be one.
         let within = if self.report.assumed.bounds.local_events.is_some() { " within --local-events" } else { "" };
         let shortest = match violation.shortest {

@@ -1,7 +1,8 @@
 //! The assumptions of a verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use host_model::contract::NodeId;
 use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::Placement;
@@ -17,6 +18,9 @@ use crate::spec::limits;
 pub struct Assumed {
     /// Number of nodes.
     pub nodes: u32,
+    /// Those of which no state is known.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<NodeId>,
     /// The nodes that differ from the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
@@ -127,6 +131,9 @@ pub struct Prefix {
     pub trace: String,
     /// Its events.
     pub steps: usize,
+    /// Whether it begins in states from elsewhere, not after `init`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_states: bool,
 }
 
 /// The bounds of a search.
@@ -158,6 +165,7 @@ impl Assumed {
         let prefix = spec.cluster.prefix.as_ref();
         Self {
             nodes: scenario.nodes,
+            absent: scenario.absent.clone(),
             placements: run.cluster.placements().to_vec(),
             parameters: run.cluster.plugin.effective_parameters(scenario),
             network: scenario.network,
@@ -170,7 +178,11 @@ impl Assumed {
             limits: limits::changed(&run.cluster.plugin.limits),
             identity: "serialized",
             collision_odds: run.outcome.report.fingerprints.map(bdfs::collision_odds),
-            prefix: prefix.map(|path| Prefix { trace: path.display().to_string(), steps: run.cluster.prefix_steps() }),
+            prefix: prefix.map(|path| Prefix {
+                trace: path.display().to_string(),
+                steps: run.cluster.prefix_steps(),
+                from_states: run.cluster.prefix.as_ref().is_some_and(|trace| trace.beginning.is_some()),
+            }),
             reduced: search.reduce,
             bounds: Bounds {
                 depth: search.depth,
