@@ -119,6 +119,21 @@ fn a_content_that_is_sent_twice_is_not_counted_for_ever() {
         assert_eq!(report.violations.len(), 0, "{way:?}");
         assert!(report.counts.events.is_some(), "{way:?}");
     }
+    // Stopped in between, it says how few of its local states are reachable: these four at most.
+    let mut told = 0;
+    for questions in 1..40 {
+        let report = search_with(
+            &never,
+            SearchBounds::default(),
+            (false, Turns { first: 1, least: 1 }),
+            &Patient::new(questions),
+        );
+        let counts = report.counts;
+        assert!(report.end == EndCondition::Interrupted || counts.reachable_local_states.is_none(), "{counts:?}");
+        assert!(counts.reachable_local_states <= Some(4), "{counts:?}");
+        told += u64::from(counts.reachable_local_states.is_some());
+    }
+    assert!(told > 5, "{told}");
     let twice = Growing { forbidden: vec![vec![None, Some(2)]], ..Arc::into_inner(never).expect("no search is left") };
     let twice = Arc::new(twice);
     for way in endless_ways() {

@@ -120,7 +120,8 @@ pub struct Counts {
     pub transitions: Option<u64>,
     /// Distinct local states, over all nodes.
     pub local_states: Option<u64>,
-    /// Local states that are known to be reachable so far, where a strategy goes through others as well.
+    /// Local states that are known to be reachable so far, where a strategy goes through others as well; of a search that has the
+    /// answer, none.
     pub reachable_local_states: Option<u64>,
     /// Distinct tuples of local states: reached, proven reachable or built, depending on the strategy.
     pub system_states: Option<u64>,

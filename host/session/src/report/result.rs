@@ -7,12 +7,12 @@ use host_model::audit::Audited;
 use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{Basis, EndCondition, SymmetryUse};
+use host_search::kernel::{Basis, Counts, EndCondition, SymmetryUse};
 use serde::Serialize;
 
 use crate::base::Exit;
 use crate::base::bounds::peak_bytes;
-use crate::base::text::{json_text, rounded};
+use crate::base::text::{count, grouped, json_text, rounded};
 use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
 use crate::report::counts::{CountsReport, DISTINCT};
@@ -189,7 +189,7 @@ impl RunReport {
         let properties = properties(run, undecided, violations);
         let because = match reports.first() {
             Some(violation) => violation.title.clone(),
-            None => because(report.end).to_owned() + &unreached(&properties),
+            None => because(report.end).to_owned() + &misfit(&report.counts) + &unreached(&properties),
         };
         let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
@@ -311,6 +311,24 @@ fn because(end: EndCondition) -> &'static str {
     }
 }
 
+/// Local states per one that is known to be reachable from which on an over-approximation does not fit the protocol.
+const MISFIT: u64 = 4;
+
+/// What there is to say of a search that has gone through far more local states than are reachable; empty if it has not.
+fn misfit(counts: &Counts) -> String {
+    let Some((local_states, reachable)) = counts.local_states.zip(counts.reachable_local_states) else {
+        return String::new();
+    };
+    if local_states < reachable.saturating_mul(MISFIT) {
+        return String::new();
+    }
+    format!(
+        "; of the {} that it assumes only {} known to be reachable, so another strategy may suit the protocol better",
+        count(local_states, "local state"),
+        if reachable == 1 { "1 is".to_owned() } else { format!("{} are", grouped(reachable)) },
+    )
+}
+
 fn properties(run: &FinishedRun<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
     let status = |property: &Property, witnessed: Option<bool>| {
         let found = violations.iter().find_map(|violation| match &violation.trace.finding {
@@ -354,5 +372,22 @@ fn deadlock(undecided: Option<&str>, violations: &[Violation]) -> &'static str {
         _ if violations.iter().any(is_deadlock) => "found",
         None => "none",
         Some(_) => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_reachable_states_of_many_are_worth_a_word() {
+        let counts = |local_states, reachable_local_states| {
+            misfit(&Counts { local_states, reachable_local_states, ..Counts::default() })
+        };
+        let told = "; of the 24,007 local states that it assumes only 12 are known to be reachable, so another strategy may suit the \
+                    protocol better";
+        assert_eq!(counts(Some(24_007), Some(12)), told);
+        assert!(counts(Some(4), Some(1)).contains("only 1 is known"));
+        assert_eq!([counts(Some(47), Some(12)), counts(Some(47), None), counts(None, Some(12))], [""; 3]);
     }
 }

@@ -131,6 +131,11 @@ impl<'a, 's> Alongside<'a, 's> {
         self.state.lock().expect(UNPOISONED).outcome.is_some()
     }
 
+    /// Local states that the turns have reached so far; none before the first one.
+    pub fn reachable(&self) -> Option<u64> {
+        self.state.lock().expect(UNPOISONED).reachable
+    }
+
     /// The answer of the unfolding, if it has one: all that there is to report but the counts of the search. Without an answer,
     /// notes the witnesses that it has come across.
     pub fn into_answer(self, report: &mut Report) -> Result<Option<Report>, SearchError> {

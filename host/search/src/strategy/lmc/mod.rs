@@ -171,13 +171,16 @@ fn explore_from(
         work = round.work();
         bound += 1;
     };
-    let mut answer = None;
+    let (mut answer, reachable) = (None, alongside.reachable());
     let stopped = or_end(alongside.into_answer(report).map(|found| {
         answer = found;
         None
     }))?;
     let Some(mut answer) = answer else {
         report.end = report.end.max(stopped.unwrap_or(end));
+        if report.end.is_external() {
+            report.counts.reachable_local_states = reachable;
+        }
         return Ok(());
     };
     total.events = Some(total.events.unwrap_or(0) + answer.counts.events.unwrap_or(0));
