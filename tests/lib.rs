@@ -3,8 +3,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `fuzz` | the targets of fuzzing: from a number to a case |
+//! | `live` | states of a plugin, exported as a running system would export them |
 
 pub mod fuzz;
+pub mod live;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {

@@ -7,12 +7,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use host::exit::{Exit, TABLE};
+use host_model::trace::{Flight, Hex, Trace, TraceEvent, TraceStep};
 use host_sandbox::fixtures;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::mutate::damage;
 use super::{Dice, Fate};
+use crate::live;
 
 /// A folder with a guest in it, for this process.
 fn place() -> &'static TempDir {
@@ -81,7 +83,7 @@ fn file(name: &str, seed: u64) -> (String, PathBuf) {
     (name, path)
 }
 
-/// Traces of what is wrong with guests, as `host run` leaves them: guest and content.
+/// Traces of what is wrong with guests, as `host run` leaves them, and such that begin in exported states: guest and content.
 fn corpus() -> &'static [(&'static str, Vec<u8>)] {
     static CORPUS: OnceLock<Vec<(&str, Vec<u8>)>> = OnceLock::new();
     CORPUS.get_or_init(|| {
@@ -96,13 +98,62 @@ fn corpus() -> &'static [(&'static str, Vec<u8>)] {
             ("far.wasm", "walk", &["--walks", "3"]),
             ("traps.wasm", "unfold", &["--resets", "1"]),
         ];
+        let mut corpus: Vec<(&str, Vec<u8>)> = Vec::new();
         let trace = |(guest, algo, options): (&'static str, &str, &[&str])| {
             let run = [&["run", guest, "--nodes", "2", "--algo", algo, "--quiet", "--out", "corpus"], options].concat();
             assert_eq!(host(&run, 0), Fate::Faulty, "{run:?} finds something");
             (guest, std::fs::read(place().path().join("corpus/trace.json")).expect("a finding leaves a trace"))
         };
-        runs.map(trace).into()
+        corpus.extend(runs.map(trace));
+        // What they lead to half-way, as another process would have it; the rest after a loss; without a node.
+        for (guest, bytes) in corpus.clone() {
+            let trace: Trace = serde_json::from_slice(&bytes).expect("`host` wrote it");
+            let component = std::fs::read(place().path().join(guest)).expect("it is there");
+            let half = trace.steps.len() / 2;
+            let live = live::exported(&component, &trace, half);
+            let whole = Trace { steps: trace.steps[half..].to_vec(), finding: trace.finding.clone(), ..live.clone() };
+            corpus.push((guest, serde_json::to_vec(&whole).expect("a document")));
+            let in_flight = live.beginning.iter().flat_map(|beginning| beginning.in_flight.iter());
+            let loss = |flight: &Flight| {
+                let event = TraceEvent::Lose { from: flight.from, payload: flight.payload.clone() };
+                TraceStep { node: flight.to, event, choices: Vec::new(), sent: None, state: None }
+            };
+            let steps = in_flight.filter(|flight| !flight.notice).take(1).map(loss).collect();
+            let lossy = Trace { steps, ..live.clone() };
+            corpus.push((guest, serde_json::to_vec(&lossy).expect("a document")));
+            let mut alone = live;
+            alone.scenario.absent.insert(1);
+            let beginning = alone.beginning.as_mut().expect("it begins there");
+            beginning.states.truncate(1);
+            beginning.in_flight.retain(|flight| flight.to == 0);
+            corpus.push((guest, serde_json::to_vec(&alone).expect("a document")));
+        }
+        corpus
     })
+}
+
+/// Damages an exported state and puts the hash at its end right, so that what is behind it is reached.
+fn damage_state(trace: &mut Value, dice: &mut Dice) {
+    const HASH_BYTES: usize = 32;
+    let Some(states) = trace.pointer_mut("/beginning/states").and_then(Value::as_array_mut) else { return };
+    let at = dice.below(states.len());
+    let Some(Value::String(digits)) = states.get_mut(at).and_then(|state| state.get_mut("exported")) else { return };
+    let Ok(Hex(mut bytes)) = serde_json::from_value(Value::String(digits.clone())) else { return };
+    let Some(len) = bytes.len().checked_sub(HASH_BYTES) else { return };
+    bytes.truncate(len);
+    match dice.below(3) {
+        0 => bytes.truncate(dice.below(len + 1)),
+        1 => bytes.extend_from_within(dice.below(len + 1)..),
+        _ => {
+            for _ in 0..1 + dice.below(3) {
+                let at = dice.below(len);
+                bytes[at] = *dice.pick(&[0, 1, 2, 0x7f, 0x80, 0xff]);
+            }
+        }
+    }
+    let hash = blake3::hash(&bytes);
+    bytes.extend_from_slice(hash.as_bytes());
+    *digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
 }
 
 /// A damaged trace: as a document, or as bytes.
@@ -112,6 +163,9 @@ pub fn traces(seed: u64) -> Fate {
     let mut trace: Value = serde_json::from_slice(content).expect("a trace is JSON");
     for _ in 0..dice.below(4) {
         change(&mut trace, &mut dice);
+    }
+    if dice.below(4) == 0 {
+        damage_state(&mut trace, &mut dice);
     }
     let mut bytes = trace.to_string().into_bytes();
     if dice.below(2) == 0 {
