@@ -19,6 +19,7 @@
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `origins` | traces that begin in states from elsewhere |
+//! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
@@ -46,6 +47,8 @@ mod machines;
 mod mixed;
 mod new;
 mod origins;
+#[cfg(target_os = "linux")]
+mod peaks;
 mod refusals;
 mod results;
 mod scenarios;
@@ -54,6 +57,7 @@ mod traces;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -207,6 +211,18 @@ impl Place {
         names.sort();
         names
     }
+}
+
+/// The program, built beside the tests by `cargo test --workspace`; none where it is not, which is said.
+fn program() -> Option<PathBuf> {
+    let beside =
+        || std::env::current_exe().expect("a path").ancestors().nth(2).expect("target/debug/deps").join("host");
+    let program = std::env::var_os("CARGO_BIN_EXE_host").map_or_else(beside, Into::into);
+    if !program.exists() {
+        let _ = writeln!(std::io::stderr(), "skipped: {} is not built; cargo build --bin host", program.display());
+        return None;
+    }
+    Some(program)
 }
 
 /// The folder of a bundled plugin.

@@ -6,6 +6,7 @@ use std::process::Command;
 use nix::pty::openpty;
 
 use super::golden::repository;
+use super::program;
 
 #[test]
 fn a_script_that_makes_no_sense_ends_with_one() {
@@ -32,18 +33,7 @@ fn a_script_that_makes_no_sense_ends_with_one() {
 #[test]
 fn a_terminal_has_completion_and_history() {
     let place = repository();
-    let host = std::env::var_os("CARGO_BIN_EXE_host").map_or_else(
-        || {
-            // Built beside the tests by `cargo test --workspace`.
-            let tests = std::env::current_exe().expect("a path");
-            tests.ancestors().nth(2).expect("target/debug/deps").join("host")
-        },
-        Into::into,
-    );
-    if !host.exists() {
-        let _ = writeln!(std::io::stderr(), "skipped: {} is not built; cargo build --bin host", host.display());
-        return;
-    }
+    let Some(host) = program() else { return };
     let pty = openpty(None, None).expect("a pseudo-terminal");
     let stdin = pty.slave.try_clone().expect("a descriptor");
     let stdout = pty.slave.try_clone().expect("a descriptor");

@@ -1,0 +1,85 @@
+//! The memory of the whole process under `--memory`, as the system measures it.
+//!
+//! The program runs as a child of a child: the system tells the peak of the largest one of all children, and those of the tests are
+//! compilers as well.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use host_sandbox::fixtures;
+use nix::sys::resource::{UsageWho, getrusage};
+
+use super::{Place, program};
+
+/// The bound that the searches are given at most.
+const BOUND: u64 = 100_000_000;
+
+/// What a process may have above its bound, see `docs/limits.md`. During the search: 16 MiB of outcomes that are not yet taken in;
+/// for each of two workers one call of a guest and its outcomes, whose memory and output are below 8 MiB together in these fixtures; and
+/// 32 MiB for what is allocated within 10 ms and what the allocator keeps. After it: 64 MiB.
+const ABOVE: u64 = 64 << 20;
+
+/// Where the child is told what to run: the words of a command line, one per line.
+const WORDS: &str = "HOST_TESTS_PEAK_OF";
+
+/// The line in which it tells the peak.
+const PEAK: &str = "peak of ";
+
+/// Runs a command and tells the peak of its memory. It does nothing where nobody asks.
+#[test]
+fn a_child_tells_the_peak_of_its_child() {
+    let Ok(words) = std::env::var(WORDS) else { return };
+    let mut words = words.lines();
+    let mut command = Command::new(words.next().expect("a program"));
+    let output = command.args(words).env_remove(WORDS).output().expect("it runs");
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system tells").max_rss() as u64 * 1024;
+    let (code, text) = (output.status.code(), String::from_utf8_lossy(&output.stdout).replace('\n', " "));
+    let told = String::from_utf8_lossy(&output.stderr);
+    writeln!(std::io::stdout(), "{PEAK}{peak} {code:?} {text} {told}").expect("somebody reads it");
+}
+
+/// The peak of a command line in bytes, and what it printed.
+fn peak(program: &Path, place: &Place, words: &[&str]) -> (u64, String) {
+    let lines = [&[program.to_str().expect("a path that is text")], words].concat().join("\n");
+    let test = ["cli::peaks::a_child_tells_the_peak_of_its_child", "--exact", "--nocapture"];
+    let output = Command::new(std::env::current_exe().expect("a path"))
+        .args(test)
+        .env(WORDS, lines)
+        .env("XDG_CACHE_HOME", place.path("cache"))
+        .current_dir(place.path("."))
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = text.lines().find_map(|line| line.split_once(PEAK)).unwrap_or_else(|| panic!("{output:?}"));
+    let (peak, rest) = told.1.split_once(' ').expect("a number and more");
+    (peak.parse().expect("a number"), rest.to_owned())
+}
+
+#[test]
+fn a_flood_stays_near_the_bound() {
+    let Some(program) = program() else { return };
+    let place = Place::new();
+    place.put("floods.wasm", fixtures::floods(4096, 1000)).put("branches.wasm", fixtures::branches(4096));
+    place.put("counts.wasm", fixtures::counts());
+    let peak = |guest: &str, nodes: &str, algo: &str, memory: &str| {
+        let run = ["run", guest, "--nodes", nodes, "--algo", algo, "--memory", memory, "--workers", "2", "--json"];
+        let (peak, told) = peak(&program, &place, &run);
+        assert!(told.contains("\"end\": \"memory-bound\""), "{run:?}: {told}");
+        peak
+    };
+    // The bound is what keeps it small.
+    assert!(peak("counts.wasm", "1000", "unfold", "200MB") > BOUND + ABOVE, "there is too little to keep");
+    let cases: [(&str, &str, &[&str], &str); 3] = [
+        ("floods.wasm", "2", &["bdfs", "unfold"], "100MB"),
+        // More memory takes it much more time.
+        ("branches.wasm", "2", &["bdfs"], "60MB"),
+        ("counts.wasm", "1000", &["bdfs", "consequence", "unfold", "lmc-opt"], "100MB"),
+    ];
+    for (guest, nodes, strategies, memory) in cases {
+        for algo in strategies {
+            let peak = peak(guest, nodes, algo, memory);
+            assert!(peak <= BOUND + ABOVE, "{guest} by {algo}: {peak} bytes");
+        }
+    }
+}
