@@ -22,6 +22,8 @@ use host_search::kernel::{
 };
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs};
 
+use crate::workers::{same, with_workers};
+
 /// Systems with more global states than this are left out: some strategies go through all executions.
 const STATES_MAX: usize = 60;
 
@@ -251,14 +253,7 @@ fn report(system: &System, trace: &Trace, name: &str, workers: usize, monitor: &
     let starts = [start::follow(&mut Stepper::new(&lts).expect("machines"), trace).expect("it can be followed")];
     let bounds = SearchBounds { walks: (name == "walk").then_some(50), ..SearchBounds::default() };
     let search = Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
-    let row = host_search::strategy::find(name).expect("the strategy is in the table");
-    pool.install(|| (row.run)(&search)).expect("a toy has no host faults")
-}
-
-fn assert_same(one: &Report, other: &Report, what: &str) {
-    assert_eq!((one.end, one.counts, one.depth), (other.end, other.counts, other.depth), "{what}");
-    assert_eq!((&one.violations, &one.witnessed), (&other.violations, &other.witnessed), "{what}");
+    with_workers(workers, name, &search)
 }
 
 /// From exported states, after messages were lost, and without a node, by any number of workers and in any number of pieces.
@@ -287,7 +282,7 @@ fn workers_and_checkpoints_do_not_matter_to_exported_states() {
             for row in STRATEGIES.iter().filter(|row| !row.name.starts_with("dpor")) {
                 let one = report(&system, trace, row.name, 1, &Unmonitored);
                 let three = report(&system, trace, row.name, 3, &Unmonitored);
-                assert_same(&one, &three, &format!("seed {seed}, {how}, {}", row.name));
+                same(&one, &three, &format!("seed {seed}, {how}, {}", row.name));
                 if !row.keeps_checkpoints {
                     continue;
                 }
@@ -300,7 +295,7 @@ fn workers_and_checkpoints_do_not_matter_to_exported_states() {
                         break report;
                     }
                 };
-                assert_same(&one, &last, &format!("seed {seed}, {how}, {} in pieces", row.name));
+                same(&one, &last, &format!("seed {seed}, {how}, {} in pieces", row.name));
             }
         }
         tried += 1;

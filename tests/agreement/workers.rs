@@ -31,12 +31,18 @@ fn run_on(
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
     let search = Search { lts: &lts, starts: &starts, bounds, monitor, collect_system_states: false };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
-    let strategy = host_search::strategy::find(name).expect("the strategy is in the table");
-    pool.install(|| (strategy.run)(&search)).expect("a toy has no host faults")
+    with_workers(workers, name, &search)
 }
 
-fn same(one: &Report, other: &Report, what: &str) {
+/// What a strategy reports with so many workers.
+pub fn with_workers(workers: usize, name: &str, search: &Search<'_>) -> Report {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
+    let strategy = host_search::strategy::find(name).expect("the strategy is in the table");
+    pool.install(|| (strategy.run)(search)).expect("a toy has no host faults")
+}
+
+/// Compares all of two reports but times and memory.
+pub fn same(one: &Report, other: &Report, what: &str) {
     assert_eq!((one.end, one.counts, one.depth), (other.end, other.counts, other.depth), "{what}");
     assert_eq!((&one.violations, &one.witnessed), (&other.violations, &other.witnessed), "{what}");
 }
