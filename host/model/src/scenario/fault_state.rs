@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::{Choice, NodeId};
 use crate::scenario::cluster::Scenario;
-use crate::scenario::faults::{FaultEvent, FaultId, Faults};
+use crate::scenario::faults::{FaultEvent, Faults};
 use crate::scenario::link::Network;
 use crate::scenario::route::Route;
 
@@ -47,10 +47,10 @@ impl FaultState {
         Self { ends: vec![ConnectionEnd::default(); nodes].into(), ..Self::default() }
     }
 
-    /// Whether a node can be in this fault state, where others have ends of the connections to so many nodes or to none.
+    /// Whether a node can be in this fault state, if it has overdrawn no budget, where others have ends of the connections to so
+    /// many nodes or to none.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let max = |fault: FaultId| if fault.is_of_node() { COUNT_MAX } else { 0 };
-        let fits = self.counts.iter().all(|(fault, count)| count <= max(fault));
+        let fits = self.counts.iter().all(|(fault, count)| fault.is_of_node() || count == 0);
         fits && self.ends.len() == fresh.ends.len() && self.ends.iter().all(|end| end.incarnation <= COUNT_MAX)
     }
 
