@@ -1,7 +1,7 @@
 //! Liveness: whether what must happen happens, decided on a graph of the global states.
 //!
 //! A *promise* is an `eventually` property, of node scope at one node. It is kept in some states, and owed in the others; an execution
-//! breaks it if it owes it for ever from some point on. `docs/semantics.md` defines what an execution may do for ever.
+//! breaks it if it owes it for ever from some point on. [`Rules`] says what an execution may do for ever. No strategy asks for it yet.
 //!
 //! | module | what it holds |
 //! |---|---|
