@@ -94,7 +94,7 @@ fn files(template: &Template, name: &str) -> Vec<(String, String)> {
     let renamed = |text: &str| {
         let mut text = text.to_owned();
         for (from, to) in template.replaced {
-            text = text.replace(from, to);
+            text = text.replace(from, &to.replace("{length}", &name.len().to_string()));
         }
         match template.original {
             "" => text,

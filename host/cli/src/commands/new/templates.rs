@@ -11,7 +11,7 @@ pub struct Template {
     pub title: &'static str,
     /// The folder in `plugins`, a name that is replaced wherever it stands; empty if the files do not name it.
     pub original: &'static str,
-    /// Words that are replaced besides.
+    /// Words that are replaced besides; `{length}` stands for the bytes of the name.
     pub replaced: &'static [(&'static str, &'static str)],
     /// Paths and contents.
     pub files: &'static [(&'static str, &'static str)],
@@ -172,7 +172,7 @@ pub const TEMPLATES: &[Template] = &[
         aliases: &["wat", "wasm"],
         title: "WebAssembly text",
         original: "register-text",
-        replaced: &[],
+        replaced: &[("(i32.const 13) (; register-text ;)", "(i32.const {length}) (; register-text ;)")],
         files: files!["register-text": "register.wat"],
         parts: &[("register.wat", "the protocol")],
         unit_tests: None,
