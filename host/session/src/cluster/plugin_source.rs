@@ -81,10 +81,11 @@ pub fn load(
     let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
+    let place = context.path(given);
     let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
         LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
         LoadError::Stopped(why) => Failure::stopped(why),
-        error => cannot_load(&error),
+        error => with_advice(cannot_load(&error), &place),
     })?;
     let seconds = began.elapsed().as_secs_f64();
     if plugin.load_times().is_cache_refused && !source.quiet && !source.is_further {
@@ -205,9 +206,38 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
     let built = host_build::build(&folder, &options, &mut report).map_err(|error| match error {
         BuildError::Stopped => Failure::stopped(error),
         BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder or file {}", given.display())),
-        error => Failure::plugin(format_args!("cannot build {}: {error}", given.display())),
+        error => {
+            let failure = Failure::plugin(format_args!("cannot build {}: {error}", given.display()));
+            if matches!(error, BuildError::NotRecognised { .. }) { with_advice(failure, &folder) } else { failure }
+        }
     })?;
     Ok(built.wasm)
+}
+
+/// Says which plugin may be meant: one in the folder that was given, or the one that a source file belongs to.
+fn with_advice(failure: Failure, path: &Path) -> Failure {
+    const SHOWN_MAX: usize = 8;
+    let is_plugin = |folder: &PathBuf| folder.is_dir() && host_build::recognises(folder);
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut inside: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_plugin).collect();
+    inside.sort();
+    let sources = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "src"));
+    let around = sources.and_then(Path::parent).map(Path::to_owned).filter(is_plugin);
+    match (around, &inside[..]) {
+        (Some(folder), _) => {
+            failure.help(format_args!("it is part of the plugin {}; name that folder", folder.display()))
+        }
+        (None, []) => failure,
+        (None, inside) => {
+            let names = inside
+                .iter()
+                .take(SHOWN_MAX)
+                .filter_map(|folder| folder.file_name())
+                .map(|name| name.to_string_lossy());
+            let more = if inside.len() > SHOWN_MAX { ", ..." } else { "" };
+            failure.help(format_args!("name one of the plugins in it: {}{more}", names.collect::<Vec<_>>().join(", ")))
+        }
+    }
 }
 
 fn read(wasm: &Path, given: &Path, bytes_max: usize) -> Result<Vec<u8>, Failure> {
