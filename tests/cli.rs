@@ -111,12 +111,14 @@ struct Place {
     asked: Arc<AtomicU64>,
     /// Where compiled code is kept.
     cache: Option<PathBuf>,
+    /// The folder in it that commands are run in; the place itself if empty.
+    standing: &'static str,
 }
 
 impl Place {
     fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
-        Self { folder, interrupted: None, asked: Arc::default(), cache: host::default_cache() }
+        Self { folder, interrupted: None, asked: Arc::default(), cache: host::default_cache(), standing: "" }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -159,7 +161,7 @@ impl Place {
             stdin_is_terminal: false,
             colours: false,
             stderr_is_terminal: false,
-            directory: self.folder.path().to_owned(),
+            directory: self.path(self.standing),
             cache: self.cache.clone(),
             clock: self.clock(&interrupted),
             interrupted,

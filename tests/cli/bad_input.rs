@@ -59,13 +59,36 @@ fn a_path_that_leads_to_no_plugin_is_named() {
     place.host(&["run", "folder"]).exits(150).says(&["folder", "Cargo.toml"]);
     place.host(&["build", "none"]).exits(150).says(&["there is no folder or file none"]);
     place.host(&["build", "a file"]).exits(150).says(&["a file", "nothing to build", "host.toml"]);
+    for command in ["run", "build", "inspect", "doctor"] {
+        place.host(&[command]).exits(150).says(&["cannot build .: nothing to build"]);
+    }
+}
+
+/// Who names a folder above the plugin, or a file in it, is told which plugin may be meant.
+#[test]
+fn a_path_beside_a_plugin_gets_advice() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        place.host(&["new", "text", name]).exits(0);
+    }
+    let source = place.path("one/src/lib.rs");
+    std::fs::create_dir(place.path("one/src")).expect("writable");
+    std::fs::write(&source, "fn main() {}").expect("writable");
+    std::fs::create_dir(place.path("empty")).expect("writable");
+    for command in ["run", "build", "inspect", "doctor"] {
+        place.host(&[command, "."]).exits(150).says(&["help: name one of the plugins in it: one, two"]);
+        let ran = place.host(&[command, "one/src/lib.rs"]).exits(150);
+        ran.says(&["help: it is part of the plugin ", "one; name that folder"]);
+        let ran = place.host(&[command, "empty"]).exits(150);
+        assert!(!ran.err.contains("name one of"), "{ran:?}");
+    }
 }
 
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
     let cases: [(&[&str], &str); 25] = [
-        (&["run"], "<PLUGIN>"),
+        (&["new"], "<LANGUAGE>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
         (&["run", "x", "--nodes", "0"], "--nodes"),
@@ -77,7 +100,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--network", "telegraph"], "telegraph"),
         (&["run", "x", "--link", "0-1"], "A-B=KIND"),
         (&["run", "x", "--link", "0-1=telegraph"], "there are: unordered, unordered-duplicating, ordered"),
-        (&["run", "x", "--depth", "-1"], "-1"),
+        (&["run", "x", "--depth", "-1"], "invalid value '-1' for '--depth <N>'"),
         (&["run", "x", "--states", "0"], "--states"),
         (&["run", "x", "--walks", "0"], "--walks"),
         (&["run", "x", "--weights", "reset=1"], "there is no kind of event `reset`"),

@@ -351,7 +351,7 @@ fn what_is_written_can_be_read_back() {
 fn an_error_of_usage_is_an_object_too() {
     let place = Place::new();
     let cases: [(&[&str], &str); 6] = [
-        (&["run", "--json"], "required"),
+        (&["doctor", "--json", "--nodes", "0"], "--nodes"),
         (&["run", "x", "--json", "--algo", "magic"], "magic"),
         (&["run", "--json", "x", "--nodes", "0"], "--nodes"),
         (&["fly", "--json"], "fly"),

@@ -77,3 +77,60 @@ fn what_cannot_be_made_is_refused() {
     place.host(&["new", "text", "mine"]).exits(0);
     place.host(&["new", "text", "mine"]).exits(151).says(&["it is there already"]);
 }
+
+/// What is said in a folder without naming it is what is said of it by name.
+#[test]
+fn the_folder_here_is_the_plugin() {
+    let mut place = Place::new();
+    place.host(&["new", "text", "mine"]).exits(0);
+    for (command, said) in [
+        (&["run"][..], "ok: "),
+        (&["check", "--algo", "bdfs"], "ok: "),
+        (&["build"], "mine.wasm"),
+        (&["inspect"], "host:protocol/node@0.1.0"),
+        (&["doctor", "--nodes", "2"], "2 nodes"),
+        (&["test"], "2 passed, 0 failed"),
+    ] {
+        place.standing = "mine";
+        let here = place.host(command).exits(0);
+        assert!(here.out.contains(said), "{command:?}: {here:?}");
+    }
+    place.standing = "";
+    let (run, check) = (["run", "mine", "--json"], ["check", "mine", "--json"]);
+    let counts = run_and_count(&place, &run);
+    assert_eq!(counts, run_and_count(&place, &check));
+}
+
+fn run_and_count(place: &Place, words: &[&str]) -> serde_json::Value {
+    let json = place.host(words).exits(0).json();
+    serde_json::json!([json["result"], json["end"], json["counts"], json["properties"]])
+}
+
+/// Short options are the long ones.
+#[test]
+fn short_options_are_those_in_full() {
+    let place = Place::new();
+    place.host(&["new", "text", "mine"]).exits(0);
+    let full =
+        ["--algo bdfs --nodes 2 --depth 3 --time 1h --memory 4GB --workers 1 --json --out found", "--algo bdfs --json"];
+    let short = ["-a bdfs -n 2 -d 3 -t 1h -m 4GB -w 1 --json -o found", "-a bdfs --json"];
+    let counts = |options: &str| {
+        let words: Vec<&str> = ["run", "mine"].into_iter().chain(options.split(' ')).collect();
+        run_and_count(&place, &words)
+    };
+    assert_eq!(full.map(counts), short.map(counts));
+    assert_ne!(counts(full[0]), counts(full[1]), "the bounds are heard");
+    let ran = place.host(&["doctor", "mine", "-n", "2", "-s", "magic=1", "--quiet"]).exits(151);
+    ran.says(&["no parameter `magic`"]);
+}
+
+/// The component bears the name, however long it is.
+#[test]
+fn a_new_component_has_its_name() {
+    let place = Place::new();
+    for name in ["a", "my-protocol", "two-phase-commit", &"a".repeat(40)] {
+        place.host(&["new", "text", name]).exits(0);
+        let about = place.host(&["inspect", name, "--json"]).exits(0).json();
+        assert_eq!(about["plugin"]["name"], *name, "{about}");
+    }
+}

@@ -20,7 +20,6 @@ mod output;
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use host_session::base::Failure;
 use host_session::base::text::json_text;
 use serde_json::json;
@@ -31,15 +30,14 @@ pub use host_session::base::context::{Clock, system_clock};
 pub use host_session::base::exit;
 
 use crate::exit::Exit;
-use crate::options::Arguments;
 
 /// Runs one command line, the name of the program first; returns the exit code. See [`exit::TABLE`].
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &mut Environment<'_>) -> u8 {
     let words: Vec<OsString> = arguments.into_iter().collect();
     // The command line may not be understood, but this word of it is.
     let wants_json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    let command = match Arguments::try_parse_from(&words) {
-        Ok(parsed) => parsed.command,
+    let command = match options::parse(&words) {
+        Ok(command) => command,
         Err(message) => return explain(&message, wants_json, environment).code(),
     };
     match commands::execute(&command, &words, environment) {

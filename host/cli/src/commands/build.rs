@@ -1,5 +1,6 @@
 //! `host build`.
 
+use host_model::scenario::Scenario;
 use host_sandbox::GuestLimits;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::plugin_source;
@@ -22,7 +23,7 @@ pub fn run(arguments: &BuildArguments, environment: &mut Environment<'_>) -> Res
     }
     let loaded = plugin_source::load(&wasm, source, GuestLimits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(loaded.factory(), nodes, STEPS, false)?;
+    let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, false)?;
     let verdict = match seen.findings.first() {
         None => "fit for a search".to_owned(),
         // Whoever builds it knows which parameters it needs.

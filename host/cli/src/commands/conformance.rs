@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Snapshot,
 };
+use host_model::scenario::Scenario;
 
 /// What is wrong with a plugin, as a phrase; with the steps that were taken before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deviation {
     /// A handler or a question ended in a fault.
     Fault(String),
-    /// `init` refuses the configuration without parameters, so nothing else was tried.
+    /// `init` refuses the configuration, so nothing else was tried.
     Refused(String),
     /// Two ways to the same state lead to different ones.
     Differs(String),
@@ -83,13 +84,13 @@ struct Node {
 /// The host cannot provide an instance, or what an instance may use by its limits.
 pub fn examine(
     plugin: &dyn MachineFactory,
-    nodes: u32,
+    scenario: &Scenario,
     steps_max: u64,
     measures: bool,
 ) -> Result<Observations, MachineError> {
     let mut seen = Observations::default();
     let mut machines = [plugin.machine()?, plugin.machine()?];
-    match walk(&mut machines, nodes, (steps_max, measures), &mut seen) {
+    match walk(&mut machines, scenario, (steps_max, measures), &mut seen) {
         Ok(()) => {}
         Err(EarlyEnd::Host(error)) => return Err(error),
         Err(EarlyEnd::Deviates(finding)) => {
@@ -114,15 +115,16 @@ impl From<MachineError> for EarlyEnd {
 
 fn walk(
     machines: &mut [Box<dyn Machine>; 2],
-    nodes: u32,
+    scenario: &Scenario,
     (steps_max, measures): (u64, bool),
     seen: &mut Observations,
 ) -> Result<(), EarlyEnd> {
     let mut cluster = Vec::new();
     let mut samples = Vec::new();
     let mut in_flight = VecDeque::new();
+    let (nodes, config) = (scenario.nodes, scenario.config());
     for node in 0..nodes {
-        let init = Input::Init { node, nodes, config: "", durable: None };
+        let init = Input::Init { node, nodes, config: &config, durable: None };
         let (snapshot, shown) = step(machines, None, &init, &format!("init of node {node}"), seen)?;
         send(&mut in_flight, node, &shown.sent);
         cluster.push(Node { snapshot, shown, history: Vec::new() });
@@ -143,7 +145,7 @@ fn walk(
         node.history.push(event);
     }
     for (at, node) in (0..nodes).zip(&cluster) {
-        straight(machines[1].as_mut(), at, nodes, node)?;
+        straight(machines[1].as_mut(), at, scenario, node)?;
     }
     if measures {
         measure(machines[0].as_mut(), &samples, seen)?;
@@ -249,10 +251,11 @@ fn step(
 }
 
 /// Executes all events of a node without going back, and compares the end with what restoring led to.
-fn straight(machine: &mut dyn Machine, at: NodeId, nodes: u32, node: &Node) -> Result<(), EarlyEnd> {
+fn straight(machine: &mut dyn Machine, at: NodeId, scenario: &Scenario, node: &Node) -> Result<(), EarlyEnd> {
     machine.restore(None)?;
     let faulty = |fault: Fault| EarlyEnd::Deviates(Deviation::Fault(format!("node {at} from start to end: {fault}")));
-    let init = Input::Init { node: at, nodes, config: "", durable: None };
+    let config = scenario.config();
+    let init = Input::Init { node: at, nodes: scenario.nodes, config: &config, durable: None };
     let mut last = show(machine, init).map_err(faulty)?;
     for event in &node.history {
         machine.ask_stop()?;
@@ -396,13 +399,13 @@ mod tests {
 
     #[test]
     fn a_host_without_memory_is_no_finding() {
-        assert_eq!(examine(&Starved, 2, 100, true), Err(MachineError::Host("no memory".into())));
+        assert_eq!(examine(&Starved, &Scenario::new(2), 100, true), Err(MachineError::Host("no memory".into())));
     }
 
     /// Two nodes with `init` and four ticks each.
     #[test]
     fn what_is_captured_agrees() {
-        let seen = examine(&Counters { captures: true }, 2, 100, true).expect("machines of our own");
+        let seen = examine(&Counters { captures: true }, &Scenario::new(2), 100, true).expect("machines of our own");
         assert_eq!((seen.steps, seen.findings), (10, Vec::new()));
         let cost = seen.cost.expect("steps were measured");
         assert!(cost.step >= cost.calls, "{cost:?}");
@@ -411,7 +414,7 @@ mod tests {
 
     #[test]
     fn what_is_not_captured_is_noticed() {
-        let seen = examine(&Counters { captures: false }, 2, 100, true).expect("machines of our own");
+        let seen = examine(&Counters { captures: false }, &Scenario::new(2), 100, true).expect("machines of our own");
         let what = "init of node 0, again in the same instance, after a restore: the state has another encoding";
         assert_eq!(seen.findings, [Deviation::Differs(what.to_owned())]);
     }

@@ -1,11 +1,14 @@
 //! `host doctor`.
 
+use host_model::scenario::Scenario;
 use host_sandbox::Inspection;
 use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
 use host_session::base::{Exit, Failure};
+use host_session::cluster::placement::Components;
 use host_session::cluster::plugin_source::{self, LoadedPlugin};
+use host_session::cluster::scenario::scenario;
 use host_session::report::result::PluginReport;
-use host_session::spec::limits;
+use host_session::spec::{ClusterSpec, RunSpec, limits};
 use serde_json::json;
 
 use crate::commands::conformance::{Deviation, Observations, examine};
@@ -22,12 +25,15 @@ const LARGE_BYTES: u64 = 4 << 20;
 pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let limits = limits::effective(&arguments.limits.given());
     let loaded = plugin_source::load(&arguments.plugin, arguments.source.into(), limits, &mut environment.context())?;
-    let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).unwrap_or(NODES);
-    let seen = examine(loaded.factory(), nodes, arguments.steps, true)?;
+    let nodes = arguments.nodes.or(loaded.plugin.about().map(|about| about.nodes)).or(Some(NODES));
+    let cluster = ClusterSpec { nodes, parameters: arguments.set.clone(), ..ClusterSpec::default() };
+    let spec = RunSpec { cluster, ..RunSpec::default() };
+    let scenario = scenario(&spec, &loaded, &Components::default(), None)?;
+    let seen = examine(loaded.factory(), &scenario, arguments.steps, true)?;
     let hazards = hazards(&loaded, &seen);
     environment.print(&match arguments.json {
-        true => as_json(&loaded, nodes, &seen, &hazards),
-        false => as_text(&loaded, nodes, &seen, &hazards),
+        true => as_json(&loaded, &scenario, &seen, &hazards),
+        false => as_text(&loaded, &scenario, &seen, &hazards),
     })?;
     Ok(if seen.findings.is_empty() { Exit::Ok } else { Exit::GuestFault })
 }
@@ -82,15 +88,16 @@ pub(crate) fn verdict(seen: &Observations) -> &'static str {
     match seen.findings.first() {
         None => "fit: nothing was found that a search could stumble over",
         Some(Deviation::Fault(_)) => "unfit: it ends in a fault",
-        Some(Deviation::Refused(_)) => "unfit: it refuses to begin without parameters, or with so many nodes",
+        Some(Deviation::Refused(_)) => "unfit: it refuses to begin with these parameters, or with so many nodes",
         Some(Deviation::Differs(_)) => "unfit: the same events lead to different states",
     }
 }
 
-fn as_text(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+fn as_text(loaded: &LoadedPlugin, scenario: &Scenario, seen: &Observations, hazards: &[String]) -> String {
     let inspection = loaded.plugin.inspect();
     let micros = |each: Option<f64>| each.map_or("not measured".to_owned(), |each| format!("{each:.1} µs"));
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let given: Vec<String> = scenario.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mean = seen.snapshot_bytes_total.checked_div(seen.steps).unwrap_or(0);
     let what = [
         ("imports", format!("{}; nothing of WASI", list(&inspection.imports))),
@@ -115,7 +122,8 @@ fn as_text(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[St
         ("tables", "not written after the start, or it is a fault".to_owned()),
     ];
     let tried = [
-        ("cluster", format!("{}, {}", count(nodes.into(), "node"), count(seen.steps, "step"))),
+        ("cluster", format!("{}, {}", count(scenario.nodes.into(), "node"), count(seen.steps, "step"))),
+        ("parameters", if given.is_empty() { "the defaults".to_owned() } else { on_one_line(&given.join(", ")) }),
         ("two instances", agree(seen)),
         ("restore", agree(seen)),
         ("from start to end", agree(seen)),
@@ -147,7 +155,7 @@ fn agree(seen: &Observations) -> String {
     if seen.findings.is_empty() { "agree".to_owned() } else { "see below".to_owned() }
 }
 
-fn as_json(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[String]) -> String {
+fn as_json(loaded: &LoadedPlugin, scenario: &Scenario, seen: &Observations, hazards: &[String]) -> String {
     let inspection = loaded.plugin.inspect();
     let micros = |each: Option<f64>| each.map(rounded);
     json_text(&json!({
@@ -160,7 +168,8 @@ fn as_json(loaded: &LoadedPlugin, nodes: u32, seen: &Observations, hazards: &[St
         "memory_bytes": memory_bytes(inspection),
         "captured_globals": captured_globals(inspection),
         "shared_globals": inspection.shared_globals,
-        "nodes": nodes,
+        "nodes": scenario.nodes,
+        "parameters": scenario.parameters,
         "steps": seen.steps,
         "step_microseconds": micros(microseconds(seen).0),
         "calls_microseconds": micros(microseconds(seen).1),

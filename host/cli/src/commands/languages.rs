@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use host_build::{BuildError, Options, TOOLCHAINS};
+use host_model::scenario::Scenario;
 use host_sandbox::GuestLimits;
 use host_session::Request;
 use host_session::base::text::{bytes, grouped, json_text, on_one_line, rounded};
@@ -134,7 +135,7 @@ fn measure(
     let build_seconds = began.elapsed().as_secs_f64();
     let loaded = plugin_source::load(&built.wasm, source, GuestLimits::default(), &mut environment.context())?;
     let nodes = loaded.plugin.about().map_or(NODES, |about| about.nodes);
-    let seen = examine(loaded.factory(), nodes, STEPS, true)?;
+    let seen = examine(loaded.factory(), &Scenario::new(nodes), STEPS, true)?;
     let inspection = loaded.plugin.inspect();
     let language = TOOLCHAINS.iter().find(|row| row.name == built.toolchain).map_or("", |row| row.language);
     let found = match explore(&built.wasm, arguments, environment) {

@@ -16,7 +16,9 @@ pub mod run;
 pub mod traces;
 pub mod values;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host_session::base::exit;
 use host_session::spec::limits;
 
@@ -38,6 +40,24 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// Reads a command line, the name of the program first.
+///
+/// # Errors
+///
+/// The command line is not understood, or asks for help or the version.
+pub fn parse(words: &[OsString]) -> Result<Command, clap::Error> {
+    // So that `--depth -1` is told what `--depth` takes, and not that there is no option `-1`.
+    let takes_numbers = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    let mut command = Arguments::command().mut_subcommands(|command| command.mut_args(takes_numbers));
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    Arguments::from_arg_matches_mut(&mut matches)
+        .map(|parsed| parsed.command)
+        .map_err(|error| error.format(&mut command))
+}
+
 const OVERVIEW: &str = "Begin with: host run plugins/paxos";
 
 fn long_overview() -> String {
@@ -54,7 +74,7 @@ fn long_overview() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explore the states of a protocol and check its properties
-    #[command(after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
+    #[command(visible_alias = "check", after_help = RUN_EXAMPLES, after_long_help = run_long_help())]
     Run(Box<RunArguments>),
     /// Make a folder with a protocol to begin from: one that builds and runs, with tests and scenarios
     New(NewArguments),
@@ -161,8 +181,6 @@ fn replay_long_help() -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

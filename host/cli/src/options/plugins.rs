@@ -23,7 +23,7 @@ pub struct NewArguments {
 #[derive(Debug, Args)]
 pub struct BuildArguments {
     /// The folder of a plugin
-    #[arg(value_name = "FOLDER")]
+    #[arg(value_name = "FOLDER", default_value = ".")]
     pub folder: PathBuf,
     /// Only build: do not examine the component as `host doctor` does
     #[arg(long)]
@@ -37,7 +37,7 @@ pub struct BuildArguments {
 #[derive(Debug, Args)]
 pub struct InspectArguments {
     /// A component, or the folder of a plugin, which is built first
-    #[arg(value_name = "PLUGIN")]
+    #[arg(value_name = "PLUGIN", default_value = ".")]
     pub plugin: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -54,11 +54,14 @@ pub struct InspectArguments {
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
     /// A component, or the folder of a plugin, which is built first
-    #[arg(value_name = "PLUGIN")]
+    #[arg(value_name = "PLUGIN", default_value = ".")]
     pub plugin: PathBuf,
     /// Number of nodes of the cluster [default: the plugin's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)))]
     pub nodes: Option<u32>,
+    /// A parameter of the protocol; can be repeated [default: the plugin's]
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
     /// How many handlers are executed at most
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub steps: u64,
@@ -77,7 +80,7 @@ pub struct DoctorArguments {
 #[derive(Debug, Args)]
 pub struct TestArguments {
     /// Folders with scenarios and traces, or single ones
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]
     #[arg(long, value_name = "PLUGIN")]

@@ -21,18 +21,18 @@ use crate::options::values::{LimitArguments, SourceArguments, audits, networks, 
 /// `host run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
-    #[arg(value_name = "PLUGIN", required_unless_present = "resume")]
+    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml) [default: the folder here]
+    #[arg(value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
 
     /// The strategy; `lmc` is short for lmc-opt [default: lmc]
-    #[arg(long, value_name = "NAME", value_parser = strategies(), help_heading = "What to explore")]
+    #[arg(long, short, value_name = "NAME", value_parser = strategies(), help_heading = "What to explore")]
     pub algo: Option<Algo>,
     /// Number of nodes of the cluster [default: the plugin's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)), help_heading = "What to explore")]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(NODES_MAX)), help_heading = "What to explore")]
     pub nodes: Option<u32>,
     /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
-    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
     pub set: Vec<(String, String)>,
     /// The network of the cluster [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
@@ -66,7 +66,7 @@ pub struct RunArguments {
     pub any_plugin: bool,
 
     /// Events on a path, counted from the start of the search [default: no bound; 1000 for `dpor` and `walk`]
-    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    #[arg(long, short, value_name = "N", help_heading = "Bounds")]
     pub depth: Option<u32>,
     /// Local events of each node on a path [default: no bound]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
@@ -84,10 +84,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "KIND=N,...", help_heading = "Random walks")]
     pub weights: Option<Weights>,
     /// Time for the search from `init` on, with a unit: 500ms, 60s, 5m, 2h [default: no bound]
-    #[arg(long, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
+    #[arg(long, short, value_name = "TIME", value_parser = units::duration, help_heading = "Bounds")]
     pub time: Option<Duration>,
     /// Memory of the process, with a unit: 800MB, 512MiB, 4GiB [default: half of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
+    #[arg(long, short, value_name = "SIZE", value_parser = units::size, help_heading = "Bounds")]
     pub memory: Option<u64>,
     /// End with exit code 152 if a bound ended the search; otherwise an incomplete search ends with 0
     #[arg(long, help_heading = "Bounds")]
@@ -107,7 +107,7 @@ pub struct RunArguments {
     pub resume: Option<PathBuf>,
 
     /// Threads that search and execute handlers; the result does not depend on it [default: auto, one per core]
-    #[arg(long, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
+    #[arg(long, short, value_name = "N|auto", value_parser = units::workers, default_value = "auto", hide_default_value = true, help_heading = "Speed")]
     pub workers: NonZeroUsize,
 
     /// Check whether the plugin keeps its promises: on no local state, 128 of them, all [default: sampled]
@@ -128,7 +128,7 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Show progress, one line per second, also where standard error is no terminal
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
@@ -149,7 +149,7 @@ impl RunArguments {
     /// What is asked for, as data. A scenario stands in it in place of the plugin.
     pub fn spec(&self) -> RunSpec {
         let cluster = ClusterSpec {
-            plugin: self.plugin.clone().unwrap_or_default(),
+            plugin: self.plugin(),
             nodes: self.nodes,
             parameters: self.set.clone(),
             network: self.network,
@@ -161,6 +161,12 @@ impl RunArguments {
             any_plugin: self.any_plugin,
         };
         RunSpec { cluster, search: self.search(), process: self.process() }
+    }
+
+    /// The plugin: the folder here if none is given, and nothing where a checkpoint knows it.
+    fn plugin(&self) -> PathBuf {
+        let here = || if self.resume.is_some() { PathBuf::new() } else { PathBuf::from(".") };
+        self.plugin.clone().unwrap_or_else(here)
     }
 
     fn search(&self) -> SearchSpec {
