@@ -1,6 +1,6 @@
 //! The description of a plugin.
 
-/// What the network may do to messages.
+/// Behaviour of the network towards messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// A multiset: any message in flight can come next.
@@ -14,7 +14,7 @@ pub enum Network {
 /// Name, version and defaults of a plugin; made with [`about!`](crate::about!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// What people call the plugin.
+    /// Its name, for people.
     pub name: &'static str,
     /// Its own version.
     pub version: &'static str,

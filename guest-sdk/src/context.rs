@@ -131,11 +131,11 @@ pub enum LocalKind {
 /// Something that can happen to one node without a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEvent<L> {
-    /// What people call it.
+    /// Its name, for people.
     pub name: &'static str,
     /// Why it can happen.
     pub kind: LocalKind,
-    /// What [`Protocol::handle_local`](crate::Protocol::handle_local) gets.
+    /// The event that [`Protocol::handle_local`](crate::Protocol::handle_local) gets.
     pub event: L,
 }
 

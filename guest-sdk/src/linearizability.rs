@@ -52,13 +52,13 @@ pub use search::NotLinearizable;
 /// last operation, after it gave up or was reset, goes on under another number.
 pub type ClientId = u32;
 
-/// What an object does when nothing is concurrent; deterministic.
+/// The sequential specification of an object: its behaviour when nothing is concurrent. Deterministic.
 pub trait SequentialObject {
-    /// What the object remembers.
+    /// The state of the object.
     type State: Clone + Ord;
     /// An operation with its arguments.
     type Call;
-    /// What an operation returns.
+    /// The result of an operation.
     type Return: PartialEq;
 
     /// The object before all operations.
@@ -191,12 +191,12 @@ impl<C, R> Client<C, R> {
 }
 
 impl<C, R> Operation<C, R> {
-    /// What was called.
+    /// The operation and its arguments.
     pub fn call(&self) -> &C {
         &self.call
     }
 
-    /// What it returned; none if it did not yet.
+    /// Its result; none if it has not returned yet.
     pub fn returned(&self) -> Option<&R> {
         self.returned.as_ref()
     }

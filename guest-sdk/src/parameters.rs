@@ -13,7 +13,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// The value where the configuration leaves the key out.
     pub default_value: String,
-    /// What it does, with the values it takes where they are few.
+    /// Its effect, with the values it takes where they are few.
     pub meaning: String,
 }
 
@@ -47,7 +47,7 @@ pub enum ParameterError {
         key: String,
         /// The value that was given.
         value: String,
-        /// What is wrong with it, or what would be right.
+        /// The mistake, or what would be right.
         reason: String,
     },
     /// The protocol does not work with this number of nodes.
@@ -55,7 +55,7 @@ pub enum ParameterError {
     Nodes {
         /// The number of nodes.
         nodes: u32,
-        /// What would be right.
+        /// A value that would be right.
         reason: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use crate::{Canonical, Protocol};
 
-/// What a property claims about the reachable states.
+/// The claim of a property about the reachable states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyKind {
     /// Holds in every reachable state.
@@ -13,7 +13,7 @@ pub enum PropertyKind {
     Eventually,
 }
 
-/// What a property reads.
+/// The part of a global state that a property reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyScope {
     /// One node, asked about by itself: `always` and `eventually` claim something of every node,
@@ -26,11 +26,11 @@ pub enum PropertyScope {
 /// A property that a protocol declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// What people call it.
+    /// Its name, for people.
     pub name: &'static str,
-    /// What it claims.
+    /// Its claim.
     pub kind: PropertyKind,
-    /// What it reads.
+    /// The part of a global state that it reads.
     pub scope: PropertyScope,
 }
 

@@ -20,16 +20,16 @@ pub trait Protocol: Sized + 'static {
     /// How states and messages are encoded. JSON where nodes of other languages shall understand them.
     const ENCODING: Encoding = Encoding::Postcard;
 
-    /// What one node knows. Two nodes in equal states behave alike, up to who they are.
+    /// The state of one node. Two nodes in equal states behave alike, up to who they are.
     type State: Canonical;
 
-    /// What nodes tell each other.
+    /// The messages between nodes.
     type Message: Canonical;
 
-    /// What can happen to a node without a message; [`Never`](crate::Never) if nothing can.
+    /// Events of a node without a message; [`Never`](crate::Never) if there are none.
     type Local: Canonical;
 
-    /// What survives a reset; [`Never`](crate::Never) if nothing does.
+    /// The state that survives a reset; [`Never`](crate::Never) if nothing does.
     type Durable: Canonical;
 
     /// Reads the configuration; this is where each parameter is declared.
@@ -111,7 +111,7 @@ pub trait Protocol: Sized + 'static {
         true
     }
 
-    /// What a disk would hold in this state; nothing by default.
+    /// The content of the disk in this state; nothing by default.
     fn persist(&self, state: &Self::State) -> Option<Self::Durable> {
         let _ = state;
         None
@@ -147,6 +147,6 @@ pub trait Protocol: Sized + 'static {
         event
     }
 
-    /// What must hold; this is where each property is declared, in the same order every time.
+    /// The place where each property is declared, in the same order every time.
     fn properties(claims: &mut Properties<Self>);
 }

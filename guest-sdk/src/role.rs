@@ -27,7 +27,7 @@ pub enum Role {
     Held,
     /// Only together with others, by [`Protocol::handle_quorum`](crate::Protocol::handle_quorum).
     Member {
-        /// What people call the quorum.
+        /// The name of the quorum, for people.
         name: &'static str,
         /// How many messages it has, each from another node; at least 1.
         size: u32,

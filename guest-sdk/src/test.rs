@@ -44,7 +44,7 @@ pub struct Cluster<P: Protocol> {
     configured_nodes: Rc<Vec<ConfiguredNode<P>>>,
     states: Vec<P::State>,
     in_flight: Vec<InFlight<P::Message>>,
-    /// What [`explore`](Self::explore) may do to each node.
+    /// Resets that [`explore`](Self::explore) may still give each node.
     resets_left: Vec<u32>,
     script: Script,
     /// Whether the last quorum was declined.
@@ -259,7 +259,7 @@ impl<P: Protocol> Cluster<P> {
         self.in_flight.push(self.in_flight[index].duplicate());
     }
 
-    /// What can happen to a node without a message.
+    /// The events of a node without a message.
     pub fn local_events(&self, node: NodeId) -> Vec<LocalEvent<P::Local>> {
         self.configured_nodes[node as usize].local_events(self.state(node))
     }

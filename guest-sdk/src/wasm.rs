@@ -42,7 +42,7 @@ pub trait Plugin {
     fn with<R>(run: impl FnOnce(&mut Option<Node<Self::Protocol>>) -> R) -> R;
 }
 
-/// What `choose` and `log` are outside of tests.
+/// `choose` and `log` outside of tests.
 struct Host;
 
 impl Environment for Host {

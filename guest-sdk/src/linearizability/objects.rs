@@ -19,10 +19,10 @@ pub enum RegisterCall<V> {
     Write(V),
 }
 
-/// What an operation on a register returns.
+/// The result of an operation on a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RegisterReturn<V> {
-    /// What was read.
+    /// The value that was read.
     Value(V),
     /// It is written.
     Written,
@@ -67,7 +67,7 @@ pub enum LogCall<E> {
     Read,
 }
 
-/// What an operation on a log returns.
+/// The result of an operation on a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LogReturn<E> {
     /// The place of the entry, from 0.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::{Cluster, InFlight};
 use crate::{Canonical, Encoding, NodeId, Protocol, Role};
 
-/// What [`Cluster::explore`] found. A global state is the states of all nodes and the multiset of messages in flight.
+/// Result of [`Cluster::explore`]. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// Distinct global states.

@@ -8,7 +8,7 @@ use crate::exports;
 /// The contract, as this host speaks it.
 pub(crate) const CONTRACT: &str = include_str!("../../../wit/protocol.wit");
 
-/// What stands in for `wasi_snapshot_preview1` where a language's runtime insists on it.
+/// A stand-in for `wasi_snapshot_preview1` where a language's runtime insists on it.
 pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 
 /// The module that the adapter is named after.
@@ -34,7 +34,7 @@ pub(crate) fn is_component(bytes: &[u8]) -> bool {
 ///
 /// Bindings leave the type of the component in the module. Where there is none, the module's own
 /// exports tell which of the optional interfaces it has; they may have their plain names, such as `handle_message`.
-/// What the module imports of `wasi_snapshot_preview1` comes from an adapter without state: a fixed clock, fixed
+/// Imports from `wasi_snapshot_preview1` come from an adapter without state: a fixed clock, fixed
 /// randomness, output to `log`, no files, and a trap for the rest.
 ///
 /// # Errors
@@ -76,7 +76,7 @@ fn adapter() -> Vec<u8> {
     adapter
 }
 
-/// What a module says about itself.
+/// The imports and exports of a module.
 struct Contents {
     /// Whether it carries the type of the component that it becomes.
     typed: bool,
@@ -154,10 +154,10 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
     format!("{CONTRACT}\nworld plugin {{\n  include protocol;\n{imports}{exports}}}\n")
 }
 
-/// What the world `full` imports besides what every plugin may import.
+/// Imports of the world `full` besides those of every plugin.
 const OPTIONAL_IMPORTS: [&str; 1] = ["odds"];
 
-/// What the world `full` exports besides what every plugin exports.
+/// Exports of the world `full` besides those of every plugin.
 const OPTIONAL_EXPORTS: [&str; 7] =
     ["completion", "defaults", "describe", "durable", "quorum", "symmetry", "transport"];
 

@@ -19,7 +19,7 @@ pub enum BuildError {
     NotRecognised {
         /// The folder or file.
         path: PathBuf,
-        /// What would have been recognised.
+        /// Files that would have been recognised.
         wanted: String,
     },
     /// The folder's `host.toml` cannot be used.
@@ -27,7 +27,7 @@ pub enum BuildError {
     BadManifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
     /// The manifest names a toolchain that there is not.
@@ -51,13 +51,13 @@ pub enum BuildError {
     NoMain {
         /// The folder.
         folder: PathBuf,
-        /// What was looked for.
+        /// The files looked for.
         what: String,
     },
-    /// What drives a toolchain was not found, and not installed.
+    /// A program that drives a toolchain was not found, and not installed.
     #[error("no {what}: {reason}; install it with `{remedy}`")]
     NoTool {
-        /// What it is.
+        /// The program.
         what: String,
         /// Why it was not installed; a phrase.
         reason: String,
@@ -69,7 +69,7 @@ pub enum BuildError {
     Manifest {
         /// The folder.
         folder: PathBuf,
-        /// What cargo says.
+        /// The output of cargo.
         output: String,
     },
     /// The manifest is one of a workspace only.
@@ -89,15 +89,15 @@ pub enum BuildError {
     Compile {
         /// The package.
         name: String,
-        /// What cargo and the compiler say.
+        /// The output of cargo and the compiler.
         output: String,
     },
     /// Something must be downloaded and cannot.
     #[error("{what} needs a download and there is no network (or no registry):\n{output}")]
     Offline {
-        /// What wanted to download.
+        /// The program that wanted to download.
         what: String,
-        /// What cargo says.
+        /// The output of cargo.
         output: String,
     },
     /// The module has not the exports of a plugin.
@@ -105,21 +105,21 @@ pub enum BuildError {
     NotAPlugin {
         /// The package.
         name: String,
-        /// What is missing.
+        /// The missing part.
         reason: ComponentError,
-        /// What to do in this language.
+        /// The remedy in this language.
         hint: &'static str,
     },
     /// No compiler for WebAssembly was found, and none could be installed.
     #[error("no Rust toolchain for wasm32-unknown-unknown: {}; run `rustup target add wasm32-unknown-unknown`, or on Debian `apt-get install {}`", tried.join("; "), crate::languages::rust::PACKAGES.join(" "))]
     NoToolchain {
-        /// What was tried, and why it did not help; phrases.
+        /// The attempts, and why they did not help; phrases.
         tried: Vec<String>,
     },
     /// The standard library for the system's compiler cannot be built.
     #[error("the standard library for wasm32-unknown-unknown cannot be built:\n{output}")]
     StandardLibrary {
-        /// What cargo says.
+        /// The output of cargo.
         output: String,
     },
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.

@@ -10,7 +10,7 @@ use crate::{BuildError, Options};
 /// Told each step as it begins.
 pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
 
-/// What is to be built, and how.
+/// The sources to build, and the way to do it.
 pub(crate) struct Job<'a> {
     pub source: &'a Source,
     pub options: &'a Options,

@@ -34,9 +34,9 @@ pub struct Toolchain {
     pub name: &'static str,
     /// The language, for people.
     pub language: &'static str,
-    /// What a folder has that this toolchain builds.
+    /// Files in a folder by which this toolchain recognises it.
     pub detected_by: &'static str,
-    /// What is needed, and how to install it.
+    /// The programs needed, and how to install them.
     pub needs: &'static str,
     pub(crate) recognises: fn(&Source) -> bool,
     pub(crate) build: fn(&Job<'_>, Say<'_>) -> Result<Made, BuildError>,

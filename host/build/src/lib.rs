@@ -8,7 +8,7 @@
 //! cargo uses for the folder; that of anything else is `target/plugins/<name>.wasm` in its folder. What is made on the way lies in
 //! `target/guests`.
 //!
-//! What is built is reproducible: the same sources and tools give the same bytes in any folder on any machine. The toolchains of
+//! Builds are reproducible: the same sources and tools give the same bytes in any folder on any machine. The toolchains of
 //! JavaScript and Python are the exception: they store a running interpreter, with the seeds that it happened to take.
 //!
 //! | module | what it holds |
@@ -45,7 +45,7 @@ pub use languages::{TOOLCHAINS, Toolchain};
 use job::Job;
 use source::Source;
 
-/// What single files that can be built end with; a `.wasm` can too, if it is a core module.
+/// Extensions of single files that can be built; a `.wasm` can too, if it is a core module.
 pub const EXTENSIONS: &[&str] = &["wat", "c", "cc", "cpp", "cxx", "js", "py", "ts", "zig"];
 
 /// How to build.
@@ -61,7 +61,7 @@ pub struct Options {
     /// Where things are kept that one user installs or builds once: toolchains, the standard library for the system's
     /// Rust compiler. Default: [`default_cache`].
     pub cache: Option<PathBuf>,
-    /// What is asked, many times per second, whether to stop; then the program that runs is killed with all that it has started.
+    /// Asked many times per second whether to stop; then the program that runs is killed with all that it has started.
     /// Default: nothing.
     pub stop: Option<Stop>,
 }
@@ -127,7 +127,7 @@ pub struct Built {
     pub toolchain: &'static str,
     /// Which tool that was, and where it was found; a phrase.
     pub tool: String,
-    /// What was done, one phrase per step: what `report` was told.
+    /// The steps of the build, one phrase each, as told to `report`.
     pub steps: Vec<String>,
 }
 

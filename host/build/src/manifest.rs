@@ -29,7 +29,7 @@ pub(crate) struct Build {
     pub main: Option<PathBuf>,
     /// A command that makes the module or component; run by `sh` in the folder.
     pub command: Option<String>,
-    /// What the command makes, from the folder on.
+    /// The file that the command makes, from the folder on.
     pub output: Option<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub folder: PathBuf,
     /// The file that the user named, if it was one; from the folder on.
     pub file: Option<PathBuf>,
-    /// What the component is called: the folder, or the file without its extension.
+    /// The name of the component: the folder, or the file without its extension.
     pub name: String,
     /// `host.toml`, if it is there and the folder was named.
     pub manifest: Manifest,

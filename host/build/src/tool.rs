@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 
 use crate::{BuildError, Stop};
 
-/// What a program that ended said.
+/// The output of a program that ended.
 pub(crate) struct Output {
     pub success: bool,
     pub stdout: String,
@@ -43,7 +43,7 @@ pub(crate) struct Tool {
     words: Vec<OsString>,
     /// Variables that it needs.
     variables: Vec<(&'static str, OsString)>,
-    /// What it is and where it was found, for people.
+    /// The program and where it was found, for people.
     pub found: String,
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn follow(mut command: Command, each: &mut dyn FnMut(&str)) -> Result
 }
 
 thread_local! {
-    /// What asks whether the build of this thread is to stop.
+    /// Asked whether the build of this thread is to stop.
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 

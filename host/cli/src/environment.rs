@@ -10,13 +10,13 @@ use host_inspect::explain::Paint;
 use host_session::base::context::Clock;
 use host_session::base::{Context, Failure};
 
-/// What a command touches outside of itself, so that tests can run commands in their own process.
+/// Everything that a command touches outside of itself, so that tests can run commands in their own process.
 pub struct Environment<'a> {
     /// Results.
     pub stdout: &'a mut dyn Write,
     /// Progress, steps of builds, errors.
     pub stderr: &'a mut (dyn Write + Send),
-    /// What the user types, or what a program says in their place.
+    /// Input of the user, or of a program in their place.
     pub stdin: &'a mut dyn BufRead,
     /// Whether a person types it: a debugger then offers history and completion.
     pub stdin_is_terminal: bool,
@@ -30,7 +30,7 @@ pub struct Environment<'a> {
     pub cache: Option<PathBuf>,
     /// Set from outside, by a signal for example, to end a search with what it has.
     pub interrupted: Arc<AtomicBool>,
-    /// What `--time` is measured with.
+    /// The clock that `--time` is measured with.
     pub clock: Clock,
 }
 

@@ -73,7 +73,7 @@ fn explain(message: &clap::Error, wants_json: bool, environment: &mut Environmen
     }
 }
 
-/// What `--json` prints where there is no result.
+/// The output of `--json` where there is no result.
 fn error_object(failure: &Failure) -> String {
     let error = json!({ "message": failure.message, "help": failure.help });
     json_text(&json!({ "result": "error", "exit_code": failure.exit.code(), "error": error }))

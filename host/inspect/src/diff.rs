@@ -18,7 +18,7 @@ const PATH_LETTERS_MAX: usize = 512;
 pub struct Change {
     /// The names on the way to it, with dots between them; empty for the whole state.
     pub path: String,
-    /// What it was and what it is, such as `0 -> 1`; or only what came and went, for lists.
+    /// The old and the new value, such as `0 -> 1`; or only what came and went, for lists.
     pub what: String,
 }
 
@@ -89,7 +89,7 @@ fn compare(before: &Value, after: &Value, path: &str, changes: &mut Vec<Change>)
     changes.push(Change { path: path.to_owned(), what });
 }
 
-/// What came or what went, if one list is the other one with elements in between.
+/// Elements that came or went, if one list is the other one with elements in between.
 fn list_changes(before: &[Value], after: &[Value]) -> Option<String> {
     if before.len().max(after.len()) > ELEMENTS_MAX {
         return None;

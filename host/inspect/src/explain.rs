@@ -40,12 +40,12 @@ impl Paint {
         self.with(COLOURS[node as usize % COLOURS.len()], text)
     }
 
-    /// What is less important than the rest.
+    /// Text that is less important than the rest.
     pub fn faint(self, text: &str) -> String {
         self.with(2, text)
     }
 
-    /// What must not be missed.
+    /// Text that must not be missed.
     pub fn bad(self, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),
@@ -110,7 +110,7 @@ pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
     text
 }
 
-/// What a step did, a line or several.
+/// The effects of a step, a line or several.
 pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
     let (changes, observed) = (changes(recording, number), &recording.steps[number - 1]);
     let sent = sends(recording, &observed.sent);
@@ -135,7 +135,7 @@ pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
     if together.chars().count() <= WIDTH { vec![together] } else { parts }
 }
 
-/// What a step changed in the state of its node, counted from 1; empty if nothing.
+/// The changes that a step made to the state of its node, counted from 1; empty if none.
 pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
     let node = recording.trace.steps[number - 1].node;
     let before = recording.observed(node, recording.step_before(number, node));
@@ -155,7 +155,7 @@ pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
     }
 }
 
-/// What is wrong at the end, and what the property reads.
+/// The finding at the end, and the views that the property reads.
 pub fn end(recording: &Recording) -> String {
     match recording.finding() {
         Some((node, finding)) => format!("{}\n{}", words::finding(finding, node), views(recording)),
@@ -163,7 +163,7 @@ pub fn end(recording: &Recording) -> String {
     }
 }
 
-/// What the property of the finding reads of each node, and since which step; empty if it reads nothing. For a deadlock the
+/// The views of each node that the property of the finding reads, and since which step; empty if it reads nothing. For a deadlock the
 /// states of all nodes.
 pub fn views(recording: &Recording) -> String {
     if recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Deadlock { .. })) {

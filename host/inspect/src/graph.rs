@@ -5,7 +5,7 @@ use host_model::trace::TraceEvent;
 
 use crate::recording::Recording;
 
-/// What becomes of a message.
+/// The fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is in flight at the end.
@@ -25,7 +25,7 @@ pub struct Arrow {
     pub sent: usize,
     /// The destination.
     pub to: NodeId,
-    /// What becomes of it.
+    /// Its fate.
     pub fate: Fate,
     /// The content.
     pub payload: Vec<u8>,

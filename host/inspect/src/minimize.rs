@@ -45,12 +45,12 @@ impl Default for Options {
     }
 }
 
-/// What came out.
+/// Result of minimising.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimized {
     /// The events, with what they send; the states are for a replay to fill in.
     pub steps: Vec<TraceStep>,
-    /// What is there at the end: the same property, perhaps in other words.
+    /// The judgement at the end: the same property, perhaps in other words.
     pub judgement: Judgement,
     /// How often a part of the events was executed.
     pub trials: u64,
@@ -77,7 +77,7 @@ pub enum MinimizeError {
     Machine(#[from] MachineError),
 }
 
-/// What a part of the events must lead to.
+/// The end that a part of the events must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// The property is violated, or reached if it is a `sometimes`.
@@ -178,7 +178,7 @@ pub fn minimize(stepper: &mut Stepper<'_>, trace: &Trace, options: Options) -> R
     Ok(Minimized { steps, judgement: best.judgement, trials: count, switches: (before, after), is_cut })
 }
 
-/// What was found at the end of a minimised trace, in the words of a trace. A fault names its node.
+/// The finding at the end of a minimised trace, in the words of a trace. A fault names its node.
 pub fn finding(lts: &Lts<'_>, minimized: &Minimized) -> Finding {
     let last = minimized.steps.last().map_or(0, |step| step.node);
     Finding::new(lts.properties(), Some(last), &minimized.judgement)

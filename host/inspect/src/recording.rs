@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::words;
 
-/// What a handler did, or `init`.
+/// The effects of a handler, or of `init`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// The answers to `choose`, in order.
@@ -24,7 +24,7 @@ pub struct Observed {
     pub state: Option<Vec<u8>>,
     /// The state in the plugin's words.
     pub description: Option<Value>,
-    /// What each property reads of the node afterwards.
+    /// The views that the properties read of the node afterwards.
     pub views: Vec<Option<Vec<u8>>>,
 }
 
@@ -33,13 +33,13 @@ pub struct Observed {
 pub struct Recording {
     /// The trace, with what its steps sent and led to.
     pub trace: Trace,
-    /// What `init` did, node by node.
+    /// The effects of `init`, node by node.
     pub init: Vec<Observed>,
-    /// What the steps did.
+    /// The effects of the steps.
     pub steps: Vec<Observed>,
     /// The properties of the protocol.
     pub properties: Vec<Property>,
-    /// What is there at the end, and at which node if it is about one.
+    /// The findings at the end, each with its node if it is about one.
     pub findings: Vec<(Option<NodeId>, Finding)>,
     /// The messages that were sent, in the plugin's words.
     messages: BTreeMap<Vec<u8>, Value>,
@@ -48,7 +48,7 @@ pub struct Recording {
 /// Bytes of one description of a state or a message that are kept as JSON; of a longer one the beginning is kept.
 const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
 
-/// What a property has read of a node: since which step, counted from 1 and 0 for `init`, and what.
+/// The views of a property at a node: since which step, counted from 1 and 0 for `init`, and the view.
 pub type History<'r> = Vec<(usize, Option<&'r [u8]>)>;
 
 impl Recording {
@@ -123,7 +123,7 @@ impl Recording {
         self.trace.scenario.nodes
     }
 
-    /// What a step did; step 0 is `init` of this node.
+    /// The effects of a step; step 0 is `init` of this node.
     pub fn observed(&self, node: NodeId, step: usize) -> &Observed {
         if step == 0 { &self.init[node as usize] } else { &self.steps[step - 1] }
     }
@@ -182,7 +182,7 @@ impl Recording {
         found.map(|(node, finding)| (*node, finding))
     }
 
-    /// What the property of the finding reads, node by node: what it was after `init` and at each step that changed it,
+    /// The views that the property of the finding reads, node by node: after `init` and at each step that changed one,
     /// counted from 1, 0 for `init`. Only the node that it is about if the property reads one node.
     pub fn views(&self) -> Vec<(NodeId, History<'_>)> {
         let Some((at, finding)) = self.finding() else { return Vec::new() };

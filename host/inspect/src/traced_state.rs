@@ -39,7 +39,7 @@ pub struct TracedMessage {
 pub struct Action {
     /// The node where it happens.
     pub node: NodeId,
-    /// What happens.
+    /// The event.
     pub cause: Cause,
     /// The answers to `choose`.
     pub choices: Box<[Choice]>,
@@ -47,7 +47,7 @@ pub struct Action {
     pub is_lost: bool,
 }
 
-/// What makes a handler run.
+/// The cause of a handler's execution.
 pub type Cause = Enabled<TracedMessage>;
 
 impl AsMessage for TracedMessage {
@@ -242,7 +242,7 @@ impl TracedState {
         found.copied()
     }
 
-    /// What is most like an action, if its messages are taken in this way.
+    /// The event that is most like an action, if its messages are taken in this way.
     fn alike(&self, stepper: &mut Stepper<'_>, action: &Action, rule: MatchRule) -> Option<Action> {
         if stepper.known().is_over(&self.locals) {
             return None;
@@ -312,7 +312,7 @@ impl TracedState {
         Ok(judgements)
     }
 
-    /// What is wrong with this state if nothing but faults can happen: that some node is not done. None otherwise.
+    /// The deadlock in this state, if nothing but faults can happen and some node is not done. None otherwise.
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         let addressees = self.in_flight.iter().map(|traced| stepper.message(traced.message).to);
         let crashes_max = stepper.lts().scenario().faults.crashes;

@@ -20,7 +20,7 @@ pub const LETTERS_MAX: usize = 4096;
 /// Values around each other in a description. Readers of JSON allow for 127 as a rule, and ours stands inside of others.
 const NESTED_MAX: usize = 64;
 
-/// What stands for the state of a node of which none is known.
+/// The word for the state of an absent node.
 pub const ABSENT: &str = "absent";
 
 /// The absent nodes of a cluster, such as `, node 2 absent`; empty if there are none.
@@ -101,7 +101,7 @@ pub fn choices(choices: &[Choice]) -> String {
     }
 }
 
-/// What a trace shows at its end; `node` is where, if it is about one node and the finding does not say so itself.
+/// The finding at the end of a trace; `node` is where, if it is about one node and the finding does not say so itself.
 pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
     let at = node.map(|node| format!(" at node {node}")).unwrap_or_default();
     let text = match finding {
@@ -184,7 +184,7 @@ pub fn payload(bytes: &[u8]) -> String {
     json(bytes).map_or_else(|| hex(bytes), |value| value_on_one_line(&value))
 }
 
-/// What a property reads of a node. Nothing describes it, and more than a few digits tell people nothing: what changed with it
+/// A view of a node. Nothing describes it, and more than a few digits tell people nothing: what changed with it
 /// does.
 pub fn view(bytes: &[u8]) -> String {
     match bytes.len() > VIEW_BYTES_MAX && json(bytes).is_none() {

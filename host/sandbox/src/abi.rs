@@ -167,7 +167,7 @@ pub enum AboutNetwork {
     Ordered,
 }
 
-/// What makes two local states of a plugin the same.
+/// The identity of local states of a plugin.
 #[derive(ComponentType, Lift, Clone, Copy, Debug, PartialEq, Eq)]
 #[component(enum)]
 #[repr(u8)]
@@ -193,7 +193,7 @@ pub struct AboutParameter {
     pub meaning: String,
 }
 
-/// What a plugin says about itself in the optional interface `defaults`.
+/// The plugin's description of itself in the optional interface `defaults`.
 #[derive(ComponentType, Lift, Clone, Debug, PartialEq, Eq)]
 #[component(record)]
 pub struct About {
@@ -207,8 +207,8 @@ pub struct About {
     pub nodes: u32,
     /// The network of its default scenario.
     pub network: AboutNetwork,
-    /// What makes two local states the same.
+    /// The identity of local states.
     pub identity: AboutIdentity,
-    /// What a scenario can set.
+    /// The parameters that a scenario can set.
     pub parameters: Vec<AboutParameter>,
 }

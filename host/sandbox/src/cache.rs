@@ -41,7 +41,7 @@ fn entry(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
     dir.join(format!("{}.cwasm", hasher.0.finalize().to_hex()))
 }
 
-/// What became of the cache.
+/// The use that was made of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// The compiled code was there.
@@ -111,7 +111,7 @@ fn read_private(path: &Path, user: u32) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// What only some systems know of: owners, modes, and files that make their reader wait.
+/// Things that only some systems know of: owners, modes, and files that make their reader wait.
 #[cfg(unix)]
 mod own {
     use std::fs::{DirBuilder, Metadata, OpenOptions};

@@ -11,7 +11,7 @@ use crate::memory::Budget;
 /// How the panic hook of a guest begins the line that it logs.
 const PANIC_PREFIX: &str = "panic: ";
 
-/// What the guest is busy with.
+/// The work of the guest at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Instantiation.

@@ -25,7 +25,7 @@ pub enum LoadError {
     Truncated {
         /// Its length.
         bytes: usize,
-        /// What the parser wanted.
+        /// The message of the parser.
         detail: String,
     },
     /// Larger than the limit.
@@ -42,7 +42,7 @@ pub enum LoadError {
     /// Not a valid component, or one that uses features which this host leaves out.
     #[error("the component is not valid here: {detail}")]
     Invalid {
-        /// What the validator says.
+        /// The message of the validator.
         detail: String,
     },
     /// An import that this host does not offer.
@@ -50,7 +50,7 @@ pub enum LoadError {
     Import {
         /// The import.
         name: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// Another version of the contract.
@@ -66,7 +66,7 @@ pub enum LoadError {
     /// Not a plugin: required interfaces or functions are missing.
     #[error("the component does not export {}; it must implement the world `host:protocol/protocol`", list(.names))]
     MissingExports {
-        /// What is missing.
+        /// The missing names.
         names: Vec<String>,
     },
     /// An export of the right name and the wrong type.
@@ -74,7 +74,7 @@ pub enum LoadError {
     WrongType {
         /// The export.
         export: String,
-        /// What differs.
+        /// The difference.
         detail: String,
     },
     /// State that snapshots cannot hold.
@@ -82,13 +82,13 @@ pub enum LoadError {
     Uncapturable {
         /// Which state.
         what: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// It traps, diverges or takes too much while it is instantiated.
     #[error("the component fails while it starts: {fault}")]
     Start {
-        /// What it did.
+        /// Its fault.
         fault: Fault,
     },
     /// More core instances than the limit.
@@ -104,7 +104,7 @@ pub enum LoadError {
     /// This machine cannot run it: nothing is wrong with the file.
     #[error("this machine {detail}; free some memory or address space, and start again")]
     Host {
-        /// What the operating system did not provide.
+        /// The resource that the operating system did not provide.
         detail: String,
     },
     /// It takes too long to check and compile. The attempt goes on in a detached thread.
@@ -122,7 +122,7 @@ pub enum LoadError {
     /// The host's own trouble.
     #[error("cannot compile the component: {detail}")]
     Compile {
-        /// What the compiler says.
+        /// The message of the compiler.
         detail: String,
     },
 }

@@ -6,7 +6,7 @@ use wasmtime::{Trap, WasmBacktrace};
 use crate::context::{Context, shortened};
 use crate::limits::{GuestLimits, allows_more};
 
-/// What was observed besides the error.
+/// Observations besides the error.
 pub(crate) struct Evidence<'a> {
     pub limits: &'a GuestLimits,
     pub context: &'a mut Context,

@@ -19,7 +19,7 @@ impl Image {
     }
 }
 
-/// What the instances of a plugin share.
+/// The images that the instances of a plugin share.
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     pub pristine: Arc<Image>,

@@ -3,12 +3,12 @@
 use crate::check::{Interfaces, Names};
 use crate::rewrite::{ModuleFacts, Rewritten};
 
-/// What a component consists of, and which of it is part of a snapshot.
+/// The parts of a component, and which of them belong to a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// What it imports.
+    /// Its imports.
     pub imports: Vec<String>,
-    /// What it exports.
+    /// Its exports.
     pub exports: Vec<String>,
     /// The optional interfaces of the contract that it exports: such as `durable`.
     pub optional: Vec<String>,

@@ -19,7 +19,7 @@ use crate::plugin_parts::PluginParts;
 use crate::rewrite::{GRANULE, MemoryRole, SYNC_GROW, SYNC_LOAD, SYNC_SAVE, sync_export};
 use crate::snapshot::{Cells, Data, Delta, Memories};
 
-/// What copying globals and growing memories on behalf of the host may take, whatever the guest is allowed: a module has
+/// The fuel for copying globals and growing memories on behalf of the host, whatever the guest is allowed: a module has
 /// at most 8,000 globals, and this is code of the host.
 const SYNC_FUEL: u64 = 1_000_000;
 
@@ -179,12 +179,12 @@ impl Live {
         explain(error, name, &mut evidence)
     }
 
-    /// What the guest may use up.
+    /// The limits of the guest.
     pub(crate) fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
     }
 
-    /// What the next call may do, and what the last one did beside its result.
+    /// The rules for the next call, and the effects of the last one beside its result.
     pub(crate) fn context(&mut self) -> &mut Context {
         self.store.data_mut()
     }

@@ -64,7 +64,7 @@ impl Default for GuestLimits {
     }
 }
 
-/// What the value of a limit counts.
+/// The unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Things.
@@ -79,9 +79,9 @@ pub enum Unit {
 pub struct Limit {
     /// Its name.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// What is limited, for people.
+    /// The limited resource, for people.
     pub meaning: &'static str,
     /// The values that it can take.
     pub range: std::ops::RangeInclusive<u64>,
@@ -149,7 +149,7 @@ pub const LIMITS: &[Limit] = &[
     limit!("compile-memory", Bytes, compile_bytes as usize, 1 << 26..=1 << 40, "growth of the process meanwhile"),
 ];
 
-/// What a fault says about the limit that was hit.
+/// The hint of a fault at the limit that was hit.
 pub(crate) fn allows_more(name: &'static str) -> String {
     debug_assert!(Limit::find(name).is_some(), "{name} is a limit");
     format!("`--limit {name}=N` allows more")
@@ -172,12 +172,12 @@ pub(crate) fn within(
 /// How a [`Sandbox`](crate::Sandbox) behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxConfig {
-    /// What a guest may use up.
+    /// The limits of a guest.
     pub limits: GuestLimits,
     /// Compares the whole memory with what was tracked on every capture and panics on a difference.
     /// Slow; for tests of the sandbox itself.
     pub verify_capture: bool,
-    /// What to leave out of snapshots on purpose, so that a test can show that it would notice. Without the feature `canary`, nothing
+    /// State left out of snapshots on purpose, so that a test can show that it would notice. Without the feature `canary`, nothing
     /// is left out.
     #[doc(hidden)]
     pub sabotage: Sabotage,
@@ -194,7 +194,7 @@ pub enum Sabotage {
     SkipGlobals,
     /// The size of memories keeps its value across `restore`.
     SkipSizes,
-    /// What the engine writes for a call from one component inside the plugin to another is not marked.
+    /// Writes of the engine for a call from one component inside the plugin to another are not marked.
     SkipResults,
     /// The operating system has no address space for a memory.
     NoRoom,

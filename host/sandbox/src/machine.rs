@@ -186,13 +186,13 @@ impl GuestMachine {
         within(bytes, self.limits().message_bytes, "message", || format!("returns {what} of {bytes} bytes"))
     }
 
-    /// What a guest calls a thing must not be cut: two things could become one.
+    /// A guest's name for a thing must not be cut: two things could become one.
     fn check_name(&self, name: &str, what: &str) -> Result<(), Fault> {
         let bytes = name.len();
         within(bytes, self.limits().text_bytes, "text", || format!("gives {what} a name of {bytes} bytes"))
     }
 
-    /// What a guest says for people may be cut.
+    /// A guest's text for people may be cut.
     fn explanation(&self, text: String) -> String {
         let limit = self.limits().text_bytes;
         if text.len() <= limit { text } else { shortened(&text, text.len(), limit) }

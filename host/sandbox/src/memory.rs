@@ -24,7 +24,7 @@ pub(crate) struct Budget {
     /// Whether the host itself resizes memories: on the way to sizes that fit together they may not.
     lifted: AtomicBool,
     sabotage: Sabotage,
-    /// What this machine could not provide although the limit allows it. Never forgotten.
+    /// The resource that this machine could not provide although the limit allows it. Never forgotten.
     trouble: OnceLock<String>,
 }
 
@@ -40,7 +40,7 @@ impl Budget {
         }
     }
 
-    /// What this machine could not provide.
+    /// The resource that this machine could not provide.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.get().map(String::as_str)
     }
@@ -156,7 +156,7 @@ impl Region {
     /// Makes the memory end at `size` again. WebAssembly has no such thing, so wasmtime has to be told: it looks at the size anew when
     /// the memory grows, even by nothing.
     ///
-    /// What lies behind must be zero: it is not cleared when the memory grows over it.
+    /// Memory behind the new end must be zero: it is not cleared when the memory grows over it.
     ///
     /// # Safety
     ///

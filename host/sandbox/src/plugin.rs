@@ -17,7 +17,7 @@ use crate::machine::GuestMachine;
 use crate::plugin_parts::PluginParts;
 use crate::sandbox::Sandbox;
 
-/// What loading a plugin took.
+/// The times of loading a plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadTimes {
     /// Checking and rewriting the component.
@@ -100,12 +100,12 @@ impl Plugin {
         &self.digest
     }
 
-    /// What the plugin says about itself, if it exports `defaults`.
+    /// The plugin's description of itself, if it exports `defaults`.
     pub fn about(&self) -> Option<&About> {
         self.about.as_deref()
     }
 
-    /// What the component consists of, and which of it is state.
+    /// The parts of the component, and which of them are state.
     pub fn inspect(&self) -> &Inspection {
         &self.inspection
     }
@@ -115,7 +115,7 @@ impl Plugin {
         self.parts.started.load(Ordering::Relaxed)
     }
 
-    /// What loading took.
+    /// The times of loading.
     pub fn load_times(&self) -> LoadTimes {
         self.times
     }

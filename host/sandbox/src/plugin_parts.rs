@@ -13,7 +13,7 @@ use crate::image::Images;
 use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten};
 use crate::sandbox::SandboxParts;
 
-/// What the machines of a plugin share.
+/// The parts that the machines of a plugin share.
 pub(crate) struct PluginParts {
     /// Tells snapshots of different plugins apart, within this process.
     pub id: u64,
@@ -32,7 +32,7 @@ pub(crate) struct PluginParts {
     pristine_sizes: Vec<usize>,
     /// How many instances were made.
     pub started: AtomicU64,
-    /// What this machine could not provide in a call. From then on no machine of the plugin goes on: what was taken for a fault is none.
+    /// The resource that this machine could not provide in a call. From then on no machine of the plugin goes on.
     trouble: OnceLock<String>,
 }
 
@@ -68,12 +68,12 @@ impl PluginParts {
         self.pristine_sizes = sizes;
     }
 
-    /// What this machine could not provide, if there was such a call.
+    /// The resource that this machine could not provide, if there was such a call.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.get().map(String::as_str)
     }
 
-    /// What the memories of instances are compared with.
+    /// The images that the memories of instances are compared with.
     pub(crate) fn images(&self) -> &Arc<Images> {
         &self.images
     }

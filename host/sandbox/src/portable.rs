@@ -101,7 +101,7 @@ fn too_short() -> String {
     "the exported state ends too early".to_owned()
 }
 
-/// What is still to be read.
+/// The bytes still to be read.
 struct Input<'b>(&'b [u8]);
 
 impl<'b> Input<'b> {

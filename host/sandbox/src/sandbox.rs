@@ -78,7 +78,7 @@ impl Sandbox {
         Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache_dir, stop }) })
     }
 
-    /// What it was made with.
+    /// The configuration that it was made with.
     pub fn config(&self) -> &SandboxConfig {
         &self.shared.config
     }
@@ -151,7 +151,7 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
     Ok(linker)
 }
 
-/// What a call of `log` costs besides a unit for each byte.
+/// The cost of a call of `log` besides a unit for each byte.
 const LOG_FUEL: u64 = 200;
 
 /// Takes fuel for work that the host does.

@@ -9,9 +9,9 @@ use crate::scenario_file::{self, Scenario};
 use crate::search::{self, checkpoint};
 use crate::spec::RunSpec;
 
-/// What is asked for, with all that lies below it.
+/// A request, with all that lies below it.
 pub struct Request {
-    /// What to run; the plugin is no scenario any more.
+    /// The run; the plugin is no scenario any more.
     pub spec: RunSpec,
     /// The scenario that stood in place of the plugin.
     pub scenario: Option<Scenario>,
@@ -45,7 +45,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// What is asked for does not fit the plugin, or the machine got in the way.
+    /// The request does not fit the plugin, or the machine got in the way.
     pub fn report(&self, context: &mut Context<'_>) -> Result<RunReport, Failure> {
         self.located(|| {
             let spec = &self.spec;
@@ -77,7 +77,7 @@ impl Request {
         Ok(report)
     }
 
-    /// What a part of the run returns; a failure names the scenario, and the line of the option that it is about.
+    /// The result of a part of the run; a failure names the scenario, and the line of the option that it is about.
     ///
     /// # Errors
     ///

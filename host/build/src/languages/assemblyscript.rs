@@ -40,7 +40,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// What a failed assertion calls: by default an import, which no host has. The plugin's own function if it has one
+/// The function that a failed assertion calls: by default an import, which no host has. The plugin's own function if it has one
 /// where `host new` puts it, else nothing but a trap.
 fn abort(source: &Source) -> &'static str {
     match source.text("assembly/abi.ts") {

@@ -45,7 +45,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     })
 }
 
-/// What every compilation of C or C++ is given.
+/// Options of every compilation of C or C++.
 pub(super) fn flags(folder: &Path, work: &Path) -> Vec<String> {
     let flags = ["--target=wasm32-wasi", "-O2", "-Wall", "-Wextra", "-Wno-deprecated", "-I."];
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
@@ -55,7 +55,7 @@ pub(super) fn flags(folder: &Path, work: &Path) -> Vec<String> {
     flags
 }
 
-/// What linking is given besides.
+/// Further options of linking.
 pub(super) fn link_flags() -> Vec<String> {
     vec![
         "-mexec-model=reactor".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn link_flags() -> Vec<String> {
 
 /// Which library is linked.
 pub(super) struct Library {
-    /// What it is called.
+    /// Its name, for people.
     pub what: &'static str,
     pub packages: &'static [&'static str],
     /// A file that is there if it is installed, from `/usr` on.

@@ -64,7 +64,7 @@ fn imports(source: &Source, interface: &str) -> bool {
     })
 }
 
-/// What Python says, without where in the compiler it was noticed.
+/// The message of Python without the stack of the compiler.
 fn without_trace(output: &str) -> String {
     output.split("\nStack backtrace:").next().unwrap_or(output).trim_end().to_owned()
 }

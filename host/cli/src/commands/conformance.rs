@@ -8,7 +8,7 @@ use host_model::contract::{
 };
 use host_model::scenario::Scenario;
 
-/// What is wrong with a plugin, as a phrase; with the steps that were taken before.
+/// A fault of a plugin, as a phrase; with the steps that were taken before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deviation {
     /// A handler or a question ended in a fault.
@@ -19,7 +19,7 @@ pub enum Deviation {
     Differs(String),
 }
 
-/// What a step costs.
+/// The cost of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Restore, handler, encoding, local events and capture together.
@@ -28,7 +28,7 @@ pub struct Cost {
     pub calls: Duration,
 }
 
-/// What was seen.
+/// The observations of an examination.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observations {
     /// Handlers executed, each in a first instance, again after a restore, and in a second instance.
@@ -39,9 +39,9 @@ pub struct Observations {
     pub snapshot_bytes_total: u64,
     /// The longest encoding of a state, in bytes.
     pub state_bytes_max: u64,
-    /// What the step in the middle costs, if steps were measured.
+    /// The median cost of a step, if steps were measured.
     pub cost: Option<Cost>,
-    /// What is wrong; empty if nothing is.
+    /// The deviations; empty if there are none.
     pub findings: Vec<Deviation>,
 }
 

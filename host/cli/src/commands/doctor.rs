@@ -44,7 +44,7 @@ pub(crate) fn finding(finding: &Deviation) -> String {
     })
 }
 
-/// What may become a problem, with what to do about it.
+/// Possible problems, with what to do about each.
 fn hazards(loaded: &LoadedPlugin, seen: &Observations) -> Vec<String> {
     let inspection = loaded.plugin.inspect();
     let mut hazards = Vec::new();

@@ -107,7 +107,7 @@ fn module_text(index: usize, module: &ModuleInspection) -> String {
     table(&format!("core module {}", index + 1), &rows)
 }
 
-/// What a snapshot holds, in words: it is what the whole search stands on.
+/// The contents of a snapshot, in words: the whole search stands on them.
 fn snapshot(inspection: &Inspection) -> String {
     let globals = captured_globals(inspection);
     let rows = [

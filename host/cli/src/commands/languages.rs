@@ -48,9 +48,9 @@ struct Row {
     /// The part of it without restore and capture.
     calls_microseconds: Option<f64>,
     snapshot_bytes: Option<u64>,
-    /// What the examination says; empty if nothing is wrong.
+    /// The deviations that the examination found; empty if there are none.
     findings: Vec<String>,
-    /// What the search says.
+    /// The verdict of the search.
     result: String,
     counts: Value,
 }
@@ -160,7 +160,7 @@ fn measure(
     }))
 }
 
-/// What a search of a component says.
+/// The verdict and the counts of a search of a component.
 fn explore(
     wasm: &Path,
     arguments: &LanguagesArguments,

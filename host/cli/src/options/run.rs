@@ -146,7 +146,7 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// What is asked for, as data. A scenario stands in it in place of the plugin.
+    /// The request as data. A scenario stands in it in place of the plugin.
     pub fn spec(&self) -> RunSpec {
         let cluster = ClusterSpec {
             plugin: self.plugin(),

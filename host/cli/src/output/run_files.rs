@@ -22,7 +22,7 @@ pub struct RunFiles {
     /// None if there is nothing to keep: no violation, and no folder that the user named.
     folder: Option<PathBuf>,
     plugin: String,
-    /// What else a replay needs to find its components.
+    /// Further options by which a replay finds its components.
     options: Vec<String>,
     /// Whether something could not be written: once is enough to tell.
     failed: bool,

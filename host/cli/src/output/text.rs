@@ -21,7 +21,7 @@ const LONGEST_PATH: &str = "longest path";
 pub struct Text<'r> {
     /// The result as values.
     pub report: &'r RunReport,
-    /// What was found.
+    /// The violations found.
     pub violations: &'r [Violation],
     /// Events of the prefix; 0 without one.
     pub prefix_steps: usize,
@@ -214,7 +214,7 @@ fn counted(number: u64, is_lower_bound: bool) -> String {
     format!("{least}{}", grouped(number))
 }
 
-/// What the odds of a collision are.
+/// The odds of a collision.
 fn collisions(odds: f64) -> String {
     let odds = match odds {
         ..1e-15 => "below 1 in 10^15".to_owned(),

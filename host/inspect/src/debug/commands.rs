@@ -10,11 +10,11 @@ use crate::words;
 /// A command.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// What is typed.
+    /// The word to type.
     pub name: &'static str,
     /// A short form; empty if there is none.
     pub short: &'static str,
-    /// What comes after it.
+    /// The arguments that follow it.
     pub arguments: &'static str,
     /// One sentence.
     pub help: &'static str,
@@ -71,12 +71,12 @@ pub const COMMANDS: &[Command] = &[
     command("quit", "q", "", "end the session"),
 ];
 
-/// What a command leads to.
+/// The answer to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// A text; with a line break at the end, unless it is empty.
     Text(String),
-    /// What was typed makes no sense; a phrase.
+    /// A command that makes no sense; a phrase.
     Wrong(String),
     /// The path to here is to be written to this file.
     Save(String, Vec<TraceStep>),
@@ -95,7 +95,7 @@ impl<T: Display> From<T> for Wrong {
     }
 }
 
-/// What a command returns before it is a reply.
+/// The result of a command before it is a reply.
 pub(super) type Answer = Result<Reply, Wrong>;
 
 /// The command with this name or short form, or the only one that begins so.

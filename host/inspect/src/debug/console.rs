@@ -40,7 +40,7 @@ impl<'l> Console<'l> {
         &self.cursor
     }
 
-    /// What stands before the next command.
+    /// The prompt.
     pub fn prompt(&self) -> String {
         format!("{}/{}> ", self.cursor.depth(), self.cursor.length())
     }
@@ -74,7 +74,7 @@ impl<'l> Console<'l> {
         }
     }
 
-    /// What can come where a word is begun: commands, after `help` too.
+    /// Completions of a word: commands, after `help` too.
     pub fn complete(line: &str) -> Vec<&'static str> {
         let word = line.strip_prefix("help ").unwrap_or(line);
         if word.contains(' ') {

@@ -378,7 +378,7 @@ impl<'l> Cursor<'l> {
         text
     }
 
-    /// What differs between two places, node by node; nodes that do not differ are left out.
+    /// Differences between two places, node by node; nodes that do not differ are left out.
     pub fn diff(&mut self, one: Place, other: Place) -> Vec<(NodeId, Vec<Change>)> {
         let mut differences = Vec::new();
         for node in 0..self.nodes() {
@@ -427,7 +427,7 @@ impl<'l> Cursor<'l> {
     }
 }
 
-/// What a step does to a message with this content to this node, if it takes it out of flight.
+/// The effect of a step on a message with this content to this node, if it takes it out of flight.
 pub(super) fn taken(step: &TraceStep, from: NodeId, to: NodeId, payload: &[u8]) -> Option<&'static str> {
     match &step.event {
         _ if step.node != to => None,

@@ -22,7 +22,7 @@ fn text_or(text: String, nothing: &str) -> Reply {
 }
 
 impl Console<'_> {
-    /// What the step between two states changed and sent.
+    /// The changes and messages of the step between two states.
     pub(super) fn effects(&mut self, parent: Place, place: Place) -> String {
         let mut text = String::new();
         for change in self.cursor.diff(parent, place).iter().flat_map(|(_, changes)| changes) {

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use crate::debug::cursor::{Cursor, Place, taken};
 use crate::words;
 
-/// What is known of the messages to a node whose description fits, and of its local events; a sentence each.
+/// Reasons why the messages to a node whose description fits, and its local events, can or cannot happen; a sentence each.
 pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<String> {
     let here = cursor.here();
     let traced = cursor.traced(here).clone();
@@ -39,7 +39,7 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
     reasons
 }
 
-/// What became of the messages that fit.
+/// The fate of the messages that fit.
 fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, reasons: &mut Vec<String>) {
     let mut known: BTreeSet<(NodeId, Vec<u8>)> = BTreeSet::new();
     for place in 0..cursor.places() {

@@ -15,7 +15,7 @@ use crate::graph::{Arrow, Fate};
 use crate::recording::Recording;
 use crate::words;
 
-/// What a drawing is written in.
+/// The format of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A picture for browsers, with a hover text for each event and message.
@@ -54,7 +54,7 @@ pub fn draw(recording: &Recording, form: Form, prefix: usize) -> String {
     }
 }
 
-/// What a step is about, without its node.
+/// The event of a step, without its node.
 fn label(recording: &Recording, number: usize) -> String {
     let event = recording.event(number);
     let label = event.split_once(": ").map_or(event.as_str(), |(_, label)| label);
@@ -66,7 +66,7 @@ fn is_full(drawing: &str) -> bool {
     drawing.len() > explain::TEXT_BYTES_MAX
 }
 
-/// What a drawing says where it ends.
+/// The last line of a drawing that was cut off.
 const LEFT_OUT: &str = "the rest is left out, the drawing would be too large";
 
 /// The text of a step where there is room.
@@ -91,7 +91,7 @@ fn marks(recording: &Recording) -> Vec<Option<String>> {
     marks
 }
 
-/// What becomes of a message that is not delivered.
+/// The fate of a message that is not delivered.
 fn undelivered(arrow: &Arrow) -> String {
     match arrow.fate {
         Fate::Lost(step) => format!("lost in step {step}"),
@@ -99,7 +99,7 @@ fn undelivered(arrow: &Arrow) -> String {
     }
 }
 
-/// What is wrong at the end, if something is.
+/// The finding at the end, if there is one.
 fn verdict(recording: &Recording) -> Option<String> {
     recording.finding().map(|(node, finding)| words::finding(finding, node))
 }

@@ -17,7 +17,7 @@ use crate::words;
 const ACTION: &str = "mbt::actionTaken";
 const PICKS: &str = "mbt::nondetPicks";
 
-/// What a trace has besides its steps.
+/// The parts of a trace besides its steps.
 #[derive(Serialize, Deserialize)]
 struct Head {
     trace_version: u32,

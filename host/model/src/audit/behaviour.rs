@@ -6,7 +6,7 @@ use crate::audit::findings::ContractViolation;
 use crate::audit::notes::{Cause, State, hex};
 use crate::contract::{Effects, Fault, Machine, MachineError, NodeId, Property, Snapshot};
 
-/// What a handler did.
+/// The observable effects of a handler.
 #[derive(Debug, PartialEq, Eq)]
 struct Observation {
     effects: Effects,

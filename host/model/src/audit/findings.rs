@@ -13,15 +13,15 @@ pub struct ContractViolation {
     pub function: String,
     /// At which node, in which state, on what.
     pub place: String,
-    /// What it did one time.
+    /// Its result one time.
     pub one: String,
-    /// What it did another time.
+    /// Its result another time.
     pub other: String,
-    /// What is probably wrong.
+    /// The probable mistake.
     pub cause: &'static str,
 }
 
-/// What an audit looked at, and what it found: at most one broken promise of each kind.
+/// The extent of an audit, and its findings: at most one broken promise of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
     /// Why it ended early: what it did not find may be broken all the same. None if it looked at everything.
@@ -30,7 +30,7 @@ pub struct Audited {
     pub states: usize,
     /// Of these, reached with different memories.
     pub ambiguous: usize,
-    /// What is broken.
+    /// The broken promises.
     pub broken: Vec<ContractViolation>,
 }
 

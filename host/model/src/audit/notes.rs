@@ -32,7 +32,7 @@ const SAMPLE: usize = 128;
 /// Questions to `invariant` that are asked again.
 const QUESTIONS_MAX: usize = 64;
 
-/// What is written down during a search.
+/// The notes that a search takes for its audit.
 #[derive(Debug)]
 pub(crate) struct Audit {
     mode: Mode,

@@ -80,7 +80,7 @@ impl ChannelSum {
     }
 }
 
-/// What makes one of [`RANK`], which is odd. Each step of Newton's doubles the bits that are right, of which there are three at first.
+/// The inverse of [`RANK`], which is odd. Each step of Newton's doubles the right bits, of which there are three at first.
 const RANK_INVERSE: Fingerprint = {
     let (mut inverse, mut step) = (RANK, 0);
     while step < 6 {

@@ -38,7 +38,7 @@ pub enum LocalKind {
 /// Something that can happen to one node without a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalEvent {
-    /// What people call the event, such as `propose`.
+    /// Its name for people, such as `propose`.
     pub name: String,
     /// Why it can happen.
     pub kind: LocalKind,
@@ -46,7 +46,7 @@ pub struct LocalEvent {
     pub payload: Vec<u8>,
 }
 
-/// What a property claims about the reachable states.
+/// The claim of a property about the reachable states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PropertyKind {
@@ -58,7 +58,7 @@ pub enum PropertyKind {
     Eventually,
 }
 
-/// What a property reads.
+/// The part of a global state that a property reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PropertyScope {
@@ -71,11 +71,11 @@ pub enum PropertyScope {
 /// A claim about the reachable states, named by the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Property {
-    /// What people call the property, such as `agreement`.
+    /// Its name for people, such as `agreement`.
     pub name: String,
-    /// What it claims.
+    /// Its claim.
     pub kind: PropertyKind,
-    /// What it reads.
+    /// The part of a global state that it reads.
     pub scope: PropertyScope,
 }
 
@@ -142,7 +142,7 @@ impl Default for Likelihood {
     }
 }
 
-/// What a guest did wrong. A finding about the protocol, not an error of the host.
+/// A fault of a guest: a finding about the protocol, not an error of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -175,7 +175,7 @@ pub struct Fault {
 /// Messages that a node takes together: as many as `size`, each from another sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Quorum {
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
     /// How many messages; at least 1.
     pub size: u32,
@@ -192,7 +192,7 @@ pub enum Role<Q> {
     Member(Q),
 }
 
-/// What makes a handler run.
+/// The input of a handler.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// The first event of a node, or the first one after a reset.
@@ -203,7 +203,7 @@ pub enum Input<'a> {
         nodes: u32,
         /// One `key=value` a line, sorted by key.
         config: &'a str,
-        /// What `persist` returned before a reset; none at the first start.
+        /// The result of `persist` before a reset; none at the first start.
         durable: Option<&'a [u8]>,
     },
     /// Delivery of a message.
@@ -229,7 +229,7 @@ pub enum Input<'a> {
     },
 }
 
-/// What a handler did besides changing its state.
+/// The effects of a handler besides changing its state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Messages in the order of sending.
@@ -257,7 +257,7 @@ pub struct Arrival<'a> {
     pub fingerprint: u128,
     /// Where the handler began; none before `init`.
     pub from: Option<&'a Snapshot>,
-    /// What made it run.
+    /// The input that it ran with.
     pub input: Input<'a>,
     /// The answers to `choose` that it was given.
     pub script: &'a [u32],
@@ -274,7 +274,7 @@ impl Snapshot {
         Self(words.into())
     }
 
-    /// What was kept.
+    /// The content, in words.
     pub fn words(&self) -> &[u64] {
         &self.0
     }
@@ -343,7 +343,7 @@ pub trait Machine: Send {
         let _ = arrival;
     }
 
-    /// What can happen in this state without a message, in the guest's order.
+    /// The events of this state without a message, in the guest's order.
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
 
     /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
@@ -357,7 +357,7 @@ pub trait Machine: Send {
         Ok(Role::Alone)
     }
 
-    /// What survives a reset in this state; `None` if nothing does.
+    /// The durable state, which survives a reset; `None` if there is none.
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         Ok(None)
     }

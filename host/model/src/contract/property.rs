@@ -41,7 +41,7 @@ pub enum Judgement {
     Broken {
         /// Index of the property.
         property: u32,
-        /// What went wrong.
+        /// The fault.
         fault: Fault,
     },
     /// The node is stuck in a fault.
@@ -53,7 +53,7 @@ pub enum Judgement {
     },
 }
 
-/// What a search makes of a judgement on a reachable state.
+/// The consequence of a judgement on a reachable state for a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// A `sometimes` property is reached, given by its index: the search notes that and goes on.
@@ -63,7 +63,7 @@ pub enum Severity {
 }
 
 impl Judgement {
-    /// What a search makes of it.
+    /// Its consequence for a search.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Witnessed { property } => Severity::Witness(*property),

@@ -5,7 +5,7 @@ use crate::contract::machine::{
     Arrival, Effects, Fault, Input, LocalEvent, Machine, NodeId, Property, Quorum, Role, Snapshot,
 };
 
-/// What a machine around another one does besides passing on; nothing unless it says so.
+/// A wrapper around a machine: what it does besides passing on, which is nothing by default.
 pub(crate) trait Wrap: Send {
     /// Asks whether to go on, also before the machine goes to another state.
     fn ask_stop(&self) -> Result<(), MachineError> {

@@ -22,10 +22,10 @@ impl OutcomesRef {
     }
 }
 
-/// What an outcome does to a global state.
+/// The effect of an outcome on a global state.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
-    /// What the step adds to the fingerprint of a global state, delivery included.
+    /// The change of the fingerprint of a global state by the step, delivery included.
     pub delta: Fingerprint,
     /// The local state afterwards.
     pub next: LocalStateId,
@@ -33,12 +33,12 @@ pub struct Edge {
     sent: (u32, u32),
 }
 
-/// What a global search reads of a local state at every step.
+/// The part of a local state that a global search reads at every step.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
     /// See [`LocalState::fingerprint`].
     pub fingerprint: Fingerprint,
-    /// What the properties of system scope read of it.
+    /// The class of its views for the properties of system scope.
     pub class: ClassId,
     /// Whether the node is stuck in a fault.
     pub is_stuck: bool,
@@ -114,7 +114,7 @@ impl LtsCache {
         &self.outcomes[row.0 as usize]
     }
 
-    /// What the outcomes behind a reference do to a global state, in the same order.
+    /// The effects on a global state of the outcomes behind a reference, in the same order.
     #[inline]
     pub fn edges(&self, row: OutcomesRef) -> &[Edge] {
         let row = row.0 as usize;
@@ -208,7 +208,7 @@ impl LtsCache {
         trigger.message().or(trigger.lost()).into_iter().chain(self.taken_together(trigger).iter().copied())
     }
 
-    /// What the properties of system scope say about a tuple of classes, if that was asked before.
+    /// The judgements of the properties of system scope on a tuple of classes, if that was asked before.
     #[inline]
     pub fn verdict(&self, classes: &[ClassId]) -> Option<&Arc<[Judgement]>> {
         self.verdicts.get(classes)

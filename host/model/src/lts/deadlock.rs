@@ -42,7 +42,7 @@ pub fn crashed_in(
     crashed(states.map(|state| !state.protocol.local_events.is_empty()), addressees, crashes_max)
 }
 
-/// What is wrong at an end where some nodes have crashed and the nodes gave these answers, in the order of the nodes; none if all are
+/// The message about an end where some nodes have crashed and the nodes answered so, in the order of the nodes; none if all are
 /// done. A node that misbehaves when it is asked does not say that it is done.
 pub fn message(answers: &[Result<bool, Fault>], crashed: &[NodeId]) -> Option<String> {
     let numbered = || (0..).zip(answers).filter(|(node, _)| !crashed.contains(node));
@@ -66,7 +66,7 @@ fn name(nodes: &[NodeId], one: &str, many: &str) -> Option<String> {
 }
 
 impl Stepper<'_> {
-    /// What is wrong with an end with these local states, one per node, after some of the nodes have crashed; none if all others
+    /// The deadlock in an end with these local states, one per node, after some of the nodes have crashed; none if all others
     /// are done.
     pub fn judge_end(
         &mut self,

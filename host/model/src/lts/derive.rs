@@ -11,7 +11,7 @@ use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route};
 
-/// What all outcomes of a step have in common.
+/// The parts that all outcomes of a step have in common.
 struct Draft {
     node: NodeId,
     /// The fingerprint of what the step takes away: the local state, and what is in flight.

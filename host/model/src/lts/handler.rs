@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub(crate) cause: Cause,
 }
 
-/// What makes its handler run.
+/// The cause of a handler's execution.
 pub(crate) enum Cause {
     /// A message; whether the node has to be asked how it takes it.
     Message(Arc<Message>, bool),

@@ -27,7 +27,7 @@ pub struct QuorumId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u32);
 
-/// What makes a handler run, as one integer: a message, a quorum, a local event or a fault.
+/// The cause of a handler's execution as one integer: a message, a quorum, a local event or a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trigger(u32);
 

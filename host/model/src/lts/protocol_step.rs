@@ -8,11 +8,11 @@ use crate::scenario::FaultEvent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ProtocolStep {
     pub(crate) protocol_state: ProtocolStateId,
-    /// What makes the handler run.
+    /// The cause of the handler's execution.
     pub(crate) cause: ProtocolEvent,
 }
 
-/// What makes a handler run, as the protocol knows it.
+/// The cause of a handler's execution, as the protocol knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ProtocolEvent {
     /// A message: the first one with its content.

@@ -11,7 +11,7 @@ use crate::lts::stepper::Stepper;
 use crate::scenario::Route;
 
 impl Stepper<'_> {
-    /// What the properties of system scope say about a tuple of classes, one per node. Nothing if all are neutral, or if a node is
+    /// The judgements of the properties of system scope on a tuple of classes, one per node. None if all are neutral, or a node is
     /// stuck.
     pub fn judge(&mut self, classes: &[ClassId]) -> Result<Arc<[Judgement]>, MachineError> {
         if let Some(known) = self.known.verdict(classes) {

@@ -14,7 +14,7 @@ use crate::lts::stepper::Stepper;
 /// A message that is a member of a quorum, with what the caller knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member<T> {
-    /// What the caller knows.
+    /// The item of the caller.
     pub item: T,
     /// Its sender.
     pub from: NodeId,

@@ -18,9 +18,9 @@ pub struct ProtocolState {
     pub encoding_bytes: usize,
     /// The local events possible here, without repetitions, in the guest's order.
     pub local_events: Box<[LocalEventId]>,
-    /// What the properties of system scope read of this state.
+    /// The class of its views for the properties of system scope.
     pub class: ClassId,
-    /// What the properties of node scope say about this state, and whether it is a fault.
+    /// The judgements of the properties of node scope on this state, and whether it is a fault.
     pub judgements: Box<[Judgement]>,
     /// The `eventually` properties of node scope that do not hold in this state.
     pub owed: Box<[u32]>,
@@ -39,13 +39,13 @@ impl ProtocolState {
 /// A local state: what the protocol of a node knows, and what has gone wrong at the node.
 #[derive(Debug)]
 pub struct LocalState {
-    /// What the protocol knows.
+    /// The state as the protocol knows it.
     pub protocol: Arc<ProtocolState>,
-    /// What has gone wrong at the node.
+    /// The faults of the node so far.
     pub fault_state: FaultState,
     /// Made of both; that of the protocol state if nothing has gone wrong.
     pub fingerprint: Fingerprint,
-    /// What can go wrong here. A fault that would change nothing is among them; it has no outcomes.
+    /// The faults that can happen here. One that would change nothing is among them; it has no outcomes.
     pub faults: Box<[Trigger]>,
     /// The id of the protocol state.
     pub(crate) protocol_id: ProtocolStateId,
@@ -114,7 +114,7 @@ pub struct Outcome {
     pub likelihood: Likelihood,
     /// Which of them were drawn by weights.
     pub draws: Draws,
-    /// What the step adds to the fingerprint of a global state, delivery included. On links with an order that fingerprint
+    /// The change of the fingerprint of a global state by the step, delivery included. On links with an order that fingerprint
     /// depends on the queues as well; there this number only distinguishes the outcomes of one trigger.
     pub delta: Fingerprint,
     /// Whether a connection is broken and the protocol does not hear of it: no handler was executed.
@@ -141,7 +141,7 @@ impl Outcome {
     }
 }
 
-/// What a property says about some views.
+/// The judgements of a property on some views.
 #[derive(Clone, Debug)]
 pub(crate) struct Evaluated {
     pub(crate) judgement: Option<Judgement>,
@@ -154,7 +154,7 @@ pub(crate) struct Evaluated {
 pub struct Step {
     /// The node where it happens.
     pub node: NodeId,
-    /// What happens.
+    /// The event.
     pub trigger: Trigger,
     /// Index into the outcomes of the trigger in the node's state.
     pub outcome: u32,

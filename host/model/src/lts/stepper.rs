@@ -26,7 +26,7 @@ pub struct Stepper<'l> {
     pub(super) lts: &'l Lts<'l>,
     pub(super) machines: MachinePool<'l>,
     pub(super) known: LtsCache,
-    /// What local states said when they were asked whether they are done.
+    /// Answers of local states to the question whether they are done.
     pub(super) done: FxHashMap<LocalStateId, Result<bool, Fault>>,
     /// The `eventually` properties that do not hold in a tuple of classes.
     pub(super) owed: FxHashMap<Box<[ClassId]>, Arc<[u32]>>,
@@ -58,7 +58,7 @@ impl<'l> Stepper<'l> {
         self.lts
     }
 
-    /// What can be looked up without executing anything, by many workers at once.
+    /// The part that can be looked up without executing anything, by many workers at once.
     pub fn known(&self) -> &LtsCache {
         &self.known
     }
@@ -114,7 +114,7 @@ impl<'l> Stepper<'l> {
     /// Executes all of these that are not known yet, on as many machines as the current thread pool has workers.
     /// Afterwards [`LtsCache::row`] has them all. Repetitions do no harm.
     ///
-    /// What came out is interned as soon as it takes some megabytes.
+    /// Outcomes are interned as soon as they take some megabytes.
     ///
     /// # Errors
     ///

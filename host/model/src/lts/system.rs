@@ -14,7 +14,7 @@ use crate::lts::tables::Tables;
 use crate::scenario::Scenario;
 use crate::scenario::fault_state::Rules;
 
-/// What of all that a local transition system has met has happened.
+/// The events and messages of a local transition system that have happened somewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Names of local events that some state offers and that were executed in none, sorted.
@@ -49,7 +49,7 @@ pub struct Lts<'f> {
     pub(crate) factory: &'f dyn MachineFactory,
     pub(crate) tables: RwLock<Tables>,
     pub(crate) handler_calls: Arc<AtomicU64>,
-    /// What the properties of node scope say about a view, by property and view.
+    /// Verdicts of the properties of node scope on a view, by property and view.
     node_verdicts: Mutex<NodeVerdicts>,
 }
 
@@ -116,7 +116,7 @@ impl<'f> Lts<'f> {
         }
     }
 
-    /// What of all that was met has happened somewhere.
+    /// The events and messages, of all that were met, that have happened somewhere.
     pub fn coverage(&self) -> Coverage {
         let tables = self.read();
         let taken = tables.journal.iter().filter_map(|(_, trigger)| trigger.local_event());
@@ -187,7 +187,7 @@ impl<'f> Lts<'f> {
         (tables.states.len(), tables.messages.len(), tables.local_events.len())
     }
 
-    /// What a property of system scope reads of a tuple of classes.
+    /// The views of a tuple of classes for a property of system scope.
     pub(crate) fn views_of(&self, classes: &[ClassId], property: u32) -> Vec<Option<Arc<[u8]>>> {
         let tables = self.read();
         let view = |class: &ClassId| tables.classes[class.0 as usize][property as usize];

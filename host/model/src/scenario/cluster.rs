@@ -24,7 +24,7 @@ pub struct Scenario {
     /// Links where messages travel in another way: each once, in the order of senders and then destinations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// What can go wrong.
+    /// The budgets of faults.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
     /// Nodes of which no state is known. They take no step, and messages to them vanish where they are sent; no property reads
@@ -33,7 +33,7 @@ pub struct Scenario {
     pub absent: BTreeSet<NodeId>,
 }
 
-/// What does not fit together in a scenario.
+/// A contradiction in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// A link has an end that does not exist.
@@ -83,11 +83,11 @@ pub enum ScenarioError {
     /// A fault of a network that is nowhere.
     #[error("{network} {}", need.otherwise)]
     NoNetwork {
-        /// What of.
+        /// The fault.
         kind: &'static str,
-        /// What is asked to have it.
+        /// The network that would have to allow it.
         network: String,
-        /// What it needs.
+        /// The need of the fault.
         need: Need,
     },
     /// A connection that can break has one end.
@@ -96,7 +96,7 @@ pub enum ScenarioError {
          break or a reset, has two ends"
     )]
     OneWay {
-        /// What can break it.
+        /// The kind of fault.
         kind: &'static str,
         /// The sender.
         from: NodeId,

@@ -16,7 +16,7 @@ use crate::scenario::faults::{FaultEvent, Faults};
 use crate::scenario::link::Network;
 use crate::scenario::route::Route;
 
-/// What has gone wrong at a node, and how its connections are.
+/// The faults of a node so far, and the state of its connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultState {
@@ -127,7 +127,7 @@ impl FaultState {
         if route.is_notice { route.incarnation > known } else { route.incarnation == known }
     }
 
-    /// What a fingerprint is made of.
+    /// The words that a fingerprint is made of.
     pub(crate) fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
         let counts = self.counts.iter().filter(|(fault, _)| fault.is_of_node());
@@ -142,7 +142,7 @@ impl Route {
     }
 }
 
-/// What the network does and what can go wrong, for the derivation of steps.
+/// The rules of network and faults, for the derivation of steps.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// How often each fault can happen.

@@ -14,7 +14,7 @@ use crate::contract::NodeId;
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::scenario::route::Route;
 
-/// What the network does with items in flight, and what the nodes know of their connections.
+/// The rules of the network for items in flight, and of what the nodes know of their connections.
 pub trait Links<T> {
     /// Whether messages have an order anywhere.
     fn is_ordered(&self) -> bool;
@@ -56,7 +56,7 @@ impl<T: PartialEq> InFlight<T> {
         self.0.insert(position, item);
     }
 
-    /// What comes of inserting these items one after the other, none of which is lost.
+    /// Result of inserting these items one after the other, none of which is lost.
     pub fn of(links: &impl Links<T>, mut items: Vec<T>) -> Self {
         match links.is_ordered() {
             true => items.sort_by_key(|item| links.route(item).channel()),

@@ -203,12 +203,12 @@ impl Toy {
     }
 }
 
-/// What the property says of a forbidden tuple of states as it sees them: those that no tuple names are 255.
+/// The answer of the property to a forbidden tuple of states as it sees them: those that no tuple names are 255.
 pub fn forbidden_words(views: &[ToyState]) -> String {
     format!("{views:?} is forbidden")
 }
 
-/// What a toy says when it traps in a state; after a reset, and in the first `init`, that is state 0.
+/// The message of a toy that traps in a state; after a reset, and in the first `init`, that is state 0.
 pub fn trap_words(state: ToyState) -> String {
     format!("toy trap in {state}")
 }

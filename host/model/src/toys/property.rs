@@ -12,9 +12,9 @@ const OTHER: ToyState = u8::MAX;
 pub struct ToyProperty {
     /// Its name.
     pub name: String,
-    /// What it claims: that no tuple is reached, or that one of them is.
+    /// Its claim: that no tuple is reached, or that one of them is.
     pub kind: PropertyKind,
-    /// What it reads. With node scope each state of a tuple stands for itself.
+    /// Its scope. With node scope each state of a tuple stands for itself.
     pub scope: PropertyScope,
     /// The tuples.
     pub tuples: Vec<Vec<Option<ToyState>>>,
@@ -24,7 +24,7 @@ pub struct ToyProperty {
     pub sees_all: bool,
 }
 
-/// What a property says about some views.
+/// The answer of a property to some views.
 pub type Evaluated = Result<Result<(), String>, Fault>;
 
 impl ToyProperty {
@@ -38,13 +38,13 @@ impl ToyProperty {
         self.tuples.iter().chain(&self.traps).any(|tuple| tuple[node as usize] == Some(state))
     }
 
-    /// What it reads of a node: the node and its state.
+    /// Its view of a node: the node and its state.
     pub fn view(&self, node: NodeId, state: ToyState) -> Option<Vec<u8>> {
         let is_named = self.names(node, state);
         (is_named || self.sees_all).then(|| vec![node as u8, if is_named { state } else { OTHER }])
     }
 
-    /// What it says about the views of all nodes, or of one node.
+    /// Its answer to the views of all nodes, or of one node.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! What a toy node reacts to and what it does.
+//! Rules of a toy node: their triggers and their effects.
 
 use crate::contract::NodeId;
 
 /// The local state of a toy node.
 pub type ToyState = u8;
 
-/// What makes a toy node move.
+/// The trigger of a toy node's rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ToyTrigger {
     /// A message with this content from this node.

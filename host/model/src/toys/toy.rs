@@ -14,11 +14,11 @@ pub struct Toy {
     pub nodes: u32,
     /// Messages that `init` sends: sender, destination and content. A node without an entry in `starts` begins in state 0.
     pub initial: Vec<(NodeId, NodeId, u8)>,
-    /// What `init` does at a node instead; several outcomes are a call of `choose`.
+    /// Outcomes of `init` at a node in place of the usual one; several are a call of `choose`.
     pub starts: BTreeMap<NodeId, Vec<ToyOutcome>>,
     /// The rules.
     pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
-    /// What a node has made durable in a state; nothing where there is no entry.
+    /// The durable state of a node in a state; nothing where there is no entry.
     pub durable: BTreeMap<(NodeId, ToyState), u8>,
     /// How a node begins after a reset with what was durable. Without an entry it is the state with that number; where
     /// nothing was durable, the node begins as it did at the start.
@@ -26,7 +26,7 @@ pub struct Toy {
     /// How a node takes messages with this content in a state, where that is not by themselves: as members of the quorum
     /// with this name and size, or, without one, not at all.
     pub roles: BTreeMap<(NodeId, ToyState, u8), Option<(u8, u32)>>,
-    /// What a quorum of this name does in a state: one of these lists of outcomes, see [`quorum`](Self::quorum). An empty
+    /// The reaction of a quorum of this name in a state: one of these lists of outcomes, see [`quorum`](Self::quorum). An empty
     /// list declines the messages.
     pub quorums: BTreeMap<(NodeId, ToyState, u8), Vec<Vec<ToyOutcome>>>,
     /// Tuples of local states that must not be reached together; `None` stands for any state. They make up the one
@@ -38,7 +38,7 @@ pub struct Toy {
     pub refused: BTreeMap<(NodeId, ToyState), ToyState>,
     /// The states in which a node says that it is done.
     pub done: BTreeSet<(NodeId, ToyState)>,
-    /// What it declares about interchangeable nodes, true or not. Contents name nodes as in `named`.
+    /// Its declaration of interchangeable nodes, true or not. Contents name nodes as in `named`.
     pub interchangeable: Vec<Vec<NodeId>>,
     /// The properties besides `forbidden`.
     pub properties: Vec<ToyProperty>,

@@ -10,7 +10,7 @@ use crate::trace::origin::Origin;
 use crate::trace::replay::{Replay, ReplayError};
 
 impl Replay {
-    /// What there is to find in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
+    /// The findings in the present state: every property that is violated, reached or cannot be evaluated; after a fault,
     /// only that.
     pub fn findings(&mut self) -> Result<Vec<Finding>, ReplayError> {
         Ok(self.judged()?.into_iter().map(|(_, finding)| finding).collect())
@@ -43,7 +43,7 @@ impl Replay {
         Ok(findings)
     }
 
-    /// What is wrong if nothing can happen any more: that some node is not done. None if all are, or something can happen.
+    /// The deadlock if nothing can happen any more and some node is not done. None otherwise.
     /// The replay cannot go on if a node misbehaves when it is asked.
     pub fn deadlock(&mut self) -> Option<Finding> {
         let (machines, rules) = (&mut self.machines, &self.rules);

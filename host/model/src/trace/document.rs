@@ -53,7 +53,7 @@ pub struct Placement {
     pub twin_of: Option<NodeId>,
 }
 
-/// What happens in one step.
+/// The event of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", try_from = "Fields")]
 pub enum TraceEvent {
@@ -66,14 +66,14 @@ pub enum TraceEvent {
     },
     /// The node receives several messages together that are in flight.
     Quorum {
-        /// What people call the quorum.
+        /// The name of the quorum, for people.
         name: String,
         /// The messages, in the order of their senders.
         messages: Vec<Received>,
     },
     /// A local event of the node.
     Local {
-        /// What people call it.
+        /// Its name, for people.
         name: String,
         /// Why it can happen.
         cause: LocalKind,
@@ -99,7 +99,7 @@ pub enum TraceEvent {
     /// Something goes wrong at the node, all by itself.
     #[serde(untagged)]
     Fault {
-        /// What.
+        /// The fault.
         #[serde(flatten)]
         event: FaultEvent,
         /// Whether a connection is broken and the node does not hear of it.
@@ -206,7 +206,7 @@ impl From<&Envelope> for Sent {
 pub struct TraceStep {
     /// The node where it happens.
     pub node: NodeId,
-    /// What happens.
+    /// The event.
     pub event: TraceEvent,
     /// The answers to the handler's calls of `choose`, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -219,7 +219,7 @@ pub struct TraceStep {
     pub state: Option<Hex>,
 }
 
-/// What a trace shows at its end.
+/// The finding at the end of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Finding {
@@ -227,7 +227,7 @@ pub enum Finding {
     Property {
         /// Its name.
         name: String,
-        /// What it claims.
+        /// Its claim.
         kind: PropertyKind,
         /// Why it does not hold, in the plugin's words; empty for a witness.
         message: String,
@@ -236,7 +236,7 @@ pub enum Finding {
     Broken {
         /// Its name.
         property: String,
-        /// What went wrong.
+        /// The fault.
         fault: Fault,
     },
     /// The last event made the guest misbehave.
@@ -292,7 +292,7 @@ pub struct Trace {
     /// The nodes that differ from the others, sorted; none where every node runs the plugin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
-    /// What the plugin was allowed to use up, by the name of the limit; those that are absent had their default.
+    /// The limits of the plugin, by name; those that are absent had their default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
     /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
@@ -301,7 +301,7 @@ pub struct Trace {
     /// The states from elsewhere in which it begins; absent if it begins with `init`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<Beginning>,
-    /// What it shows at the end; absent for a mere path, such as a start state.
+    /// The finding at its end; absent for a mere path, such as a start state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
     /// The events.
@@ -335,7 +335,7 @@ impl Trace {
         Self { trace_version: if needs_more { TRACE_VERSION_MAX } else { TRACE_VERSION }, ..self }
     }
 
-    /// What the first version of the format does not have, if there is any: a phrase.
+    /// The part that the first version of the format does not have, if there is any: a phrase.
     pub fn beyond_first_version(&self) -> Option<&'static str> {
         if self.beginning.is_some() {
             return Some("a beginning in states from elsewhere");

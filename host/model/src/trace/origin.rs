@@ -67,9 +67,9 @@ pub struct Beginning {
 pub struct NodeState {
     /// Which node.
     pub node: NodeId,
-    /// What its machine has exported.
+    /// The export of its machine.
     pub exported: Hex,
-    /// What has gone wrong at the node; absent if nothing has.
+    /// The faults of the node so far; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fault_state: FaultState,
 }

@@ -31,7 +31,7 @@ pub fn record(
     Ok(steps)
 }
 
-/// What happens at a node in a local state, by content. `is_lost` says of a broken connection that the node does not notice it.
+/// The event of a trigger in a local state, by content. `is_lost` says of a broken connection that the node does not notice it.
 pub fn event(stepper: &Stepper<'_>, state: LocalStateId, trigger: Trigger, is_lost: bool) -> TraceEvent {
     match (trigger.message().or(trigger.lost()), trigger.local_event()) {
         (Some(message), _) => {

@@ -31,13 +31,13 @@ pub enum ReplayError {
     Differs {
         /// Counted from 1; 0 is `init`.
         step: usize,
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// The steps replay, but what was found is not there at the end.
     #[error("the steps replay, but at the end {what}")]
     NoFinding {
-        /// What is there instead.
+        /// The actual result.
         what: String,
     },
     /// The host itself cannot go on.
@@ -45,7 +45,7 @@ pub enum ReplayError {
     Machine(#[from] MachineError),
 }
 
-/// What one step did.
+/// The effects of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepReport {
     /// Messages, choices and log lines.
@@ -95,7 +95,7 @@ pub struct Replay {
     pub(super) machines: Vec<Box<dyn Machine>>,
     pub(super) judge: Box<dyn Machine>,
     pub(super) properties: Vec<Property>,
-    /// What the properties read of each node, in its present state.
+    /// The views that the properties read of each node, in its present state.
     pub(super) views: Vec<Vec<Option<Vec<u8>>>>,
     pub(super) in_flight: InFlight<Travelling>,
     /// The contents of messages on links without order, where others have one; their indices are the channel classes.
@@ -104,7 +104,7 @@ pub struct Replay {
     pub(super) nodes: u32,
     pub(super) config: String,
     pub(super) rules: Rules,
-    /// What has gone wrong at each node so far.
+    /// The faults of each node so far.
     pub(super) fault_states: Vec<FaultState>,
     pub(super) takes_quorums: Vec<bool>,
     /// The nodes that are stuck; more than one only if several fail in `init`.
@@ -384,7 +384,7 @@ impl Replay {
         &self.properties
     }
 
-    /// What each property reads of a node in its present state.
+    /// The view of each property of a node in its present state.
     pub fn views(&self, node: NodeId) -> &[Option<Vec<u8>>] {
         &self.views[node as usize]
     }

@@ -21,7 +21,7 @@ pub enum Enabled<T, L = LocalEventId> {
 }
 
 impl<T, L> Enabled<T, L> {
-    /// What is taken out of flight.
+    /// The items taken out of flight.
     pub fn taken(&self) -> &[T] {
         match self {
             Self::Deliver(item) | Self::Lose(item) => std::slice::from_ref(item),
@@ -179,7 +179,7 @@ fn find_message<S: Situation>(situation: &S, from: NodeId, to: NodeId, payload: 
 
 /// A global state of the local transition system.
 pub struct GlobalSituation<'s, 'l, T> {
-    /// What happens in local states.
+    /// The steps of local states.
     pub stepper: &'s mut Stepper<'l>,
     /// The local states, one per node.
     pub locals: &'s [LocalStateId],

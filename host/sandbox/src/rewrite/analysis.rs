@@ -48,7 +48,7 @@ impl GlobalFact {
     }
 }
 
-/// What the rewriting and the inspection need to know of a core module.
+/// Facts about a core module that the rewriting and the inspection need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModuleFacts {
     pub types: Vec<FuncType>,

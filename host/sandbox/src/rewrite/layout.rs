@@ -11,7 +11,7 @@ use super::analysis::ModuleFacts;
 use super::{CELLS_START, MARKS_PAGES};
 use crate::error::LoadError;
 
-/// What one memory that an instance of the module defines is for.
+/// The role of one memory that an instance of the module defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryRole {
     /// The guest's own; the number counts the memories that the module defines.

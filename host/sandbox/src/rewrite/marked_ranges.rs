@@ -22,7 +22,7 @@ const ZERO: u32 = 0;
 /// Marks that are remembered: few stores have more of them shortly before.
 const MARKS_KNOWN_MAX: usize = 128;
 
-/// What is known at one point of a function body.
+/// The ranges known to be marked at one point of a function body.
 pub(super) struct MarkedRanges<'a> {
     facts: &'a ModuleFacts,
     /// The top of the operand stack; what lies deeper is unknown.

@@ -64,7 +64,7 @@ pub(crate) const GRANULE: usize = 256;
 /// first byte only, and a store close behind an earlier one marks nothing.
 pub(crate) const OVERHANG: usize = 64;
 
-/// What is appended to the name of an exported memory to name its marks.
+/// The suffix that makes the name of a memory's marks from the name of its export.
 pub(crate) const MARKS_SUFFIX: &str = "\u{1}marks";
 
 /// Pages of a marks memory: one byte for each granule of 4 GiB, so that no mark of a successful write is out of bounds.
@@ -94,7 +94,7 @@ pub(crate) const VIOLATIONS: [&str; 8] = [
 /// How the names of the exports begin that synchronise core instances.
 const SYNC_EXPORT: &str = "host-sync-";
 
-/// What the export of the root component is called that synchronises core instance `index`.
+/// The name of the root component's export that synchronises core instance `index`.
 pub(crate) fn sync_export(index: usize) -> String {
     format!("{SYNC_EXPORT}{index}")
 }

@@ -22,11 +22,11 @@ use super::layout::marks_type;
 use crate::check;
 use crate::error::LoadError;
 
-/// What the names of the wrapping module's imports and of its export are.
+/// The names of the wrapping module's imports and of its export.
 pub(super) const FUNCTION: &str = "function";
 pub(super) const MARKS: &str = "marks";
 
-/// What the wrapping module depends on.
+/// The parameters of the wrapping module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
     /// The parameters of the lowered function; the last one is the address of the result.

@@ -88,7 +88,7 @@ mod tests {
         Segment { memory: 0, offset, bytes: bytes.to_vec() }
     }
 
-    /// What a memory of 512 bytes holds after the segments were copied in order.
+    /// The content of a memory of 512 bytes after the segments were copied in order.
     fn memory(segments: &[Segment]) -> Vec<u8> {
         let mut memory = vec![0; 512];
         for segment in segments {

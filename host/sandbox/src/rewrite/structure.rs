@@ -13,7 +13,7 @@ use super::rewritten::Rewritten;
 use super::{MARKS_SUFFIX, SYNC_EXPORT};
 use crate::error::LoadError;
 
-/// What an instantiation makes that holds state, in its order.
+/// A thing with state that an instantiation makes, in order.
 pub(super) enum Made {
     /// The core instance with this index.
     Core(usize),
@@ -32,7 +32,7 @@ pub(super) enum CoreInstance {
 /// Where an item of a core index space comes from; `None` where it is no alias of a core instance's export.
 type Origin = Option<(usize, String)>;
 
-/// What the component consists of, read before anything is written.
+/// The structure of the component, read before anything is written.
 #[derive(Default)]
 pub(super) struct Structure {
     pub(super) modules: Vec<ModuleFacts>,

@@ -17,13 +17,13 @@ const MEMORY_INTERVAL: Duration = Duration::from_millis(10);
 /// Of the memory that is available, what a search may use unless told otherwise.
 const MEMORY_SHARE: u64 = 2;
 
-/// What comes after a search that was stopped may take so long: most findings are confirmed in a fraction of it.
+/// Grace for the work after a search that was stopped: most findings are confirmed in a fraction of it.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Likewise of memory: a confirmation runs one instance per node, most of which take less than 100 KiB.
 const GRACE_BYTES: u64 = 64 << 20;
 
-/// What a command is doing.
+/// The phase of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
@@ -84,7 +84,7 @@ impl Bounds {
         self.enter(Phase::Recording);
     }
 
-    /// What was found is confirmed, made short and audited: in the time and memory that are left, or in a moment and some
+    /// Findings are confirmed, made short and audited: in the time and memory that are left, or in a moment and some
     /// megabytes if there are none.
     pub fn close(&self) {
         let grace = self.now().saturating_add(nanos(GRACE));
@@ -196,7 +196,7 @@ fn default_memory() -> Option<u64> {
     Some(process_bytes("VmRSS:").unwrap_or(0) + available / MEMORY_SHARE)
 }
 
-/// What is left of the memory that the container may use; none if it may use all.
+/// The memory that the container may still use; none if it may use all.
 fn container_memory() -> Option<u64> {
     let number = |folder: &str, name: &str| -> Option<u64> {
         std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse().ok()

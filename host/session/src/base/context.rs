@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::text::without_controls;
 
-/// What a session touches outside of itself.
+/// Everything that a session touches outside of itself.
 pub struct Context<'a> {
     /// Where steps of builds, progress and warnings go, a line each.
     pub log: &'a mut (dyn Write + Send),
@@ -18,7 +18,7 @@ pub struct Context<'a> {
     pub cache: Option<&'a Path>,
     /// Set from outside, by a signal for example, to end a search with what it has.
     pub interrupted: &'a Arc<AtomicBool>,
-    /// What bounds on time are measured with.
+    /// The clock of bounds on time.
     pub clock: &'a Clock,
 }
 

@@ -13,7 +13,7 @@ pub struct Failure {
     pub exit: Exit,
     /// A lower-case sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// The option that it is about, without hyphens, and its key: `depth`, `set bug`, `link 0>1`.
     pub about: Option<String>,
@@ -32,7 +32,7 @@ impl Failure {
         Self::new(Exit::Plugin, message)
     }
 
-    /// What the user asked for does not fit.
+    /// A request that does not fit.
     pub fn configuration(message: impl Display) -> Self {
         Self::new(Exit::Configuration, message)
     }

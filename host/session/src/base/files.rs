@@ -68,7 +68,7 @@ fn check_kind(metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// What something is that is no regular file.
+/// The kind of something that is no regular file.
 fn kind(metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_file() {
         return None;

@@ -125,7 +125,7 @@ impl MixedMachine {
 }
 
 impl ComponentTable {
-    /// What `init` of an instance is told: the parameters of the cluster that its component knows, and its own instead of them.
+    /// The configuration of an instance: the parameters of the cluster that its component knows, and its own instead of them.
     fn config(&self, instance: &Instance, config: &str) -> String {
         let is_known =
             |key: &str| self.components[instance.component].keys.as_ref().is_none_or(|keys| keys.contains(key));

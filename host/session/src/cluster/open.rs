@@ -87,7 +87,7 @@ impl Cluster {
         self.prefix.as_ref().map_or(0, |trace| trace.steps.len())
     }
 
-    /// What the replay of a trace is told besides the plugin, as words of a command line.
+    /// Options of a replay of a trace besides the plugin, as words of a command line.
     pub fn replay_options(&self) -> Vec<String> {
         let placed = self.mixed.iter().flat_map(|mixed| mixed.replay_options.clone());
         let raised = limits::raised(&limits::changed(&self.plugin.limits));

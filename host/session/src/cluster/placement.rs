@@ -16,7 +16,7 @@ use crate::cluster::plugin_source::{self, LoadedPlugin};
 use crate::spec::Source;
 use crate::spec::placement::PlacementSpec;
 
-/// What one node has for itself.
+/// The settings of one node.
 #[derive(Clone, Debug, Default)]
 struct NodePlacement {
     path: Option<PathBuf>,
@@ -24,7 +24,7 @@ struct NodePlacement {
     parameters: BTreeMap<String, String>,
 }
 
-/// What is wanted of the nodes of a cluster.
+/// The requirements of the nodes of a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct PlacedNodes {
     places: BTreeMap<NodeId, NodePlacement>,
@@ -46,7 +46,7 @@ pub struct Components {
 pub struct MixedCluster {
     /// The nodes that differ from the others, as traces have them.
     pub placements: Vec<Placement>,
-    /// What the replay of a trace is told besides.
+    /// Further options of a replay of a trace.
     pub replay_options: Vec<String>,
     pub(crate) factory: Stoppable<MixedFactory>,
 }
@@ -232,7 +232,7 @@ impl Components {
     }
 }
 
-/// What a component must have to take part.
+/// The requirements of a component that takes part.
 fn component(
     plugin: &LoadedPlugin,
     other: &LoadedPlugin,

@@ -24,15 +24,15 @@ pub struct LoadedPlugin {
     pub plugin: Plugin,
     /// Makes its machines.
     stoppable: Stoppable<Plugin>,
-    /// What stops them.
+    /// The bounds that stop them.
     pub bounds: Arc<Bounds>,
     /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
     pub reference: PluginRef,
-    /// What it claims.
+    /// Its properties.
     pub properties: Vec<Property>,
     /// The path that the user gave.
     pub given: PathBuf,
-    /// What it may use up.
+    /// Its limits.
     pub limits: GuestLimits,
     /// The component.
     pub wasm: PathBuf,

@@ -144,7 +144,7 @@ fn links(
     Ok(trace.scenario.links.clone())
 }
 
-/// What can go wrong: budgets that are given, or those of the prefix. A prefix says what has happened, not what still can,
+/// The budgets of faults: those given, or those of the prefix. A prefix says what has happened, not what still can,
 /// so more can be given than it has.
 fn faults(asked: &BTreeMap<String, u32>, scenario: &Scenario, prefix: Option<&Trace>) -> Faults {
     let duplicates = u32::from(scenario.has_network(Network::UnorderedDuplicating));

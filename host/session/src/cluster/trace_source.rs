@@ -25,7 +25,7 @@ pub struct TraceSpec {
     pub node: Vec<(NodeId, PathBuf)>,
     /// Whether another build of the plugin, or another plugin, may run it.
     pub any_plugin: bool,
-    /// What the plugin may use up, by name.
+    /// The limits of the plugin, by name.
     pub limits: Given,
     /// How the plugin is loaded.
     pub source: Source,

@@ -13,7 +13,7 @@ use crate::base::text::count;
 use crate::report::run::FinishedRun;
 use crate::spec::limits;
 
-/// What a verdict holds under.
+/// The assumptions of a verdict.
 #[derive(Debug, Serialize)]
 pub struct Assumed {
     /// Number of nodes.
@@ -39,7 +39,7 @@ pub struct Assumed {
     /// The limits of the plugin that differ from the defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// What makes two local states the same.
+    /// The identity of local states.
     pub identity: &'static str,
     /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
     /// shortened fingerprint.
@@ -48,7 +48,7 @@ pub struct Assumed {
     pub prefix: Option<Prefix>,
     /// Whether what cannot matter to any property was left out.
     pub reduced: bool,
-    /// What was asked for; null is without bound.
+    /// The bounds asked for; null is without bound.
     pub bounds: Bounds,
 }
 
@@ -145,7 +145,7 @@ pub struct Bounds {
     pub local_events: Option<u32>,
     /// States, or what the strategy counts instead.
     pub states: Option<u64>,
-    /// What random walks depend on besides the system.
+    /// The seed of random walks.
     pub seed: Option<u64>,
     /// How many random walks.
     pub walks: Option<u64>,

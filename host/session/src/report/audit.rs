@@ -3,7 +3,7 @@
 use host_model::audit::{Audited, ContractViolation};
 use serde::Serialize;
 
-/// What was audited.
+/// The extent of an audit.
 #[derive(Debug, Serialize)]
 pub struct AuditReport {
     /// Whether it looked at all that it was to look at.
@@ -12,7 +12,7 @@ pub struct AuditReport {
     pub states: usize,
     /// How many of them have the encoding of another one.
     pub ambiguous_states: usize,
-    /// What does not hold.
+    /// The promises that do not hold.
     pub broken: Vec<ContractViolation>,
 }
 

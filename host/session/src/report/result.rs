@@ -32,7 +32,7 @@ pub struct RunReport {
     pub end: &'static str,
     /// How the command ends, as a number.
     pub exit_code: u8,
-    /// What makes the same run again.
+    /// A command that makes the same run again.
     pub command: String,
     /// The strategy.
     pub algo: &'static str,
@@ -40,9 +40,9 @@ pub struct RunReport {
     pub plugin: PluginReport,
     /// The cluster.
     pub scenario: Scenario,
-    /// What the verdict holds under.
+    /// The assumptions of the verdict.
     pub assumed: Assumed,
-    /// What was counted.
+    /// The counts.
     pub counts: CountsReport,
     /// The counts that are lower bounds, since there was no room to count everything; none if all are exact.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -50,7 +50,7 @@ pub struct RunReport {
     /// How often the search forgot what handlers do, to stay within its memory; none if it never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewals: Option<NonZeroU64>,
-    /// What the answer rests on: `unfolding` or `local-states`; none where that is what the strategy goes through.
+    /// The basis of the answer: `unfolding` or `local-states`; none where that is what the strategy goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
     /// None where the plugin declares none, or it was not asked for.
@@ -63,17 +63,17 @@ pub struct RunReport {
     pub memory_peak_bytes: Option<u64>,
     /// The properties of the plugin.
     pub properties: Vec<PropertyReport>,
-    /// What was met and never happened; null with `--reduce`, and where the search forgot what happened.
+    /// Events and messages that were met and never happened; null with `--reduce`, and where the search forgot what happened.
     pub unreached: Option<Unreached>,
     /// The same under its old name.
     never: Option<Unreached>,
     /// `found`, `none` or `unknown`; null if deadlocks were not looked for.
     pub deadlock: Option<&'static str>,
-    /// What was found.
+    /// The violations.
     pub violations: Vec<ViolationReport>,
-    /// What was audited, and what came of it; none without an audit.
+    /// The extent and the findings of the audit; none without an audit.
     pub audit: Option<AuditReport>,
-    /// What a scenario expects and did not come out; none without a scenario.
+    /// Expectations of a scenario that did not come out; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmet: Option<Vec<String>>,
     /// Why it is open whether there is more than was found; none if there is nothing more.
@@ -85,7 +85,7 @@ pub struct RunReport {
     /// One phrase that says more than the verdict.
     #[serde(skip)]
     pub because: String,
-    /// What the strategy guarantees.
+    /// The guarantees of the strategy.
     #[serde(skip)]
     pub guarantees: String,
 }
@@ -111,7 +111,7 @@ impl Verdict {
     }
 }
 
-/// What became of interchangeable nodes; one of the two is there.
+/// The use of interchangeable nodes; one of the two is there.
 #[derive(Debug, Serialize)]
 pub struct SymmetryReport {
     /// States are told apart only up to so many renamings.
@@ -164,9 +164,9 @@ pub struct PropertyReport {
     pub name: String,
     /// Its kind.
     pub kind: PropertyKind,
-    /// What it reads.
+    /// Its scope.
     pub scope: String,
-    /// What came out: one of the statuses that a scenario can expect.
+    /// Its status: one of those that a scenario can expect.
     pub status: &'static str,
 }
 
@@ -314,7 +314,7 @@ fn because(end: EndCondition) -> &'static str {
 /// Local states per one that is known to be reachable from which on an over-approximation does not fit the protocol.
 const MISFIT: u64 = 4;
 
-/// What there is to say of a search that has gone through far more local states than are reachable; empty if it has not.
+/// A note on a search that has gone through far more local states than are reachable; empty if it has not.
 fn misfit(counts: &Counts) -> String {
     let Some((local_states, reachable)) = counts.local_states.zip(counts.reachable_local_states) else {
         return String::new();
@@ -355,7 +355,7 @@ fn properties(run: &FinishedRun<'_>, undecided: Option<&str>, violations: &[Viol
     properties.collect()
 }
 
-/// What the verdict must not leave unsaid: a goal that cannot be reached is no violation, but hardly what was meant.
+/// A note that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant.
 fn unreached(properties: &[PropertyReport]) -> String {
     let unreached = properties.iter().filter(|property| property.status == "never-reached");
     let names: Vec<&str> = unreached.map(|property| property.name.as_str()).collect();

@@ -9,17 +9,17 @@ use crate::spec::RunSpec;
 
 /// A run that is over.
 pub struct FinishedRun<'r> {
-    /// What was asked for.
+    /// The request.
     pub spec: &'r RunSpec,
-    /// What makes the same run again, for a shell.
+    /// A command that makes the same run again, for a shell.
     pub command: String,
     /// The cluster.
     pub cluster: &'r Cluster,
     /// Its machines, with notes for an audit.
     pub machines: &'r AuditedFactory<'r>,
-    /// What is known of it.
+    /// Its local transition system.
     pub lts: &'r Lts<'r>,
-    /// What came out of the search.
+    /// The outcome of the search.
     pub outcome: &'r Outcome,
 }
 

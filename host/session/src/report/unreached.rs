@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::base::text::grouped;
 use crate::report::run::FinishedRun;
 
-/// What was never reached, besides properties.
+/// Events and messages that were never reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unreached {
     /// Local events that were possible somewhere and never happened.

@@ -15,7 +15,7 @@ pub struct ViolationReport {
     pub property: Option<String>,
     /// `always`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
     pub kind: String,
-    /// What is wrong, a phrase.
+    /// The finding, a phrase.
     pub message: String,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
@@ -37,11 +37,11 @@ pub struct ViolationReport {
     pub shortest: bool,
     /// Whether it was run again from the start, in fresh machines.
     pub confirmed: bool,
-    /// What was stopped before it was done, a phrase; null if nothing was.
+    /// Work that was stopped before it was done, a phrase; null if there is none.
     pub unfinished: Option<String>,
     /// The command that replays the trace.
     pub replay: Option<String>,
-    /// What is wrong, as the first line of a report says it.
+    /// The title, as the first line of a report has it.
     #[serde(skip)]
     pub title: String,
 }
@@ -91,7 +91,7 @@ impl ViolationReport {
     }
 }
 
-/// What was not done with a finding, and why.
+/// Work that was not done with a finding, and why.
 fn unfinished(unfinished: Unfinished) -> String {
     match unfinished {
         Unfinished::Confirming(why) => format!("not run again from the start: {why}"),

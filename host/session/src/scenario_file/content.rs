@@ -11,9 +11,9 @@ use crate::spec::expectation::Expectation;
 pub struct Scenario {
     /// The file, as the user named it.
     pub path: PathBuf,
-    /// What it asks for; no plugin if it does not name one. Paths are from where the program runs.
+    /// The request; no plugin if it does not name one. Paths are from where the program runs.
     pub spec: RunSpec,
-    /// What should come out.
+    /// The expectation.
     pub expect: Expectation,
     /// The options that it gives, as failures name them, and their lines.
     lines: Vec<(String, usize)>,

@@ -6,7 +6,7 @@ use crate::base::Failure;
 use crate::scenario_file::reader::Reader;
 use crate::spec::expectation::{self, Expectation};
 
-/// What a scenario expects.
+/// The expectation of a scenario.
 ///
 /// # Errors
 ///

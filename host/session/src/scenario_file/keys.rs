@@ -8,7 +8,7 @@ use crate::base::units;
 use crate::spec::values::{self, NODES_MAX};
 use crate::spec::{Algo, RunSpec};
 
-/// What a value must be, and what it sets. The phrase of an error says what is wrong with the value.
+/// The kind of a value, and the setting it makes. The phrase of an error says what is wrong with the value.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// A budget of the fault that the key names.

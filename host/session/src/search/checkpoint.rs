@@ -43,10 +43,10 @@ const PIECE: u64 = 8 << 20;
 /// The checkpoint in its folder.
 const FILE: &str = "checkpoint";
 
-/// What the state of the search belongs to.
+/// The search that the state belongs to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
-    /// What was asked for, with the scenario in place of the plugin where there was one.
+    /// The request, with the scenario in place of the plugin where there was one.
     spec: RunSpec,
     /// Where relative paths begin.
     directory: String,
@@ -59,7 +59,7 @@ fn absolute(context: &Context<'_>) -> PathBuf {
     std::path::absolute(context.directory).or_else(|_| std::env::current_dir()).unwrap_or_default()
 }
 
-/// What is asked for beside the folder of a checkpoint, over what was asked for by the run that made it.
+/// A request beside the folder of a checkpoint, laid over that of the run that made it.
 ///
 /// # Errors
 ///

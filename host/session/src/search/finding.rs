@@ -29,11 +29,11 @@ pub struct Violation {
     pub shortest: bool,
     /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
     pub nondeterminism: Option<String>,
-    /// What was stopped before it was done; none if nothing was.
+    /// Work that was stopped before it was done; none if there is none.
     pub unfinished: Option<Unfinished>,
 }
 
-/// What was not done with a finding because it was told to stop.
+/// Work that was not done with a finding because it was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinished {
     /// It was not run again from the start: the search says so, and nothing else.
@@ -64,7 +64,7 @@ pub fn exit(finding: &Finding) -> Exit {
     }
 }
 
-/// What a search found as a trace. Its steps were executed in the search, so no guest runs.
+/// A finding of a search as a trace. Its steps were executed in the search, so no guest runs.
 pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Result<Trace, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
@@ -152,7 +152,7 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
     groups.into_iter().map(|(_, violation)| violation).collect()
 }
 
-/// What was found, in the words of a trace.
+/// A finding in the words of a trace.
 fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
     Finding::new(lts.properties(), found.node, &found.judgement)
 }

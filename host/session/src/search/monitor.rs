@@ -49,7 +49,7 @@ pub struct Moment<'p> {
     pub elapsed: Duration,
     /// How long it takes at most from now on, where a bound says so.
     pub left: Option<Duration>,
-    /// What the strategy counts.
+    /// The counts of the strategy.
     pub progress: &'p Progress,
     /// The memory of the process, in bytes.
     pub process_bytes: u64,

@@ -20,7 +20,7 @@ pub fn failure(trace: &Path, error: ReplayError) -> Failure {
 /// How a replay ended.
 #[derive(Clone, Debug)]
 pub struct Ending {
-    /// What is there at the end, the recorded finding first.
+    /// The findings at the end, the recorded one first.
     pub findings: Vec<Finding>,
     /// Whether the trace said so.
     pub is_recorded: bool,

@@ -21,13 +21,13 @@ use crate::search::limits;
 use crate::search::monitor::{Goals, Line, Watch};
 use crate::spec::RunSpec;
 
-/// What came out of a search.
+/// The outcome of a search.
 pub struct Outcome {
-    /// What the strategy reports.
+    /// The report of the strategy.
     pub report: Report,
     /// How long it took.
     pub times: Times,
-    /// What was found, run again in fresh machines; of what ends in the same way, the shortest.
+    /// The violations, run again in fresh machines; of those that end in the same way, the shortest.
     pub violations: Vec<Violation>,
 }
 
@@ -44,7 +44,7 @@ pub struct Times {
 ///
 /// # Errors
 ///
-/// What is asked for does not fit the cluster or a checkpoint. The host cannot provide an instance.
+/// The request does not fit the cluster or a checkpoint. The host cannot provide an instance.
 pub fn run(
     spec: &RunSpec,
     cluster: &Cluster,
@@ -90,7 +90,7 @@ fn searched(
     Ok((report, times))
 }
 
-/// What a search found, confirmed.
+/// The violations that a search found, confirmed.
 fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report) -> Result<Vec<Violation>, Failure> {
     let options = Options { keep: cluster.prefix_steps(), work_max: WORK_MAX };
     let shorter = (!spec.process.no_minimize).then_some(options);

@@ -30,7 +30,7 @@ pub const COUNTS: [&str; 9] = [
     "soundness_checks",
 ];
 
-/// What should come out; what is none, or not named, may be anything.
+/// An expectation; a part that is none, or not named, may be anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expectation {
     /// The verdict.
@@ -56,7 +56,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// What of it the JSON object of a run does not meet, a phrase each.
+    /// The parts of it that the JSON object of a run does not meet, a phrase each.
     pub fn unmet(&self, run: &Value) -> Vec<String> {
         let mut unmet = Vec::new();
         let mut compare = |what: &str, found: &Value, expected: Option<Value>| {

@@ -18,9 +18,9 @@ impl RunSpec {
     }
 }
 
-/// What can lie over another one of its kind.
+/// A layer that can lie over another one of its kind.
 trait Layer {
-    /// What this says, and what stands below where it says nothing.
+    /// This layer, and the one below where this says nothing.
     fn over(self, below: Self) -> Self;
 }
 
@@ -111,7 +111,7 @@ impl Layer for PlacementSpec {
     }
 }
 
-/// What stands below and has no key of the upper ones, and then those.
+/// The entries below that have no key of the upper ones, and then those.
 fn keyed<T, K: PartialEq>(upper: Vec<T>, below: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let kept = below.into_iter().filter(|entry| !upper.iter().any(|other| key(other) == key(entry)));
     let mut all: Vec<T> = kept.collect();

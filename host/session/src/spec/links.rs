@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::Failure;
 
-/// What `--link` says.
+/// A value of `--link`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkOption {

@@ -20,7 +20,7 @@ use crate::spec::values;
 /// The strategy unless another one is asked for.
 const STRATEGY: &str = "lmc-opt";
 
-/// What to run. What is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
+/// A run. A part that is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunSpec {
@@ -30,7 +30,7 @@ pub struct RunSpec {
     /// Which search in it.
     #[serde(default)]
     pub search: SearchSpec,
-    /// What belongs to the process and to what is told at the end: another one can say it in another way and still go on with
+    /// Settings of the process and of its output: another process can have others and still go on with
     /// the same search.
     #[serde(skip)]
     pub process: ProcessSpec,
@@ -50,12 +50,12 @@ pub struct ClusterSpec {
     pub network: Option<Network>,
     /// Links with a network of their own.
     pub links: Vec<LinkOption>,
-    /// What can go wrong: budgets by name.
+    /// The budgets of faults by name.
     #[serde(deserialize_with = "budgets")]
     pub faults: BTreeMap<String, u32>,
     /// Nodes that differ from the others.
     pub placement: PlacementSpec,
-    /// What the plugin may use up, by name.
+    /// The limits of the plugin, by name.
     pub limits: BTreeMap<String, u64>,
     /// A trace, after which the search begins.
     pub prefix: Option<PathBuf>,
@@ -119,7 +119,7 @@ impl<'d> Deserialize<'d> for Algo {
     }
 }
 
-/// What belongs to the process, and to what is told at the end.
+/// Settings of the process, and of its output at the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessSpec {
     /// Time for the search.
@@ -149,7 +149,7 @@ pub struct Keep {
     pub every: Duration,
     /// Whether the search resumes from the one that is there.
     pub resumes: bool,
-    /// What a checkpoint keeps of what was asked for: a scenario, where there is one, stands in it in place of the plugin, and
+    /// The request as a checkpoint keeps it: a scenario, where there is one, stands in it in place of the plugin, and
     /// is read again.
     pub asked: Box<RunSpec>,
 }

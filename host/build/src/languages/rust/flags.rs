@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What guests are compiled for: no operating system, no imports.
+/// The target of guests: no operating system, no imports.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Flags that keep the place of cargo's registry out of what is compiled.

@@ -11,7 +11,7 @@ pub(crate) struct System {
     pub linker: PathBuf,
     /// The compiler's own folder, with the sources of the library and the host's own target.
     pub sysroot: PathBuf,
-    /// What `rustc -vV` says.
+    /// The output of `rustc -vV`.
     pub version: String,
 }
 

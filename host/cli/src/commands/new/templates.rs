@@ -1,4 +1,4 @@
-//! What new folders are made of: the sources of the register in each language, which the tests build, run and compare.
+//! Templates of new folders: the sources of the register in each language, which the tests build, run and compare.
 
 /// A protocol in one language.
 #[derive(Debug)]
@@ -15,11 +15,11 @@ pub struct Template {
     pub replaced: &'static [(&'static str, &'static str)],
     /// Paths and contents.
     pub files: &'static [(&'static str, &'static str)],
-    /// What is where, for the README.
+    /// The parts of the folder, for the README.
     pub parts: &'static [(&'static str, &'static str)],
     /// The command for unit tests, if there are any besides the scenarios.
     pub unit_tests: Option<&'static str>,
-    /// What is needed to build it.
+    /// The tools needed to build it.
     pub needs: &'static str,
 }
 
@@ -29,7 +29,7 @@ macro_rules! files {
     };
 }
 
-/// What is expected of the register in every language.
+/// The scenarios of the register, the same in every language.
 pub const SCENARIOS: &[(&str, &str)] = files!["register": "scenarios/one-read.toml", "scenarios/no-write-back.toml"];
 
 /// All languages.

@@ -16,7 +16,7 @@ use crate::environment::Environment;
 pub struct Outcome {
     /// The file.
     pub name: String,
-    /// What is wrong, a phrase each; none if the test passed.
+    /// Reasons for failure, a phrase each; none if the test passed.
     pub wrong: Vec<String>,
     /// Whether it could not be run at all.
     pub is_error: bool,

@@ -126,7 +126,7 @@ fn run_one(test: &Test, arguments: &TestArguments, environment: &mut Environment
     Outcome { name, wrong, is_error, time: began.elapsed() }
 }
 
-/// What is wrong with the result of a scenario, and whether there is none.
+/// The mismatches of a scenario's result, and whether it cannot be run at all.
 fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
     let mut spec = RunSpec::default();
     spec.cluster.plugin = path.to_owned();
@@ -148,7 +148,7 @@ fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) 
     }
 }
 
-/// What is wrong with a trace, and whether it cannot be run at all.
+/// The mismatches of a trace, and whether it cannot be run at all.
 fn run_trace(
     path: &Path,
     source: Source,
@@ -184,7 +184,7 @@ fn line(outcome: &Outcome) -> String {
     text
 }
 
-/// What is wrong, as commands of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands>.
+/// The mismatches as commands of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands>.
 fn annotations(outcome: &Outcome) -> String {
     let escaped = |text: &str| {
         let lines: Vec<String> = text.lines().map(on_one_line).collect();

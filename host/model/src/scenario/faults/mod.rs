@@ -1,6 +1,6 @@
 //! The faults: a description of each in a file of its own, and the table of them.
 //!
-//! What there is to say about a fault is said in its description and nowhere else: options, the keys of scenarios and traces, fault
+//! Everything about a fault is said in its description and nowhere else: options, the keys of scenarios and traces, fault
 //! states, steps of the local transition system, replays, reports and drawings are derived from it.
 //!
 //! | module | what goes wrong |
@@ -72,14 +72,14 @@ table! {
     crashes,
 }
 
-/// What there is to say about a fault.
+/// The description of a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultDescription {
     /// How often it can happen.
     pub budget: Budget,
     /// The network without which it cannot happen.
     pub needs: Option<Need>,
-    /// What it is as an event of a node; none where it only changes what other events do.
+    /// Its form as an event of a node; none where it only changes other events.
     pub event: Option<NodeFault>,
 }
 
@@ -90,11 +90,11 @@ pub struct Budget {
     pub help: &'static str,
     /// One of what is counted, such as `reset`.
     pub one: &'static str,
-    /// What each has such a budget.
+    /// Who has such a budget.
     pub scope: Scope,
 }
 
-/// What each has a budget.
+/// Who has a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Each node: its fault state counts.
@@ -110,7 +110,7 @@ pub enum Scope {
 pub struct Need {
     /// Which.
     pub network: Network,
-    /// What is wrong with all others: a phrase that goes on after the name of one.
+    /// The reason against all others: a phrase that goes on after the name of one.
     pub otherwise: &'static str,
 }
 
@@ -119,16 +119,16 @@ pub struct Need {
 pub struct NodeFault {
     /// Its kind in traces.
     pub kind: &'static str,
-    /// What the node does then, for people; its peer follows if there is one.
+    /// The action of the node, for people; its peer follows if there is one.
     pub words: &'static str,
-    /// What it does. A step that would change nothing but the count of the fault does not happen.
+    /// Its effect. A step that would change nothing but the count of the fault does not happen.
     pub effect: Effect,
 }
 
 /// Asks a machine for its durable state.
 type Durable = fn(&mut dyn Machine) -> Result<Option<Vec<u8>>, Fault>;
 
-/// What a fault does to a node.
+/// The effect of a fault on a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
     /// All its connections break, and it begins anew: `init` runs with what this leaves of the durable state of its machine.
@@ -157,7 +157,7 @@ impl FaultId {
         FAULTS[self.0 as usize].0
     }
 
-    /// What there is to say about it.
+    /// Its description.
     pub fn description(self) -> &'static FaultDescription {
         &FAULTS[self.0 as usize].1
     }
@@ -247,7 +247,7 @@ impl FaultEvent {
         Self { peer: self.peer.map(name), ..self }
     }
 
-    /// What is left of the durable state of a machine, with which the node begins anew.
+    /// The part of a machine's durable state that is left, with which the node begins anew.
     ///
     /// # Errors
     ///
