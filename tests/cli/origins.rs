@@ -89,6 +89,17 @@ fn states_that_do_not_fit_are_refused_in_plain_words() {
     check(&|trace| state(trace, &|bytes| bytes.truncate(40)), "the state of node 1: the exported state");
     check(&|trace| state(trace, &|bytes| bytes[8] = 9), "an exported state of version 9");
     check(&|trace| state(trace, &Vec::clear), "these bytes are no exported state");
+    let swap = |trace: &mut Trace| {
+        let [one, other, _] = &mut trace.beginning.as_mut().expect("it has one").states[..] else {
+            panic!("three nodes")
+        };
+        std::mem::swap(&mut one.exported, &mut other.exported);
+    };
+    check(&swap, "the state of node 0: it is a state of node 1");
+    let reset = |trace: &mut Trace| {
+        trace.scenario.parameters.insert("bug".to_owned(), "none".to_owned());
+    };
+    check(&reset, "the state of node 0: it was exported with other parameters");
 }
 
 /// Whatever a search can be asked for after a trace, it can be asked for from exported states, or says why not.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host_model::contract::{
     Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
-    Snapshot, TransferError,
+    Snapshot, StateOwner, TransferError,
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
@@ -331,15 +331,15 @@ impl Machine for GuestMachine {
         self.live().capture()
     }
 
-    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         self.restore(Some(snapshot))?;
         let state = self.live().capture_portable();
         let encoding = self.encoding()?;
-        Ok(portable::write(&self.plugin, &state, &encoding))
+        Ok(portable::write(&self.plugin, &state, owner, &encoding))
     }
 
-    fn import(&mut self, exported: &[u8], _node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
-        let (state, encoding) = portable::read(&self.plugin, exported, nodes).map_err(TransferError::Refused)?;
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let (state, encoding) = portable::read(&self.plugin, exported, owner).map_err(TransferError::Refused)?;
         match self.restore(Some(&state)) {
             // The memories of this component end earlier.
             Err(MachineError::Host(why)) if self.plugin.trouble().is_none() => Err(TransferError::Refused(why)),

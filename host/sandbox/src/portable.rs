@@ -11,6 +11,8 @@
 //! | 4 | version of the [rewriting](REWRITING) |
 //! | 32 | blake3 hash of the component |
 //! | 32 | blake3 hash of what `serialize` returns in this state |
+//! | 32 | blake3 hash of the parameters of the node |
+//! | 4 | the node |
 //! | 4 | nodes of the cluster |
 //! | 4 | number of data memories |
 //! | 8 each | size of each data memory in bytes |
@@ -21,7 +23,7 @@
 //! its handlers can; nothing is allocated or written before it is known to fit.
 
 use blake3::Hash;
-use host_model::contract::Snapshot;
+use host_model::contract::{Snapshot, StateOwner};
 
 use crate::instance::MEMORY_BYTES_MAX;
 use crate::lines::{Entry, LINE, split_first};
@@ -32,15 +34,15 @@ use crate::snapshot::HEADER;
 const MAGIC: &[u8; 8] = b"hoststat";
 
 /// Raised with every change of the table above.
-const ENCODING: u32 = 1;
+const ENCODING: u32 = 2;
 
 const HASH: usize = blake3::OUT_LEN;
 
 /// Bytes of a page of WebAssembly.
 const PAGE: usize = 1 << 16;
 
-/// A snapshot with the pristine image as base, as bytes; `encoding` is the hash of what `serialize` returns in it.
-pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, encoding: &Hash) -> Vec<u8> {
+/// A snapshot of this owner with the pristine image as base, as bytes; `encoding` is the hash of what `serialize` returns in it.
+pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, owner: StateOwner<'_>, encoding: &Hash) -> Vec<u8> {
     let memories = plugin.pristine_sizes().len();
     let (header, rest) = state.words().split_at(HEADER);
     let (sizes, mut body) = rest.split_at(memories);
@@ -48,7 +50,8 @@ pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, encoding: &Hash) -> 
     bytes.extend([ENCODING, REWRITING].into_iter().flat_map(u32::to_le_bytes));
     bytes.extend_from_slice(plugin.digest.as_bytes());
     bytes.extend_from_slice(encoding.as_bytes());
-    bytes.extend([header[1] as u32, memories as u32].into_iter().flat_map(u32::to_le_bytes));
+    bytes.extend_from_slice(blake3::hash(owner.config.as_bytes()).as_bytes());
+    bytes.extend([owner.node, header[1] as u32, memories as u32].into_iter().flat_map(u32::to_le_bytes));
     bytes.extend(sizes.iter().flat_map(|size| size.to_le_bytes()));
     while let Some((entry, lines, rest)) = split_first(body) {
         bytes.extend(entry.pack().to_le_bytes());
@@ -61,8 +64,8 @@ pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, encoding: &Hash) -> 
 }
 
 /// The snapshot behind exported bytes, and the hash of what `serialize` has to return in it; or why it is no state of the
-/// plugin in a cluster of so many nodes, in a lower-case phrase.
-pub(crate) fn read(plugin: &PluginParts, bytes: &[u8], nodes: u32) -> Result<(Snapshot, Hash), String> {
+/// plugin and of this owner, in a lower-case phrase.
+pub(crate) fn read(plugin: &PluginParts, bytes: &[u8], owner: StateOwner<'_>) -> Result<(Snapshot, Hash), String> {
     let mut input = Input(bytes);
     if input.take() != Some(MAGIC) {
         return Err("these bytes are no exported state".to_owned());
@@ -86,9 +89,16 @@ pub(crate) fn read(plugin: &PluginParts, bytes: &[u8], nodes: u32) -> Result<(Sn
         return Err(format!("it is a state of the component blake3:{digest}, not of blake3:{}", plugin.digest));
     }
     let encoding = Hash::from_bytes(*input.take().ok_or_else(too_short)?);
-    let of = input.number().ok_or_else(too_short)?;
-    if of != nodes || nodes == 0 {
-        return Err(format!("it is a state in a cluster of {of} nodes, and this one has {nodes}"));
+    let parameters = Hash::from_bytes(*input.take().ok_or_else(too_short)?);
+    let (node, nodes) = input.number().zip(input.number()).ok_or_else(too_short)?;
+    if nodes != owner.nodes || nodes == 0 {
+        return Err(format!("it is a state in a cluster of {nodes} nodes, and this one has {}", owner.nodes));
+    }
+    if node != owner.node {
+        return Err(format!("it is a state of node {node}"));
+    }
+    if parameters != blake3::hash(owner.config.as_bytes()) {
+        return Err("it was exported with other parameters".to_owned());
     }
     let mut words = vec![plugin.id, nodes.into()];
     read_sizes(plugin, &mut input, &mut words)?;

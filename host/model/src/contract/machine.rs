@@ -263,6 +263,17 @@ pub struct Arrival<'a> {
     pub script: &'a [u32],
 }
 
+/// Whose state leaves a machine or enters one: what `init` tells a node of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct StateOwner<'c> {
+    /// The node.
+    pub node: NodeId,
+    /// Number of nodes of its cluster.
+    pub nodes: u32,
+    /// Its parameters, one `key=value` a line.
+    pub config: &'c str,
+}
+
 /// A captured local state, shared and immutable. What the words mean is up to the machine that made it; it and its
 /// siblings from the same factory can restore it.
 #[derive(Clone)]
@@ -374,25 +385,25 @@ pub trait Machine: Send {
     /// Captures the local state.
     fn capture(&mut self) -> Snapshot;
 
-    /// A captured state as bytes that a machine of the same protocol [imports](Self::import) in any process. The next call must
-    /// be [`restore`](Self::restore).
+    /// A captured state of this owner as bytes that a machine of the same protocol [imports](Self::import) in any process. The
+    /// next call must be [`restore`](Self::restore).
     ///
     /// # Errors
     ///
     /// States cannot leave this machine, or the host cannot go on.
-    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
-        let _ = snapshot;
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+        let _ = (snapshot, owner);
         Err(TransferError::unsupported())
     }
 
-    /// An exported state of `node` in a cluster of `nodes`. The bytes may come from anybody. The next call must be
+    /// A state that was exported as one of this owner. The bytes may come from anybody. The next call must be
     /// [`restore`](Self::restore).
     ///
     /// # Errors
     ///
-    /// The bytes are no state of this protocol in such a cluster, or the host cannot go on.
-    fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
-        let _ = (exported, node, nodes);
+    /// The bytes are no state of this protocol or of this owner, or the host cannot go on.
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let _ = (exported, owner);
         Err(TransferError::unsupported())
     }
 

@@ -24,7 +24,7 @@ pub use draws::Draws;
 pub use error::{MachineError, TransferError};
 pub use machine::{
     Arrival, Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine,
-    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use stop::{Stop, Stopped};

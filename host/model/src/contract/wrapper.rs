@@ -2,7 +2,7 @@
 
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::machine::{
-    Arrival, Effects, Fault, Input, LocalEvent, Machine, NodeId, Property, Quorum, Role, Snapshot,
+    Arrival, Effects, Fault, Input, LocalEvent, Machine, NodeId, Property, Quorum, Role, Snapshot, StateOwner,
 };
 
 /// A wrapper around a machine: what it does besides passing on, which is nothing by default.
@@ -85,14 +85,14 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.capture()
     }
 
-    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         self.wrap.ask_stop()?;
-        self.machine.export(snapshot)
+        self.machine.export(snapshot, owner)
     }
 
-    fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
         self.wrap.ask_stop()?;
-        self.machine.import(exported, node, nodes)
+        self.machine.import(exported, owner)
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {

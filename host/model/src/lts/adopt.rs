@@ -1,13 +1,14 @@
 //! Local states from elsewhere: taken up without the events that led to them.
 
 use crate::contract::fingerprint;
-use crate::contract::{Effects, MachineError, NodeId, Snapshot, TransferError};
+use crate::contract::{Effects, MachineError, NodeId, Snapshot, StateOwner, TransferError};
 use crate::lts::handler::{Ended, Execution, Observed, look};
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::lts::stepper::Stepper;
+use crate::lts::system::Lts;
 use crate::scenario::{FaultState, Route};
 
-impl Stepper<'_> {
+impl<'l> Stepper<'l> {
     /// A local state as bytes that another process can [import](Self::import).
     ///
     /// # Errors
@@ -15,7 +16,10 @@ impl Stepper<'_> {
     /// The node is stuck in a fault, states cannot leave the machine, or the host cannot go on.
     pub fn export(&mut self, state: LocalStateId) -> Result<Vec<u8>, TransferError> {
         match self.state(state).protocol.snapshot.clone() {
-            Some(snapshot) => self.machines.first().export(&snapshot),
+            Some(snapshot) => {
+                let owner = self.owner(self.state(state).protocol.node);
+                self.machines.first().export(&snapshot, owner)
+            }
             None => Err(TransferError::Refused("the node is stuck in a fault".to_owned())),
         }
     }
@@ -26,8 +30,13 @@ impl Stepper<'_> {
     ///
     /// The bytes are no state of this node in this cluster, or the host cannot go on.
     pub fn import(&mut self, node: NodeId, exported: &[u8]) -> Result<Snapshot, TransferError> {
-        let nodes = self.lts.scenario().nodes;
-        self.machines.first().import(exported, node, nodes)
+        let owner = self.owner(node);
+        self.machines.first().import(exported, owner)
+    }
+
+    fn owner(&self, node: NodeId) -> StateOwner<'l> {
+        let Lts { scenario, config, .. } = self.lts;
+        StateOwner { node, nodes: scenario.nodes, config }
     }
 
     /// The local state of a node with this snapshot and this fault state. It is looked at like any state that a handler leads to.

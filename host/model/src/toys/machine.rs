@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::contract::{
     Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
-    Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, TransferError,
+    Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
 };
 use crate::toys::property::ToyProperty;
 use crate::toys::renaming::renamed;
@@ -126,11 +126,12 @@ impl Machine for ToyMachine {
         Snapshot::new(&[u64::from(self.node), u64::from(self.state)])
     }
 
-    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+    fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         Ok(snapshot.words().iter().map(|word| *word as u8).collect())
     }
 
-    fn import(&mut self, exported: &[u8], node: NodeId, _nodes: u32) -> Result<Snapshot, TransferError> {
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let node = owner.node;
         match exported {
             [of, state] if NodeId::from(*of) == node => Ok(Snapshot::new(&[u64::from(node), u64::from(*state)])),
             _ => Err(TransferError::Refused(format!("this is no state of node {node} of a toy"))),

@@ -1,6 +1,6 @@
 //! The beginning of a replay: with `init` on every node, or in states from elsewhere.
 
-use crate::contract::{Envelope, Input, MachineError, MachineFactory, NodeId, TransferError};
+use crate::contract::{Envelope, Input, MachineError, MachineFactory, NodeId, StateOwner, TransferError};
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{InFlight, Scenario};
 use crate::trace::origin::{Beginning, Origin};
@@ -75,7 +75,8 @@ impl Replay {
         for state in &beginning.states {
             let node = state.node;
             let machine = &mut self.machines[node as usize];
-            let snapshot = machine.import(&state.exported.0, node, self.nodes).map_err(|error| match error {
+            let owner = StateOwner { node, nodes: self.nodes, config: &self.config };
+            let snapshot = machine.import(&state.exported.0, owner).map_err(|error| match error {
                 TransferError::Refused(why) => refuse(format!("the state of node {node}: {why}")),
                 TransferError::Machine(error) => error.into(),
             })?;

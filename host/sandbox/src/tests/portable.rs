@@ -1,6 +1,6 @@
 //! A state that leaves one process and enters another is the same state there.
 
-use host_model::contract::{Input, Machine, MachineFactory, Snapshot, TransferError};
+use host_model::contract::{Input, Machine, MachineFactory, Snapshot, StateOwner, TransferError};
 
 use crate::fixtures;
 use crate::rewrite::{REWRITING, rewrite};
@@ -8,6 +8,9 @@ use crate::{Plugin, Sabotage, Sandbox, SandboxConfig};
 
 use super::snapshots::{Random, Step, apply, audited, well_behaved};
 use super::{go, init, machine, run};
+
+/// Whose states these tests export.
+const OWNER: StateOwner<'static> = StateOwner { node: 1, nodes: 2, config: "" };
 
 /// The machine of a plugin loaded anew, with an engine, images and numbers of its own, as in another process. Its reference
 /// image is another state than that of the first one.
@@ -38,9 +41,9 @@ fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
             apply(&mut *here, &Step::any(&mut random));
         }
         let state = here.capture();
-        let exported = here.export(&state).expect("a state that can leave");
+        let exported = here.export(&state, OWNER).expect("a state that can leave");
         here.restore(Some(&state)).expect("an instance");
-        let imported = there.import(&exported, 1, 2).expect("a state of this guest");
+        let imported = there.import(&exported, OWNER).expect("a state of this guest");
         there.restore(Some(&imported)).expect("an instance");
         assert_eq!(here.serialize(), there.serialize(), "{name}");
         for _ in 0..3 {
@@ -48,7 +51,7 @@ fn goes_on_alike(name: &str, bytes: &[u8], seed: u64) {
             assert_eq!(apply(&mut *here, &step), apply(&mut *there, &step), "{name}: {step:?}");
         }
         let (one, other) = (here.capture(), there.capture());
-        assert_eq!(here.export(&one), there.export(&other), "{name}: whole memories");
+        assert_eq!(here.export(&one, OWNER), there.export(&other, OWNER), "{name}: whole memories");
         here.restore(Some(&one)).expect("an instance");
     }
 }
@@ -77,10 +80,10 @@ fn canary_a_hole_in_an_import_is_refused() {
         run(&mut *here, init(1)).expect("init is fine");
         run(&mut *here, Input::Local(&go())).expect("fine");
         let state = here.capture();
-        let exported = here.export(&state).expect("a state that can leave");
+        let exported = here.export(&state, OWNER).expect("a state that can leave");
         let config = SandboxConfig { sabotage, ..SandboxConfig::default() };
         let plugin = Plugin::load(&Sandbox::new(config, None).expect("an engine"), &bytes).expect("a plugin");
-        let imported = plugin.machine().expect("an instance").import(&exported, 1, 2);
+        let imported = plugin.machine().expect("an instance").import(&exported, OWNER);
         assert_eq!(refusal(imported), "the encoding of the state is not the one that it was exported with");
     }
 }
@@ -91,7 +94,7 @@ fn exported() -> Vec<u8> {
     run(&mut *machine, init(1)).expect("init is fine");
     run(&mut *machine, Input::Local(&go())).expect("fine");
     let state = machine.capture();
-    machine.export(&state).expect("a state that can leave")
+    machine.export(&state, OWNER).expect("a state that can leave")
 }
 
 /// With a checksum that fits.
@@ -105,14 +108,14 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 #[test]
 fn no_damaged_byte_goes_unnoticed() {
     let (exported, mut machine) = (exported(), elsewhere(&fixtures::growing()));
-    machine.import(&exported, 1, 2).expect("it is not damaged yet");
+    machine.import(&exported, OWNER).expect("it is not damaged yet");
     for (at, flipped) in (0..exported.len()).flat_map(|at| [(at, 1), (at, 0x80)]) {
         let mut damaged = exported.clone();
         damaged[at] ^= flipped;
-        refusal(machine.import(&damaged, 1, 2));
+        refusal(machine.import(&damaged, OWNER));
     }
     for length in 0..exported.len() {
-        refusal(machine.import(&exported[..length], 1, 2));
+        refusal(machine.import(&exported[..length], OWNER));
     }
 }
 
@@ -120,14 +123,14 @@ fn no_damaged_byte_goes_unnoticed() {
 #[test]
 fn forged_states_do_no_harm() {
     let (exported, mut machine) = (exported(), elsewhere(&fixtures::growing()));
-    let state = machine.import(&exported, 1, 2).expect("a state of this guest");
+    let state = machine.import(&exported, OWNER).expect("a state of this guest");
     machine.restore(Some(&state)).expect("an instance");
     let encoding = machine.serialize();
     let (mut refused, mut taken) = (0, 0);
     for (at, flipped) in (0..exported.len() - 32).flat_map(|at| [(at, 1), (at, 0x80)]) {
         let mut forged = exported.clone();
         forged[at] ^= flipped;
-        match machine.import(&sealed(forged), 1, 2) {
+        match machine.import(&sealed(forged), OWNER) {
             Ok(state) => {
                 machine.restore(Some(&state)).expect("an instance");
                 assert_eq!(machine.serialize(), encoding, "byte {at}");
@@ -137,8 +140,8 @@ fn forged_states_do_no_harm() {
             Err(error) => panic!("byte {at}: {error}"),
         }
     }
-    assert!(refused > 2 * 88, "the header and the state: {refused}, {taken}");
-    machine.import(&exported, 1, 2).expect("the machine is as good as before");
+    assert!(refused > 2 * 124, "the header and the state: {refused}, {taken}");
+    machine.import(&exported, OWNER).expect("the machine is as good as before");
 }
 
 #[test]
@@ -148,10 +151,10 @@ fn each_misfit_has_its_words() {
     let mut forged = |at: usize, bytes: &[u8]| {
         let mut forged = exported.clone();
         forged[at..at + bytes.len()].copy_from_slice(bytes);
-        refusal(machine.import(&sealed(forged), 1, 2))
+        refusal(machine.import(&sealed(forged), OWNER))
     };
     assert_eq!(forged(0, b"hostpage"), "these bytes are no exported state");
-    assert_eq!(forged(8, &[2]), "it is an exported state of version 2, and this build reads version 1");
+    assert_eq!(forged(8, &[1]), "it is an exported state of version 1, and this build reads version 2");
     assert_eq!(
         forged(12, &[9]),
         format!(
@@ -159,21 +162,24 @@ fn each_misfit_has_its_words() {
         )
     );
     assert_eq!(forged(48, &[0; 32]), "the encoding of the state is not the one that it was exported with");
-    assert_eq!(forged(84, &[7]), "it has 7 memories, and the component has 1");
-    assert_eq!(forged(88, &[1]), "its memory 0 has 131073 bytes, which it can never have");
-    assert_eq!(forged(88, &[0, 0, 0]), "its memory 0 has 0 bytes, which it can never have");
-    assert_eq!(forged(92, &[0xff; 3]), "its memories are larger than the limit `memory` allows");
+    assert_eq!(forged(120, &[7]), "it has 7 memories, and the component has 1");
+    assert_eq!(forged(124, &[1]), "its memory 0 has 131073 bytes, which it can never have");
+    assert_eq!(forged(124, &[0, 0, 0]), "its memory 0 has 0 bytes, which it can never have");
+    assert_eq!(forged(128, &[0xff; 3]), "its memories are larger than the limit `memory` allows");
     // A granule behind the end of the memory, and a memory that is not there.
-    assert_eq!(forged(96, &[255; 5]), "the exported state has an entry where none can be");
-    assert_eq!(forged(102, &[200]), "the exported state has an entry where none can be");
-    assert_eq!(refusal(machine.import(b"host", 0, 2)), "these bytes are no exported state");
-    assert_eq!(refusal(machine.import(&exported, 1, 3)), "it is a state in a cluster of 2 nodes, and this one has 3");
-    let other = refusal(elsewhere(&fixtures::ping_pong()).import(&exported, 1, 2));
+    assert_eq!(forged(132, &[255; 5]), "the exported state has an entry where none can be");
+    assert_eq!(forged(138, &[200]), "the exported state has an entry where none can be");
+    assert_eq!(refusal(machine.import(b"host", OWNER)), "these bytes are no exported state");
+    let mut of = |owner| refusal(machine.import(&exported, owner));
+    assert_eq!(of(StateOwner { nodes: 3, ..OWNER }), "it is a state in a cluster of 2 nodes, and this one has 3");
+    assert_eq!(of(StateOwner { node: 0, ..OWNER }), "it is a state of node 1");
+    assert_eq!(of(StateOwner { config: "votes=2\n", ..OWNER }), "it was exported with other parameters");
+    let other = refusal(elsewhere(&fixtures::ping_pong()).import(&exported, OWNER));
     assert!(other.starts_with("it is a state of the component blake3:"), "{other}");
     let mut config = SandboxConfig::default();
     config.limits.memory_bytes = 1 << 16;
     let plugin = Plugin::load(&Sandbox::new(config, None).expect("an engine"), &fixtures::growing()).expect("a plugin");
-    let small = refusal(plugin.machine().expect("an instance").import(&exported, 1, 2));
+    let small = refusal(plugin.machine().expect("an instance").import(&exported, OWNER));
     assert_eq!(small, "its memories are larger than the limit `memory` allows");
 }
 

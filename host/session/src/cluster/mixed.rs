@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Quorum, Role, Snapshot, TransferError,
+    PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
 };
 
 /// One component of the cluster.
@@ -99,6 +99,13 @@ impl MixedMachine {
         &self.cluster.instances[self.active.expect("a node is asked after its `init` or after a restore")]
     }
 
+    /// What the active instance is told of itself, in a cluster with these parameters: its identity, the number of nodes and its
+    /// own parameters.
+    fn told(&self, config: &str) -> (NodeId, u32, String) {
+        let instance = self.instance();
+        (instance.identity, self.cluster.nodes, self.cluster.config(instance, config))
+    }
+
     /// The machine with the state of the active instance.
     fn machine(&mut self) -> &mut dyn Machine {
         let component = self.instance().component;
@@ -166,10 +173,8 @@ impl Machine for MixedMachine {
         let result = match input {
             Input::Init { node, config, durable, .. } => {
                 self.active = Some(node as usize);
-                let instance = self.instance();
-                let config = cluster.config(instance, config);
-                let init = Input::Init { node: instance.identity, nodes: cluster.nodes, config: &config, durable };
-                self.machine().handle(init, script, effects)
+                let (node, nodes, config) = self.told(config);
+                self.machine().handle(Input::Init { node, nodes, config: &config, durable }, script, effects)
             }
             Input::Message { src, payload } => {
                 let src = cluster.instances[src as usize].identity;
@@ -236,17 +241,19 @@ impl Machine for MixedMachine {
         tagged(instance, &self.machine().capture())
     }
 
-    fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
+    fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
         let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
         self.active = Some(*instance as usize);
-        self.machine().export(&Snapshot::new(words))
+        let (node, nodes, config) = self.told(owner.config);
+        self.machine().export(&Snapshot::new(words), StateOwner { node, nodes, config: &config })
     }
 
-    fn import(&mut self, exported: &[u8], node: NodeId, _nodes: u32) -> Result<Snapshot, TransferError> {
-        self.active = Some(node as usize);
-        let (identity, nodes) = (self.instance().identity, self.cluster.nodes);
-        let imported = self.machine().import(exported, identity, nodes)?;
-        Ok(tagged(node as usize, &imported))
+    fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+        let instance = owner.node as usize;
+        self.active = Some(instance);
+        let (node, nodes, config) = self.told(owner.config);
+        let imported = self.machine().import(exported, StateOwner { node, nodes, config: &config })?;
+        Ok(tagged(instance, &imported))
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -342,15 +349,17 @@ mod tests {
             Snapshot::new(&[self.base, self.identity, self.told])
         }
 
-        fn export(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, TransferError> {
-            Ok(snapshot.words().iter().map(|word| *word as u8).collect())
+        fn export(&mut self, snapshot: &Snapshot, owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
+            Ok(snapshot.words().iter().map(|word| *word as u8).chain(owner.config.bytes()).collect())
         }
 
-        fn import(&mut self, exported: &[u8], node: NodeId, nodes: u32) -> Result<Snapshot, TransferError> {
-            let words: Vec<u64> = exported.iter().map(|byte| u64::from(*byte)).collect();
-            match words[0] == self.base && words[1] == u64::from(node) && nodes == 2 {
+        fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
+            let (state, config) = exported.split_at(3);
+            let words: Vec<u64> = state.iter().map(|byte| u64::from(*byte)).collect();
+            let is_of = words[..2] == [self.base, u64::from(owner.node)] && config == owner.config.as_bytes();
+            match is_of && owner.nodes == 2 {
                 true => Ok(Snapshot::new(&words)),
-                false => Err(TransferError::Refused(format!("{} is not the base of node {node}", words[0]))),
+                false => Err(TransferError::Refused(format!("it is no state of {owner:?}"))),
             }
         }
 
@@ -431,15 +440,22 @@ mod tests {
     #[test]
     fn an_exported_state_enters_its_component_under_its_identity() {
         let mut machine = cluster();
+        let owner = |node| StateOwner { node, nodes: 3, config: "a=1\nb=2\nc=3\n" };
         for node in 0..3 {
             init(&mut *machine, node);
             let captured = machine.capture();
-            let exported = machine.export(&captured).expect("it can leave");
+            let exported = machine.export(&captured, owner(node)).expect("it can leave");
             machine.restore(None).expect("machines of our own");
-            let imported = machine.import(&exported, node, 3).expect("the state of this instance");
+            let imported = machine.import(&exported, owner(node)).expect("the state of this instance");
             assert_eq!(imported.words(), captured.words(), "instance {node}");
             let other = if node == 1 { 0 } else { 1 };
-            assert!(machine.import(&exported, other, 3).is_err(), "instance {other} runs another component");
+            assert!(machine.import(&exported, owner(other)).is_err(), "instance {other} runs another component");
+            // Only `a` is told to the instances 0 and 2, and only `b` to 1, which has a `c` of its own.
+            for (config, is_other) in [("a=9\nb=2\n", node != 1), ("a=1\nb=9\n", node == 1), ("a=1\nb=2\nc=9\n", false)]
+            {
+                let imported = machine.import(&exported, StateOwner { config, ..owner(node) });
+                assert_eq!(imported.is_err(), is_other, "instance {node} with {config}");
+            }
         }
     }
 
