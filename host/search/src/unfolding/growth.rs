@@ -203,8 +203,7 @@ impl Unfolding<'_, '_> {
             self.candidates.push(Vec::new());
             return;
         }
-        for message in &executed.sent {
-            let older = self.find_older(id, *message);
+        for (message, older) in executed.sent.iter().zip(self.find_older(id, &executed.sent)) {
             self.instances.push(Instance { message: *message, sender: id, older, before: NONE, position: 0 });
         }
         self.candidates.push(Vec::new());

@@ -24,10 +24,9 @@ impl Unfolding<'_, '_> {
 
     /// Sends messages, each after the one sent last to its destination.
     pub(super) fn post_in_order(&mut self, sender: EventId, frontiers: &mut [ChannelFrontier], sent: &[MessageId]) {
-        for message in sent {
+        for (message, older) in sent.iter().zip(self.find_older(sender, sent)) {
             let Route { to, is_notice, channel_class, .. } = self.stepper.message(*message).route();
             if channel_class > 0 {
-                let older = self.find_older(sender, *message);
                 self.instances.push(Instance { message: *message, sender, older, before: NONE, position: 0 });
                 continue;
             }
@@ -47,21 +46,34 @@ impl Unfolding<'_, '_> {
         }
     }
 
-    /// The last identical message that the sender sent before, in the same event or in an earlier one.
-    pub(super) fn find_older(&self, sender: EventId, message: MessageId) -> u32 {
-        let mut at = sender;
-        loop {
-            let (first, last) = self.event(at).sent;
-            let prev = self.chains.prev(at);
-            // The sender's last messages may not be there yet.
-            let last = last.min(self.instances.len() as u32);
-            if let Some(index) = (first..last).rev().find(|index| self.instances[*index as usize].message == message) {
-                return index;
-            }
-            if prev == at {
-                return NONE;
-            }
-            at = prev;
+    /// For each message that an event is going to send, the last identical one that its chain sent before, in the same event or in
+    /// an earlier one; none where messages have an order.
+    pub(super) fn find_older(&self, sender: EventId, sent: &[MessageId]) -> Vec<u32> {
+        let mut found = vec![NONE; sent.len()];
+        let known = self.stepper.known();
+        let has_older = |message: MessageId| !known.is_ordered() || known.message(message).route().is_unordered();
+        let mut wanted: Vec<(MessageId, u32)> =
+            sent.iter().copied().zip(0..).filter(|(it, _)| has_older(*it)).collect();
+        // Thousands of messages are looked for at once, in chains that have sent thousands.
+        wanted.sort_unstable();
+        for pair in wanted.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            found[pair[1].1 as usize] = self.instances.len() as u32 + pair[0].1;
         }
+        wanted.dedup_by_key(|(message, _)| *message);
+        let (mut at, mut left) = (sender, wanted.len());
+        while left > 0 && self.chains.prev(at) != at {
+            at = self.chains.prev(at);
+            let (first, last) = self.event(at).sent;
+            for index in (first..last).rev() {
+                let message = self.instances[index as usize].message;
+                let Ok(place) = wanted.binary_search_by_key(&message, |(message, _)| *message) else { continue };
+                let older = &mut found[wanted[place].1 as usize];
+                if *older == NONE {
+                    *older = index;
+                    left -= 1;
+                }
+            }
+        }
+        found
     }
 }

@@ -120,7 +120,7 @@ pub struct Unfolding<'u, 'l> {
     quorums: Vec<Box<[InstanceId]>>,
     /// On an ordered network, what each event knows of the channels of its node: `nodes` entries; else none.
     frontiers: Vec<ChannelFrontier>,
-    /// For each event the instances that can be consumed right after it, or once an older one is.
+    /// For each event the instances that can be consumed right after it, or once an older one is, in the order of their ids.
     candidates: Vec<Vec<InstanceId>>,
     /// For how many candidates there is room.
     candidate_room: usize,

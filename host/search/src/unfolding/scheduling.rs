@@ -43,10 +43,14 @@ impl Unfolding<'_, '_> {
 
     /// Makes an instance a candidate of an event.
     pub(super) fn accept(&mut self, Offer { instance, to, size }: Offer) -> Result<(), MachineError> {
-        let Instance { message, older, .. } = self.instances[instance.0 as usize];
+        let message = self.instances[instance.0 as usize].message;
         // While an older identical message is a candidate, that one goes first.
-        let blocked = older != NONE && self.candidates[to.0 as usize].contains(&InstanceId(older));
+        let blocked = self.is_blocked(to, instance);
         let candidates = &mut self.candidates[to.0 as usize];
+        debug_assert!(
+            candidates.last().is_none_or(|last| *last < instance),
+            "candidates stand in the order of their ids"
+        );
         let room = candidates.capacity();
         candidates.push(instance);
         self.candidate_room += candidates.capacity() - room;
@@ -101,7 +105,7 @@ impl Unfolding<'_, '_> {
     /// Whether an older instance of a candidate has to be consumed first.
     fn is_blocked(&self, id: EventId, instance: InstanceId) -> bool {
         let older = self.instances[instance.0 as usize].older;
-        older != NONE && self.candidates[id.0 as usize].contains(&InstanceId(older))
+        older != NONE && self.candidates[id.0 as usize].binary_search(&InstanceId(older)).is_ok()
     }
 
     fn enqueue(&mut self, size: usize, extension: Extension) {
