@@ -26,7 +26,7 @@ pub enum Axis {
     Properties,
     /// `--deadlock`.
     Deadlock,
-    /// `--prefix`.
+    /// `--prefix`: a path, on which messages may be lost, or the states at its end as another process has exported them.
     Prefix,
     /// `--reduce`.
     Reduce,
@@ -116,6 +116,7 @@ impl Axis {
             Self::Depth | Self::LocalEvents | Self::States => BOUND.to_vec(),
             Self::Violations => vec!["not given", "1", "3", "all"],
             Self::Properties => vec!["forbidden", "several", "some trap"],
+            Self::Prefix => vec!["none", "followed", "exported"],
             Self::Declared => vec!["none", "true", "false"],
             Self::Workers => vec!["1", "2"],
             Self::Stop => vec!["no", "interrupted", "resumed"],

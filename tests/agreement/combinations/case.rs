@@ -37,6 +37,8 @@ pub struct Case {
     pub system: System,
     pub bounds: SearchBounds,
     pub prefix: Option<Prefix>,
+    /// Whether the search begins in the states at the end of the prefix, exported, instead of after its steps.
+    pub is_exported: bool,
     pub workers: usize,
     pub stop: Stop,
     pub collects: bool,
@@ -71,7 +73,8 @@ impl Case {
             }
             let mut dice = Dice(seed ^ 0xb0_0d);
             if row[Axis::Prefix as usize] > 0 {
-                case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(all.farthest.max(1)));
+                let random = if dice.below(3) == 0 { Prefix::random_lossy } else { Prefix::random };
+                case.prefix = random(&case.system, seed, 1 + dice.below(all.farthest.max(1)));
             }
             case.set_bounds(row, &mut dice)?;
             let Some(truth) = case.truth() else { continue };
@@ -157,7 +160,8 @@ impl Case {
             ..SearchBounds::default()
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
-        Self { strategy, system, bounds, prefix: None, workers, stop, collects }
+        let is_exported = value(Axis::Prefix) == 2;
+        Self { strategy, system, bounds, prefix: None, is_exported, workers, stop, collects }
     }
 
     /// Sets the bounds that the row has, below what is needed, to exactly that, or above.

@@ -10,6 +10,8 @@ use host_agreement::stopping::Stopping;
 use host_agreement::toys;
 use host_model::contract::Choice;
 use host_model::lts::{Lts, Stepper};
+use host_model::toys::Toy;
+use host_model::trace::start::Start;
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -138,14 +140,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     scenario.check().map_err(|misfit| error(&misfit))?;
     let lts = Lts::new(&factory, scenario).map_err(|it| error(&it))?;
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
-    let starts = match &case.prefix {
-        None => start::initial(&mut stepper),
-        Some(prefix) => {
-            let trace = trace(&lts, prefix.init_choices.clone(), prefix.steps.clone(), None);
-            start::follow(&mut stepper, &trace).map(|start| vec![start])
-        }
-    };
-    let starts = starts.map_err(|it| error(&it))?;
+    let starts = starts(case, &factory, &mut stepper)?;
     let search = Search {
         lts: &lts,
         starts: &starts,
@@ -164,6 +159,30 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     Ok(Ran { findings, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
 }
 
+/// Where the search of a case begins; or why it cannot.
+pub fn starts(case: &Case, factory: &Arc<Toy>, stepper: &mut Stepper<'_>) -> Result<Vec<Start>, String> {
+    let found = match &case.prefix {
+        None => start::initial(stepper),
+        Some(prefix) => {
+            let mut trace = trace(stepper.lts(), prefix.init_choices.clone(), prefix.steps.clone(), None);
+            if case.is_exported {
+                trace = exported(factory, &trace)?;
+            }
+            start::follow(stepper, &trace).map(|start| vec![start])
+        }
+    };
+    found.map_err(|error| error.to_string())
+}
+
+/// The end of a trace as the beginning of one without steps, as another process exports it.
+fn exported(factory: &Arc<Toy>, trace: &Trace) -> Result<Trace, String> {
+    let lts = Lts::new(factory, trace.scenario.clone()).map_err(|error| error.to_string())?;
+    let mut stepper = Stepper::new(&lts).map_err(|error| error.to_string())?;
+    let end = start::follow(&mut stepper, trace).map_err(|error| error.to_string())?;
+    let beginning = start::export(&mut stepper, &end).map_err(|error| error.to_string())?;
+    Ok(Trace { beginning: Some(beginning), init_choices: Vec::new(), steps: Vec::new(), ..trace.clone() })
+}
+
 /// A trace of a toy.
 pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep>, finding: Option<Finding>) -> Trace {
     Trace {
@@ -180,12 +199,7 @@ pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep
 }
 
 /// A finding by its words, after its path was executed again in fresh machines.
-fn by_content(
-    stepper: &mut Stepper<'_>,
-    factory: &Arc<host_model::toys::Toy>,
-    prefix: usize,
-    found: &FoundViolation,
-) -> FoundByContent {
+fn by_content(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, prefix: usize, found: &FoundViolation) -> FoundByContent {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let replayed =
         trace::confirm(factory, stepper.lts().scenario(), &found.origin, &steps, &toys::finding(stepper.lts(), found));

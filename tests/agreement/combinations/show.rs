@@ -8,14 +8,14 @@ use crate::combinations::case::Case;
 
 /// All of a case.
 pub fn show(case: &Case) -> String {
-    let Case { strategy, system, bounds, prefix, workers, stop, collects } = case;
+    let Case { strategy, system, bounds, prefix, is_exported, workers, stop, collects } = case;
     let mut text = format!("strategy {}, {workers} workers, stop {stop:?}, system states {collects}\n", strategy.name);
     let all = format!("{bounds:?}");
     writeln!(text, "bounds   {}", all.replace("None", "-")).expect("text grows");
     writeln!(text, "network  {} {:?}", system.network, system.links).expect("text grows");
     writeln!(text, "faults   {:?}", system.faults).expect("text grows");
     if let Some(prefix) = prefix {
-        writeln!(text, "prefix   init {:?}", prefix.init_choices).expect("text grows");
+        writeln!(text, "prefix   exported {is_exported}, init {:?}", prefix.init_choices).expect("text grows");
         for step in &prefix.steps {
             writeln!(text, "         node {}: {:?} {:?}", step.node, step.event, step.choices).expect("text grows");
         }

@@ -24,6 +24,15 @@ pub struct Prefix {
 impl Prefix {
     /// A random path of so many events at most, in which no node has a finding of its own; none if there is no start without.
     pub fn random(system: &System, seed: u64, events_max: u32) -> Option<Self> {
+        Self::random_of(system, seed, events_max, steps_from)
+    }
+
+    /// The same with messages that are lost.
+    pub fn random_lossy(system: &System, seed: u64, events_max: u32) -> Option<Self> {
+        Self::random_of(system, seed, events_max, steps_and_losses_from)
+    }
+
+    fn random_of(system: &System, seed: u64, events_max: u32, steps_from: StepsFrom) -> Option<Self> {
         let mut dice = Dice(seed);
         let mut found = choices_of_starts(system);
         found.retain(|(_, start)| is_clean(system, start));
@@ -52,7 +61,7 @@ impl Prefix {
         let starts = choices_of_starts(system).into_iter();
         let (_, mut global) = starts.into_iter().find(|(choices, _)| *choices == self.init_choices)?;
         for step in &self.steps {
-            let possible = steps_from(system, &global);
+            let possible = steps_and_losses_from(system, &global);
             (_, global) = possible.into_iter().find(|(other, _)| other == step)?;
         }
         is_clean(system, &global).then_some(global)
@@ -94,6 +103,34 @@ fn is_clean(system: &System, global: &Global) -> bool {
     let mut reached = Reached::default();
     super::properties::judge(&system, &global.locals, 0, &mut reached);
     !global.is_over() && reached.said.is_empty()
+}
+
+/// Lists steps of a trace that can be taken in a global state, and what follows.
+type StepsFrom = fn(&System, &Global) -> Vec<(TraceStep, Global)>;
+
+/// What can happen in a global state, and what can be lost there.
+fn steps_and_losses_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
+    let mut found = steps_from(system, global);
+    for ((from, to), items) in &global.in_flight {
+        // What could be delivered next, whether or not the node would take it; but news of a break are never lost.
+        let next = if system.is_ordered((*from, *to)) { 1 } else { items.len() };
+        for (index, item) in items.iter().take(next).enumerate() {
+            let Item::Message { content, breaks, times } = *item else { continue };
+            let mut after = global.clone();
+            let left = after.in_flight.get_mut(&(*from, *to)).expect("it is in flight");
+            match times {
+                1 => drop(left.remove(index)),
+                times => left[index] = Item::Message { content, breaks, times: times - 1 },
+            }
+            if !system.is_ordered((*from, *to)) {
+                left.sort_unstable();
+            }
+            after.in_flight.retain(|_, items| !items.is_empty());
+            let event = TraceEvent::Lose { from: *from, payload: Hex(vec![content]) };
+            found.push((TraceStep { node: *to, event, choices: Vec::new(), sent: None, state: None }, after));
+        }
+    }
+    found
 }
 
 /// What can happen in a global state as steps of a trace, and what follows.
