@@ -282,6 +282,21 @@ fn an_interrupt_ends_the_keeping_of_checkpoints() {
     assert!(resumed > all / 4, "{resumed} of {all}");
 }
 
+/// Where two of the nodes may have crashed, one execution of some hundred events has tens of thousands of ends.
+#[test]
+fn time_ends_the_search_for_ends_after_crashes() {
+    let place = counting();
+    place.put("guest.wasm", counts());
+    for algo in ["dpor", "dpor-ds", "dpor-ds-tree"] {
+        let run =
+            ["run", "guest.wasm", "--nodes", "3", "--algo", algo, "--depth", "200", "--deadlock", "--crashes", "2"];
+        let result = place.host(&[&run[..], &["--time", "40s", "--json"]].concat()).exits(0).json();
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("time-bound")), "{run:?}");
+        assert_eq!(result["counts"]["executions"], 1, "{run:?}: it was to be stopped among the ends of the first one");
+        assert!(asked(&place) <= 4_000 + LATE_MAX, "{run:?}: {} questions", asked(&place));
+    }
+}
+
 /// The bound is looked at between the resolutions of one handler.
 #[test]
 fn memory_ends_the_exploration_of_one_handler() {
