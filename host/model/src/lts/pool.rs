@@ -8,8 +8,11 @@ use crate::contract::{Machine, MachineError};
 use crate::lts::handler::{Executed, Execution, Job, run};
 use crate::lts::system::Lts;
 
-/// How many handlers a worker takes at a time: executing one costs about a microsecond.
+/// How many handlers a worker takes at a time at most: executing one costs about a microsecond.
 const JOBS_A_GRAB: usize = 8;
+
+/// Bytes of what comes out of the handlers that a worker takes at a time, about.
+const GRAB_BYTES: usize = 1 << 20;
 
 /// Bytes of what came out of handlers that wait to be interned, about. One handler alone can have more.
 const UNINTERNED_BYTES: usize = 16 << 20;
@@ -59,12 +62,18 @@ impl<'l> MachinePool<'l> {
                 if is_full() {
                     return Ok(done);
                 }
-                let first = next.fetch_add(JOBS_A_GRAB, Ordering::Relaxed);
+                let so_far = next.load(Ordering::Relaxed);
+                let grab = match bytes.load(Ordering::Relaxed) {
+                    // Nobody knows yet what comes out of one.
+                    0 => 1,
+                    bytes => (GRAB_BYTES * so_far / bytes).clamp(1, JOBS_A_GRAB),
+                };
+                let first = next.fetch_add(grab, Ordering::Relaxed);
                 let Some(grabbed) = jobs.get(first..) else { return Ok(done) };
                 if grabbed.is_empty() {
                     return Ok(done);
                 }
-                for (index, job) in (first..).zip(grabbed.iter().take(JOBS_A_GRAB)) {
+                for (index, job) in (first..).zip(grabbed.iter().take(grab)) {
                     let executed = run(lts, &mut **machine, job)?;
                     count(&executed);
                     done.push((index, executed));
@@ -79,5 +88,78 @@ impl<'l> MachinePool<'l> {
             }
         }
         Ok(ordered.into_iter().map_while(|executed| executed).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Effects, Envelope, Fault, Input, LocalEvent, LocalKind, MachineFactory, Property, Snapshot};
+    use crate::lts::handler::Cause;
+    use crate::scenario::Scenario;
+    use std::sync::Arc;
+
+    const MESSAGE_BYTES: usize = UNINTERNED_BYTES / 4;
+
+    /// Sends a long message with each handler.
+    struct Long;
+
+    struct LongMachines;
+
+    impl MachineFactory for LongMachines {
+        fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+            Ok(Box::new(Long))
+        }
+    }
+
+    impl Machine for Long {
+        fn restore(&mut self, _: Option<&Snapshot>) -> Result<(), MachineError> {
+            Ok(())
+        }
+
+        fn handle(&mut self, _: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+            effects.sent = vec![Envelope { to: 0, payload: vec![0; MESSAGE_BYTES] }];
+            Ok(())
+        }
+
+        fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn view(&mut self, _: u32) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(None)
+        }
+
+        fn capture(&mut self) -> Snapshot {
+            Snapshot::new(&[])
+        }
+
+        fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+            Ok(Vec::new())
+        }
+
+        fn invariant(&mut self, _: u32, _: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+            Ok(Ok(()))
+        }
+
+        fn keep_log(&mut self, _: bool) {}
+    }
+
+    /// Four handlers fill the room, and each worker may be in the middle of one more.
+    #[test]
+    fn what_waits_to_be_interned_is_bounded() {
+        const WORKERS: usize = 3;
+        let lts = Lts::new(&LongMachines, Scenario::new(1)).expect("it lists its properties");
+        let event = Arc::new(LocalEvent { name: String::new(), kind: LocalKind::Internal, payload: Vec::new() });
+        let job = |_| Job { node: 0, from: Snapshot::new(&[]), cause: Cause::Local(Arc::clone(&event)) };
+        let jobs: Vec<Job> = (0..100).map(job).collect();
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(WORKERS).build().expect("threads can be started");
+        let mut pool = MachinePool::new(&lts).expect("machines of our own");
+        let executed = threads.install(|| pool.execute(&jobs)).expect("machines of our own");
+        assert!((4..=4 + WORKERS).contains(&executed.len()), "{} handlers at once", executed.len());
     }
 }
