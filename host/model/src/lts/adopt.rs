@@ -1,7 +1,7 @@
 //! Local states from elsewhere: taken up without the events that led to them.
 
 use crate::contract::fingerprint;
-use crate::contract::{Effects, MachineError, NodeId, Snapshot, StateOwner, TransferError};
+use crate::contract::{MachineError, NodeId, Snapshot, StateOwner, TransferError};
 use crate::lts::handler::{Ended, Execution, Observed, look};
 use crate::lts::ids::{LocalStateId, MessageId};
 use crate::lts::stepper::Stepper;
@@ -68,8 +68,7 @@ impl<'l> Stepper<'l> {
 
     fn intern_adopted(&mut self, node: NodeId, next: Ended, fault_state: FaultState) -> LocalStateId {
         let mut tables = self.lts.write();
-        let execution = Execution { next, effects: Effects::default() };
-        let protocol = tables.intern_executions(node, vec![execution]);
+        let protocol = tables.intern_executions(node, vec![Execution::silent(next)]);
         let id = tables.intern_local_state(&self.lts.rules, protocol[0].next, fault_state);
         drop(tables);
         self.known.catch_up(&self.lts.read());

@@ -116,13 +116,13 @@ impl Tables {
                     sent.push(self.intern_message(route, &[]));
                 }
             }
-            for Envelope { to, payload } in &outcome.sent {
+            for (Envelope { to, payload }, of_content) in &outcome.sent {
                 let route = rules.route(from, *to, &mut fault_state);
                 // An absent node absorbs it.
                 if rules.is_absent(*to) {
                     continue;
                 }
-                let message = self.intern_message(route, payload);
+                let message = self.intern_hashed(route, payload, *of_content);
                 sent.extend(std::iter::repeat_n(message, rules.copies(from, *to)));
             }
         }

@@ -50,9 +50,22 @@ pub(crate) struct Executed {
 pub(crate) struct Execution {
     pub(crate) next: Ended,
     pub(crate) effects: Effects,
+    /// Of the messages that are sent, in their order: to hash them takes longer than to send them, so each worker does it for its own.
+    pub(crate) of_sent: Vec<Fingerprint>,
 }
 
 impl Execution {
+    /// What a node does in an execution that ends like this.
+    fn new(node: NodeId, next: Ended, effects: Effects) -> Self {
+        let of_sent = effects.sent.iter().map(|it| fingerprint::of_message(node, it.to, &it.payload)).collect();
+        Self { next, effects, of_sent }
+    }
+
+    /// One without effects.
+    pub(crate) fn silent(next: Ended) -> Self {
+        Self { next, effects: Effects::default(), of_sent: Vec::new() }
+    }
+
     /// Bytes that it keeps until it is interned, about.
     pub(crate) fn bytes(&self) -> usize {
         let sent = self.effects.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
@@ -60,7 +73,11 @@ impl Execution {
             Ended::New(observed) => observed.bytes(),
             Ended::Known(_) | Ended::Fault(_) => 0,
         };
-        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.effects.choices) + observed
+        size_of::<Self>()
+            + sent.sum::<usize>()
+            + size_of_val(&*self.of_sent)
+            + size_of_val(&*self.effects.choices)
+            + observed
     }
 }
 
@@ -110,7 +127,7 @@ pub(crate) fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result
             // It fails on this message, as if it was delivered.
             Err(fault) => {
                 machine.confirm_fault()?;
-                let execution = Execution { next: Ended::Fault(fault), effects: Effects::default() };
+                let execution = Execution::silent(Ended::Fault(fault));
                 return Ok(Executed { role: Role::Alone, executions: vec![execution] });
             }
         }
@@ -137,8 +154,7 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
                 Ok(durable) => durable,
                 Err(fault) => {
                     machine.confirm_fault()?;
-                    let effects = Effects::default();
-                    return Ok(vec![Execution { next: Ended::Fault(fault), effects }]);
+                    return Ok(vec![Execution::silent(Ended::Fault(fault))]);
                 }
             };
             let nodes = lts.scenario.nodes;
@@ -182,7 +198,7 @@ pub(crate) fn explore(
             }
         };
         let more = next_script(&effects.choices, lts.rules.max.refusals, &mut script);
-        executions.extend(next.map(|next| Execution { next, effects }));
+        executions.extend(next.map(|next| Execution::new(node, next, effects)));
         if !more {
             break;
         }
@@ -193,7 +209,7 @@ pub(crate) fn explore(
             );
             let fault = Fault { kind: FaultKind::Choose, message };
             executions.clear();
-            executions.push(Execution { next: Ended::Fault(fault), effects: Effects::default() });
+            executions.push(Execution::silent(Ended::Fault(fault)));
             break;
         }
     }

@@ -11,9 +11,9 @@ use crate::lts::tables::Tables;
 impl Tables {
     /// The executions of a handler, each with the protocol state in which it ended.
     pub(crate) fn intern_executions(&mut self, node: NodeId, executions: Vec<Execution>) -> Vec<ProtocolOutcome> {
-        let intern = |Execution { next, effects }| ProtocolOutcome {
+        let intern = |Execution { next, effects, of_sent }| ProtocolOutcome {
             next: self.intern_end(node, next),
-            sent: effects.sent,
+            sent: effects.sent.into_iter().zip(of_sent).collect(),
             choices: effects.choices,
             likelihood: effects.likelihood,
             draws: effects.draws,

@@ -1,5 +1,6 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever has gone wrong at the node.
 
+use crate::contract::fingerprint::Fingerprint;
 use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId};
 use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
 use crate::scenario::FaultEvent;
@@ -32,7 +33,8 @@ pub(crate) enum ProtocolEvent {
 pub(crate) struct ProtocolOutcome {
     /// The protocol state afterwards.
     pub(crate) next: ProtocolStateId,
-    pub(crate) sent: Vec<Envelope>,
+    /// What is sent, with the fingerprint of each message.
+    pub(crate) sent: Vec<(Envelope, Fingerprint)>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
     pub(crate) draws: Draws,
@@ -41,7 +43,7 @@ pub(crate) struct ProtocolOutcome {
 impl ProtocolOutcome {
     /// Bytes that are kept of it.
     pub(crate) fn bytes(&self) -> usize {
-        let sent = self.sent.iter().map(|envelope| size_of_val(envelope) + envelope.payload.len());
+        let sent = self.sent.iter().map(|sent| size_of_val(sent) + sent.0.payload.len());
         size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.choices)
     }
 }

@@ -131,8 +131,12 @@ impl Tables {
     }
 
     pub(crate) fn intern_message(&mut self, route: Route, payload: &[u8]) -> MessageId {
+        self.intern_hashed(route, payload, fingerprint::of_message(route.from, route.to, payload))
+    }
+
+    /// The same for a message whose content has this fingerprint.
+    pub(crate) fn intern_hashed(&mut self, route: Route, payload: &[u8], of_content: Fingerprint) -> MessageId {
         let Route { from, to, incarnation, is_notice, .. } = route;
-        let of_content = fingerprint::of_message(from, to, payload);
         let fingerprint = match (incarnation, is_notice) {
             (0, false) => of_content,
             _ => fingerprint::of_tagged(of_content, incarnation, is_notice),
