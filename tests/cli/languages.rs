@@ -80,3 +80,17 @@ fn languages_that_differ_are_told() {
     let ran = place.host(&["languages", bundled("query"), bundled("fanout"), "--quiet"]).exits(1);
     assert!(ran.out.contains("the counts differ:"), "{}", ran.out);
 }
+
+/// What is compared is the default scenario of each: no states from elsewhere, adversaries or faults get there.
+#[test]
+fn languages_take_plugins_and_no_options_of_a_search() {
+    let place = Place::new();
+    let query = bundled("query");
+    for option in ["--prefix=p.json", "--adversary=1=x.wasm", "--node=1=x.wasm", "--twin=1", "--network=ordered"] {
+        assert_eq!(place.host(&["languages", query, option]).code, 2, "{option}");
+    }
+    place.put("s.scenario.toml", format!("plugin = \"{query}\"\nprefix = \"p.json\"\n"));
+    let ran = place.host(&["languages", "s.scenario.toml", query, "--quiet", "--json"]).exits(0).json();
+    assert_eq!(ran["rows"].as_array().map(Vec::len), Some(1), "{ran}");
+    assert!(ran["missing"][0].as_str().is_some_and(|why| why.starts_with("s.scenario.toml: ")), "{ran}");
+}

@@ -140,8 +140,9 @@ impl Case {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
         let mut system = arranged(toy, row, &mut dice);
-        // Faults that happen on all networks take turns.
+        // Faults that happen on all networks take turns, and so do those that need an order.
         *system.faults.of_mut(fault(seed, true)) = value(Axis::Resets) as u32;
+        *system.faults.of_mut(fault(seed, false)) += value(Axis::Breaks) as u32;
         let strategy = &STRATEGIES[value(Axis::Strategy)];
         let stop = match value(Axis::Stop) {
             0 => Stop::Never,
@@ -232,7 +233,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
     let partitioned = if has(Network::Ordered) { value(Axis::Partitions) as u32 * (toy.nodes - 1) } else { 0 };
     let faults = Faults {
         duplicates: value(Axis::Duplicates) as u32,
-        breaks: value(Axis::Breaks) as u32 + partitioned,
+        breaks: partitioned,
         refusals: value(Axis::Refusals) as u32,
         crashes: value(Axis::Crashes) as u32,
         ..Faults::default()
