@@ -1,5 +1,7 @@
 //! Traces that begin in states from elsewhere: a search from them, and what is written, executed again, made short and exported.
 
+use std::collections::BTreeSet;
+
 use host_model::trace::{Flight, Trace, TraceEvent, TraceStep};
 use host_tests::live;
 use serde_json::{Value, json};
@@ -100,6 +102,48 @@ fn states_that_do_not_fit_are_refused_in_plain_words() {
         trace.scenario.parameters.insert("bug".to_owned(), "none".to_owned());
     };
     check(&reset, "the state of node 0: it was exported with other parameters");
+}
+
+/// An adversary has a state like any other node, and what goes to it and comes from it can be lost.
+#[test]
+fn an_adversary_begins_in_an_exported_state() {
+    let place = repository();
+    let adversary = format!("1={}", bundled("paxos"));
+    let run = |options: &[&str]| {
+        place.host(&[&["run", bundled("paxos"), "--adversary", &adversary, "--quiet"], options].concat())
+    };
+    run(&["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold", "--out", "o/one"]).exits(12);
+    let whole = read(&place, "o/one/trace.json");
+    assert!(whole.placements.iter().any(|placement| placement.adversary), "{:?}", whole.placements);
+    let steps = whole.steps.len() - 3;
+    let path = Trace { steps: whole.steps[..steps].to_vec(), finding: None, ..whole.clone() };
+    let live = exported(&whole, steps);
+    let mut silent = live.clone();
+    let in_flight = std::mem::take(&mut silent.beginning.as_mut().expect("it has one").in_flight);
+    assert!(in_flight.iter().any(|flight| flight.to == 1 || flight.from == 1), "{in_flight:?}");
+    let mut lossy = path.clone();
+    lossy.steps.extend(in_flight.iter().map(loss));
+    for (after, from, is_found) in [(path, live, true), (lossy.with_version(), silent, false)] {
+        put(&place, "o/after.json", &after);
+        put(&place, "o/from.json", &from);
+        for algo in ["bdfs", "consequence", "unfold", "dpor"] {
+            let [one, other] = ["o/after.json", "o/from.json"].map(|prefix| {
+                let search = ["--algo", algo, "--depth", "3", "--continue", "--no-minimize", "--json"];
+                let ran = run(&[&["--prefix", prefix], &search[..]].concat()).json();
+                let number = |found: &Value, key: &str| found[key].as_u64().expect("a number");
+                let finding = |found: &Value| {
+                    let length = number(found, "length") - number(found, "prefix_length");
+                    (found["message"].to_string(), length)
+                };
+                let found: BTreeSet<(String, u64)> =
+                    ran["violations"].as_array().expect("a list").iter().map(finding).collect();
+                let counts = ["global_states", "transitions", "events", "executions", "system_states"];
+                (ran["end"].clone(), found, counts.map(|count| ran["counts"][count].clone()))
+            });
+            assert_eq!(one, other, "{algo}");
+            assert_eq!(!one.1.is_empty(), is_found, "{algo}: {one:?}");
+        }
+    }
 }
 
 /// Whatever a search can be asked for after a trace, it can be asked for from exported states, or says why not.
