@@ -60,7 +60,7 @@ impl GlobalCursor {
         self.state.in_flight.len()
     }
 
-    /// What can happen here; see [`GlobalState::enabled`].
+    /// The events that are enabled here; see [`GlobalState::enabled`].
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,
@@ -69,7 +69,7 @@ impl GlobalCursor {
         self.state.enabled(stepper, &self.budgets, enabled)
     }
 
-    /// What is wrong here if nothing but faults can happen, see [`judge_end`].
+    /// The deadlock here, if nothing but faults can happen, see [`judge_end`].
     pub fn judge_end(&self, stepper: &mut Stepper<'_>) -> Result<Option<Judgement>, MachineError> {
         judge_end(stepper, &self.state)
     }

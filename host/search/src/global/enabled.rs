@@ -6,7 +6,7 @@ use host_model::lts::{LocalStateId, LtsCache, MessageId, OutcomesRef, Stepper, T
 
 use crate::global::state::{Budgets, GlobalState};
 
-/// What has to be asked for before all is known that can happen in some states.
+/// The questions to answer before it is known which events are enabled in some states.
 #[derive(Debug, Default)]
 pub struct Unknown {
     /// Handlers that were not executed.

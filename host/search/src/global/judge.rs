@@ -43,7 +43,7 @@ pub fn judge_after(
     Ok(judgements)
 }
 
-/// What is wrong with a global state if nothing but faults can happen: that some node is not done. None otherwise.
+/// The deadlock in a global state, if nothing but faults can happen and some node is not done. None otherwise.
 pub fn judge_end(stepper: &mut Stepper<'_>, state: &GlobalState) -> Result<Option<Judgement>, MachineError> {
     let crashes_max = stepper.lts().scenario().faults.crashes;
     match state.crashed(stepper.known(), crashes_max) {

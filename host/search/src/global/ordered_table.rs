@@ -1,9 +1,9 @@
 //! A hash table of fingerprints whose entries stand in the order of the fingerprints: little memory, and one wait for it.
 
-/// What a slot keeps of a fingerprint.
+/// The part of a fingerprint that a slot keeps.
 pub type Key = (u64, u32);
 
-/// What stands in a place of the table: a part of a fingerprint, and something beside it. Empty where `high` is zero.
+/// The content of a slot: a part of a fingerprint, and something beside it. Empty where `high` is zero.
 pub trait Slot: Copy {
     /// An empty place.
     const EMPTY: Self;
@@ -83,7 +83,7 @@ impl<S: Slot> OrderedTable<S> {
         index
     }
 
-    /// What stands at a place.
+    /// The slot at a place.
     #[inline]
     pub fn at(&self, index: usize) -> S {
         self.slots[index]

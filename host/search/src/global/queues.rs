@@ -47,7 +47,7 @@ impl Queues {
         }
     }
 
-    /// What a step of a node adds to the fingerprint of the messages in flight.
+    /// The change of the fingerprint of the messages in flight by a step of a node.
     pub fn change(&self, known: &LtsCache, (node, trigger): (NodeId, Trigger), edge: &Edge) -> Fingerprint {
         let queue = |to: NodeId| self.queues[node as usize * self.nodes + to as usize];
         let mut own = queue(node);

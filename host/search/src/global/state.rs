@@ -13,7 +13,7 @@ use crate::kernel::SearchBounds;
 pub struct Budgets {
     /// Local events of each node on a path.
     pub local_events_max: Option<u32>,
-    /// What a local event of each node adds to the fingerprint: under a bound, states with different budgets are
+    /// The summand of a local event of each node in the fingerprint: under a bound, states with different budgets are
     /// different.
     counters: Vec<Fingerprint>,
 }
@@ -31,13 +31,13 @@ impl Budgets {
         self.counters.len()
     }
 
-    /// What budgets that are used up add to a fingerprint: so many local events of each node.
+    /// The summand of used budgets in a fingerprint: so many local events of each node.
     pub fn of_used(&self, local_events: &[u32]) -> Fingerprint {
         let each = self.counters.iter().zip(local_events);
         each.fold(0, |sum: Fingerprint, (counter, used)| sum.wrapping_add(counter.wrapping_mul((*used).into())))
     }
 
-    /// What a step adds to the fingerprint besides its outcome.
+    /// The summand of a step in the fingerprint besides its outcome.
     #[inline]
     pub fn of_step(&self, node: NodeId, trigger: Trigger) -> Fingerprint {
         if trigger.local_event().is_some() { self.counters[node as usize] } else { 0 }

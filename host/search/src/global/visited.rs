@@ -7,7 +7,7 @@ use crate::global::ordered_table::{Key, OrderedTable, Slot};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::table_bytes;
 
-/// What a state's insertion found.
+/// The result of inserting a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     /// The state is new.

@@ -35,7 +35,7 @@ pub struct SearchBounds {
     pub local_events: Option<u32>,
     /// Global states; events or executions for a strategy that does not keep global states.
     pub states: Option<u64>,
-    /// What random walks depend on besides the system.
+    /// The seed of random walks.
     pub seed: Option<u64>,
     /// How many random walks there are.
     pub walks: Option<u64>,
@@ -111,7 +111,7 @@ impl From<Stopped> for EndCondition {
     }
 }
 
-/// What was counted. A strategy leaves `None` what it does not have.
+/// The counts of a search. A strategy leaves `None` those that it does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Distinct global states.
@@ -184,7 +184,7 @@ pub enum SearchError {
     /// The host cannot provide an instance.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// What was saved does not fit the system or the strategy.
+    /// The checkpoint does not fit the system or the strategy.
     #[error("the checkpoint does not fit: the same steps lead to other states now")]
     Checkpoint,
 }
@@ -205,7 +205,7 @@ pub fn or_end<E: Into<SearchError>>(
     result.or_else(|error| stopped_end(error).map(Some))
 }
 
-/// What a strategy is given.
+/// The task of a strategy.
 pub struct Search<'a> {
     /// The local transition system, shared by all workers and runs.
     pub lts: &'a Lts<'a>,

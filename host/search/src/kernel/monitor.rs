@@ -18,7 +18,7 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// What a search is busy with.
+/// The phase of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The search of its own; every search begins with it.

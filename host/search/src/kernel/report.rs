@@ -38,7 +38,7 @@ impl FoundViolation {
     }
 }
 
-/// What became of the interchangeable nodes that the protocol declares.
+/// The use of the interchangeable nodes that the protocol declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymmetryUse {
     /// Global states were told apart only up to so many renamings of nodes, the identity included; all that the declaration
@@ -48,7 +48,7 @@ pub enum SymmetryUse {
     Refused(String),
 }
 
-/// What the answer of a search rests on, where that is not what its strategy goes through.
+/// The basis of a search's answer, where that is not what its strategy goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The unfolding of everything, which was complete, or had found the violations, before local model checking was.
@@ -57,14 +57,14 @@ pub enum Basis {
     LocalStates,
 }
 
-/// What a search has to report.
+/// The report of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Why it ended.
     pub end: EndCondition,
-    /// What the answer rests on, where that is worth a word.
+    /// The basis of the answer, where that is worth a word.
     pub basis: Option<Basis>,
-    /// What was counted.
+    /// The counts.
     pub counts: Counts,
     /// The longest path explored, in events; for local model checking, of one node.
     pub depth: u32,

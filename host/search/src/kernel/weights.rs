@@ -16,7 +16,7 @@ pub struct Weights {
     pub application: u32,
     /// Steps that the protocol takes by itself.
     pub internal: u32,
-    /// What goes wrong, as far as the scenario allows it.
+    /// Faults, as far as the scenario allows them.
     pub fault: u32,
 }
 

@@ -36,7 +36,7 @@ struct Edge {
     label: Label,
 }
 
-/// What happens along an edge.
+/// The event of an edge.
 #[derive(Clone, Copy, Debug)]
 enum Label {
     /// The message with this index at the node is delivered.
@@ -84,7 +84,7 @@ pub struct Reached {
 /// A message that some local state of its sender sends.
 struct KnownMessage {
     message: MessageId,
-    /// What makes the sender send it, without repetitions; not more than [`TRIGGERS_MAX`].
+    /// The triggers that make the sender send it, without repetitions; not more than [`TRIGGERS_MAX`].
     triggers: Vec<Trigger>,
     /// Copies in flight at the start, and the most that one handler sends.
     at_start: u32,
@@ -110,13 +110,13 @@ pub struct LocalSpace<'l> {
     inboxes: Vec<Vec<usize>>,
     /// For each node the messages, by their index there, of which there is never a second copy.
     single: Vec<Bits>,
-    /// What the quorums that were executed consist of.
+    /// The messages of the quorums that were executed.
     quorums: FxHashMap<QuorumId, Slots>,
     local_events_max: u32,
     local_events_cut: bool,
     transitions: u64,
     looks: u64,
-    /// What it has taken since the last question whether to go on, as many looks.
+    /// The work since the last question whether to go on, as many looks.
     unasked: u64,
 }
 

@@ -27,7 +27,7 @@ type Pair = (LocalStateId, MessageId);
 /// A local state and sinks in flight to it.
 type Sinks = (LocalStateId, Box<[MessageId]>);
 
-/// What is known about the surroundings of a local state.
+/// Facts about the surroundings of a local state.
 #[derive(Default)]
 struct Site {
     next: BTreeSet<LocalStateId>,

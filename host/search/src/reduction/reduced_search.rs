@@ -132,7 +132,7 @@ struct Frontier {
     sets: Vec<(u32, Box<[MessageId]>)>,
 }
 
-/// What a node can make of its local state with the sinks in flight to it, as the properties see it.
+/// The local states that a node can reach with the sinks in flight to it, as the properties see them.
 struct Reach {
     /// Each class with sinks that lead there.
     classes: Vec<(ClassId, Vec<MessageId>)>,

@@ -10,11 +10,11 @@ use crate::kernel::{table_bytes, tuples};
 use crate::reduction::message_facts::MessageFacts;
 use crate::reduction::symmetry::{PropertyVerdict, Symmetry, SymmetryError, asymmetry, property_verdict};
 
-/// What the properties see of the local states that a node can reach by sinks.
+/// The views of the local states that a node can reach by sinks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct ReachableViews {
     classes: BTreeSet<ClassId>,
-    /// What is said about the local states by themselves.
+    /// The verdicts on the local states by themselves.
     said: BTreeSet<PropertyVerdict>,
 }
 
@@ -88,7 +88,7 @@ impl SymmetricVerdicts {
         Ok(())
     }
 
-    /// What is seen of a local state with sinks in flight to it, under each renaming.
+    /// The views of a local state with sinks in flight to it, under each renaming.
     fn orbit(
         &mut self,
         stepper: &mut Stepper<'_>,

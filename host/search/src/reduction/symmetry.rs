@@ -78,7 +78,7 @@ pub struct Symmetry {
 }
 
 impl Symmetry {
-    /// What the protocol declares, as far as the start states allow; none if it declares nothing.
+    /// The symmetry that the protocol declares, as far as the start states allow; none if it declares nothing.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl Symmetry {
         Ok(images.into())
     }
 
-    /// What each renaming makes of an item. Only the generators are asked for, on all that the others lead to: so they act
+    /// The image of an item under each renaming. Only the generators are asked for, on all that the others lead to: so they act
     /// as the group does, or it is an error.
     fn images<T: Copy + Eq>(
         &self,

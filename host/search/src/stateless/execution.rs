@@ -37,7 +37,7 @@ const START: u32 = u32::MAX;
 /// An event of the current execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// What happens, and where.
+    /// The event and its node.
     pub step: Step,
     /// The outcomes of its trigger.
     pub row: OutcomesRef,
@@ -98,7 +98,7 @@ struct Delivery {
     senders: Vec<u32>,
 }
 
-/// What was sent and is delivered in this order: all copies of one message, or where messages have an order all items from
+/// Items in the order of their delivery: all copies of one message, or where messages have an order all items from
 /// one node to another.
 #[derive(Clone, Debug, Default)]
 struct Channel {
@@ -207,7 +207,7 @@ impl Execution {
         (event + 1..end).filter(move |index| !self.happens_after(*index, event)).map(|index| self.events[index].step)
     }
 
-    /// What each node went through, as 128 bits: the same for executions with the same happens-before.
+    /// The events of each node, as 128 bits: the same for executions with the same happens-before.
     pub fn fingerprint(&self) -> u128 {
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();
@@ -387,7 +387,7 @@ impl Execution {
         (0..self.locals.len()).map(latest).sum::<u32>() < depth
     }
 
-    /// What a node that takes quorums can take in a local state if so many items of the channels to it are gone, of those
+    /// The deliveries to a node that takes quorums in a local state if so many items of the channels to it are gone, of those
     /// messages whose senders are usable: messages that it takes by themselves, then quorums that it does not decline.
     fn deliveries(
         &self,

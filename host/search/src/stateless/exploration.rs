@@ -42,7 +42,7 @@ pub fn explore_all(
 
 /// The current execution from one start state, and the accounts of all of them.
 pub struct StatelessExploration<'s, 'l> {
-    /// What the search was asked.
+    /// The task of the search.
     pub search: &'s Search<'s>,
     /// The worker that executes the handlers.
     pub stepper: &'s mut Stepper<'l>,
@@ -145,7 +145,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         self.execution.pop(self.stepper)
     }
 
-    /// What can happen next.
+    /// The events that are enabled.
     pub fn enabled(&mut self, enabled: &mut Vec<(NodeId, Trigger)>) -> Result<(), SearchError> {
         let cut = self.execution.enabled(self.stepper, enabled)?;
         self.cut.depth |= cut.depth;

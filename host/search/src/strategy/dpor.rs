@@ -47,12 +47,12 @@ pub fn run_with(search: &Search<'_>, races: Races) -> Result<Report, SearchError
     })
 }
 
-/// What is known about the state before an event of the current execution, or at its end.
+/// The facts about the state before an event of the current execution, or at its end.
 #[derive(Default)]
 struct Level {
     /// Steps that need not be taken here: all executions that they can begin were explored.
     sleep: Vec<Step>,
-    /// What still has to be explored from here, besides the current execution.
+    /// The executions still to be explored from here, besides the current one.
     wakeup: WakeupTree,
 }
 

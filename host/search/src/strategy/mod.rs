@@ -106,7 +106,7 @@ pub struct Strategy {
     pub summary: &'static str,
     /// Why what it reports is reachable.
     pub soundness: &'static str,
-    /// What it may miss.
+    /// The states or violations it may miss.
     pub completeness: &'static str,
     /// Whether it misses nothing within the bounds.
     pub is_complete: bool,

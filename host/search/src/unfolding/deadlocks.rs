@@ -64,7 +64,7 @@ pub fn smallest_deadlocks(
     Ok(hits)
 }
 
-/// What can happen at a node after an event, but for messages.
+/// Events that are possible at a node after an event, but for messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Afterwards {
     /// It is stuck: a violation of its own.
@@ -75,7 +75,7 @@ enum Afterwards {
     Nothing { waits: bool },
 }
 
-/// What becomes of a node in a deadlock.
+/// The fate of a node in a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Done,
@@ -83,7 +83,7 @@ enum Fate {
     Crashed,
 }
 
-/// What can happen after each event at its node.
+/// The events that are possible after each event at its node.
 fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, MachineError> {
     let mut all = Vec::with_capacity(unfolding.events().len());
     for index in 0..unfolding.events().len() {
@@ -99,7 +99,7 @@ fn afterwards(unfolding: &mut Unfolding<'_, '_>) -> Result<Vec<Afterwards>, Mach
     Ok(all)
 }
 
-/// What each chain of events has sent and received.
+/// The messages that each chain of events has sent and received.
 struct Traffic<'t> {
     view: UnfoldingView<'t>,
     /// For each event and node, how much the chain has sent to it, and then received from it.
@@ -177,7 +177,7 @@ impl<'t> Traffic<'t> {
         true
     }
 
-    /// What has to agree between an event of a node and those of the nodes before: what went to them, then what came. What
+    /// The messages on which an event of a node and those of the nodes before must agree: to them, then from them. What
     /// goes to a node that has crashed need not.
     fn with_nodes_before(&self, event: EventId, node: usize, has_crashed: &[bool]) -> Box<[u32]> {
         if self.is_lossy {

@@ -13,7 +13,7 @@ use crate::unfolding::adequate_order::EventOrder;
 use crate::unfolding::view::{Extension, Instance, InstanceId, NONE, Offer, Staged};
 use crate::unfolding::{Event, EventId, Unfolding, class_bit};
 
-/// What [`Unfolding::grow`] did.
+/// The result of [`Unfolding::grow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grown {
     /// There may be larger events.

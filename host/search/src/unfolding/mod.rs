@@ -58,7 +58,7 @@ mod scheduling;
 pub(crate) mod smallest_violations;
 pub(crate) mod view;
 
-/// What an event is, besides its past.
+/// An event without its past.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The node where it happens.
@@ -81,7 +81,7 @@ pub struct Event {
     pub(crate) local_events: u32,
     /// The instances sent: from the first up to, not including, the second.
     pub(crate) sent: (u32, u32),
-    /// What the chain adds to the fingerprint of a global state.
+    /// The summand of the chain in the fingerprint of a global state.
     pub(crate) chain: Fingerprint,
 }
 
@@ -255,7 +255,7 @@ impl<'u, 'l> Unfolding<'u, 'l> {
         self.stepper
     }
 
-    /// What workers read while nothing changes.
+    /// The parts that workers read while nothing changes.
     pub(crate) fn view(&self) -> UnfoldingView<'_> {
         UnfoldingView {
             nodes: self.nodes,

@@ -52,7 +52,7 @@ impl Best {
         self.violations.len() >= self.wanted
     }
 
-    /// What a violation that is still of use is smaller than; none if any is.
+    /// An upper bound of the size of violations that are still of use; none if any is.
     pub(crate) fn size_max(&self) -> Option<u32> {
         self.violations.last().filter(|_| self.is_full()).map(|last| last.size)
     }

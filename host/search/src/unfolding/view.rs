@@ -27,7 +27,7 @@ pub(crate) struct Instance {
     pub(crate) position: u32,
 }
 
-/// What an event knows of a channel between its node and another one.
+/// The knowledge of an event about a channel between its node and another one.
 #[derive(Clone, Copy)]
 pub(crate) struct ChannelFrontier {
     /// The instance that the chain has sent last to the other node; `NONE` if there is none.
@@ -44,7 +44,7 @@ pub(crate) struct Extension {
     pub(crate) consumed: Consumed,
 }
 
-/// What an event consumes: an instance, or the quorum with this number among those of the unfolding.
+/// The messages that an event consumes: an instance, or the quorum with this number among those of the unfolding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consumed {
     Nothing,
@@ -158,7 +158,7 @@ impl<'t> UnfoldingView<'t> {
         if self.known.is_ordered() { self.frontiers(id) } else { &[] }
     }
 
-    /// What an event knows of the channels of its node, on an ordered network.
+    /// The knowledge of an event about the channels of its node, on an ordered network.
     pub(crate) fn frontiers(&self, id: EventId) -> &'t [ChannelFrontier] {
         &self.frontiers[id.0 as usize * self.nodes..][..self.nodes]
     }
@@ -174,7 +174,7 @@ impl<'t> UnfoldingView<'t> {
         self.known.message(message).route().is_unordered()
     }
 
-    /// What a step adds to the fingerprint of the messages in flight on links without order, where others have one.
+    /// The change of the fingerprint of the messages in flight by a step on links without order, where others have one.
     pub(crate) fn unordered_delta(&self, sent: &[MessageId], consumed: impl Iterator<Item = MessageId>) -> Fingerprint {
         let of =
             |message: MessageId| if self.is_unordered(message) { self.known.message(message).fingerprint } else { 0 };

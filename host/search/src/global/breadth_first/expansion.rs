@@ -17,7 +17,7 @@ use crate::kernel::EndCondition;
 /// taken in, so that memory is asked for one by one.
 const WORDS_MAX: usize = 1 << 14;
 
-/// What the workers read while they expand states of a block.
+/// The tables that the workers read while they expand states of a block.
 #[derive(Clone, Copy)]
 pub struct Batch<'b> {
     /// The local transition system as far as it is known.
@@ -44,13 +44,13 @@ impl Batch<'_> {
     }
 }
 
-/// What was found about one state.
+/// The successors and findings of one state.
 pub struct Expanded {
     /// Steps that lead on.
     pub edges: u32,
     /// Where its arrivals end.
     arrivals_end: u32,
-    /// What was left out: the reason that counts most; [`EndCondition::SpaceExhausted`] if nothing.
+    /// The reason that counts most for states left out; [`EndCondition::SpaceExhausted`] if none were.
     pub left_out: EndCondition,
 }
 
@@ -94,9 +94,9 @@ pub struct Fresh {
 #[derive(Default)]
 pub struct Expansion {
     states: Vec<Expanded>,
-    /// What they lead to, state by state, in the order of their events and outcomes.
+    /// Their successors, state by state, in the order of their events and outcomes.
     arrivals: Vec<Arrival>,
-    /// What has to be asked for before these states can be expanded; all of this holds only if there is nothing.
+    /// The questions that must be answered before these states can be expanded; all of this holds only if there are none.
     pub unknown: Unknown,
     /// Messages and local states that were looked at.
     pub work: usize,
@@ -228,7 +228,7 @@ impl Expansion {
         }
     }
 
-    /// What there is to know about a successor of the state at hand.
+    /// The record of a successor of the state at hand.
     fn fresh(&mut self, batch: Batch<'_>, child: &Child, fingerprint: Fingerprint) -> Fresh {
         let (known, before) = (batch.known, self.state.locals[child.step.node as usize]);
         self.next.copy_from(&self.state);

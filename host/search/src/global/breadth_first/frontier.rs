@@ -11,7 +11,7 @@ use crate::global::state::GlobalState;
 /// States of a block. Enough that several workers have something to do, few enough that little is asked for in vain.
 const STATES: usize = 4096;
 
-/// What the expansion of a block may cost, see [`cost_of`].
+/// The largest cost of expanding a block, see [`cost_of`].
 const COST: u64 = 1 << 22;
 
 /// Words of a fingerprint.

@@ -33,7 +33,7 @@ pub struct GraphState<'g> {
     pub is_bad: bool,
     /// The `eventually` properties of system scope that do not hold; those of node scope are in the local states.
     pub owed: &'g [u32],
-    /// What is known of the local states.
+    /// The known part of the local transition system.
     pub known: &'g LtsCache,
 }
 
@@ -50,7 +50,7 @@ pub struct GraphEdge<'g> {
     pub row: OutcomesRef,
     /// The state that it leads to.
     pub to: u32,
-    /// What is known of the local states.
+    /// The known part of the local transition system.
     pub known: &'g LtsCache,
 }
 

@@ -29,7 +29,7 @@ pub struct PackedStack {
     words: Vec<u32>,
     len: usize,
     paths: PathForest,
-    /// What a step sends, sorted.
+    /// The messages that a step sends, sorted.
     sent: Vec<MessageId>,
 }
 

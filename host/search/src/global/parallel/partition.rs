@@ -29,7 +29,7 @@ use self::notes::Note;
 mod notes;
 mod shard;
 
-/// What no count comes close to, so that sums of those that were saved do not overflow.
+/// A count that none comes close to, so that sums of saved ones do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
 
 /// Bytes that the successors of a partition may take in a round. A partition expands one state at least, however many it has.
@@ -66,7 +66,7 @@ struct Expanded {
     is_stalled: bool,
 }
 
-/// What the expansions of a round add to the counts of a partition.
+/// The changes of a partition's counts by the expansions of a round.
 #[derive(Default)]
 struct Tally {
     transitions: u64,
@@ -77,7 +77,7 @@ struct Tally {
 
 /// A partition: a stack of states to expand, and what the current round makes of them.
 pub struct Partition {
-    /// What is still to be expanded.
+    /// The states still to be expanded.
     pub pending: PackedStack,
     /// The states of the current round, and for each what became of it and how many edges the events of each node have.
     taken: PackedBatch,
@@ -90,15 +90,15 @@ pub struct Partition {
     children: Vec<(u32, Child)>,
     /// The children on their way, one list a shard.
     arrivals: Vec<Vec<Arrival>>,
-    /// What the shards said of each child.
+    /// The answers of the shards about each child.
     seen: Vec<Insertion>,
     /// The fingerprints of system states on their way, one list a shard.
     system_states: Vec<Vec<Fingerprint>>,
     /// System states that were sent lately: most are met again and again.
     recent: Box<[Fingerprint]>,
-    /// What is awake in the state at hand, with its outcomes.
+    /// The events that are awake in the state at hand, with their outcomes.
     awake: Vec<(NodeId, Trigger, OutcomesRef)>,
-    /// What is asleep there and traps in some outcome.
+    /// The events that are asleep there and trap in some outcome.
     traps: Vec<(NodeId, Trigger, OutcomesRef)>,
     classes: Vec<ClassId>,
     /// Handlers and quorums that the stalled states wait for.

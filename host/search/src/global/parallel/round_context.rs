@@ -5,7 +5,7 @@ use host_model::lts::LtsCache;
 
 use crate::global::state::Budgets;
 
-/// What a round needs to know.
+/// The context of a round.
 #[derive(Clone, Copy)]
 pub struct RoundContext<'w> {
     /// The local transition system as far as it is known.

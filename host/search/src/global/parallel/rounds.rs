@@ -93,7 +93,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
     ///
     /// # Errors
     ///
-    /// What was saved is not of this system.
+    /// The checkpoint is not of this system.
     pub fn load(
         search: &'s Search<'s>,
         stepper: &'s mut Stepper<'l>,
@@ -439,7 +439,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
     }
 }
 
-/// What a round needs to know.
+/// The context of a round.
 fn round<'w>(
     search: &Search<'_>,
     known: &'w LtsCache,

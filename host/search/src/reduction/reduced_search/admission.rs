@@ -7,11 +7,11 @@ use crate::reduction::message_facts::is_subset;
 use crate::reduction::reduced_search::{FoundState, Frontier, Pass, Waiting};
 use crate::reduction::symmetry::SymmetryError;
 
-/// What a state has in common with all states that renamings lead to.
+/// The representative of a state and of all states that renamings lead to.
 struct Canonical {
     /// The least local states and budgets.
     key: Box<[u32]>,
-    /// What is in flight, under each of the renamings that lead to these.
+    /// The messages in flight, under each of the renamings that lead to these.
     forms: Vec<Vec<MessageId>>,
 }
 
@@ -62,7 +62,7 @@ impl Pass<'_, '_, '_> {
         Ok(is_bad)
     }
 
-    /// What stands for a state and for all states that renamings lead to.
+    /// The representative of a state and of all states that renamings lead to.
     fn canonical(&mut self, state: &GlobalState, budgets: &[u32]) -> Result<Canonical, SymmetryError> {
         let key = |locals: &[LocalStateId], budgets: &[u32]| -> Box<[u32]> {
             locals.iter().map(|id| id.0).chain(budgets.iter().copied()).collect()

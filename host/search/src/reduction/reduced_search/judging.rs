@@ -53,7 +53,7 @@ impl<'s> Pass<'_, 's, '_> {
         Ok(false)
     }
 
-    /// What a node can make of its local state by sinks; a new one is judged by itself. None if something is bad.
+    /// The local states that a node can reach by sinks; a new one is judged by itself. None if something is bad.
     fn reach(
         &mut self,
         node: NodeId,

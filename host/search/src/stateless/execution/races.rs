@@ -14,7 +14,7 @@ struct EventContext<'e> {
     event: &'e Event,
     /// The event before it on the node; [`START`] if it is the first one.
     last: u32,
-    /// What came next on the node.
+    /// The next event of the node.
     next: Option<Trigger>,
     /// How many items of each channel to the node were delivered before it, and after it.
     delivered: &'e [usize],

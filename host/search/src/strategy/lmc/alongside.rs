@@ -31,7 +31,7 @@ use crate::unfolding::Relevance;
 /// Work of the search before the next turn, as a multiple of that before the last one.
 const GROWTH: u64 = 4;
 
-/// What part of the work of the search a turn may take: one unit of so many.
+/// The share of a turn in the work of the search: one unit of so many.
 const SHARE: u64 = 3;
 
 /// Nothing that holds a lock here can panic.
@@ -58,7 +58,7 @@ impl Default for Turns {
 pub struct Alongside<'a, 's> {
     search: &'a Search<'s>,
     start: &'a Start,
-    /// What was found from other start states.
+    /// The report about other start states.
     before: Report,
     least: u64,
     state: Mutex<State<'s>>,
@@ -214,7 +214,7 @@ impl Relevance for SeenLocals {
     }
 }
 
-/// What an unfolding asks whether to go on, with its work so far.
+/// The question of an unfolding whether to go on, with its work so far.
 type Ask<'m> = dyn Fn(u64, &Progress) -> Option<EndCondition> + Sync + 'm;
 
 /// A monitor that counts the work of an unfolding, and ends it when a budget is spent.

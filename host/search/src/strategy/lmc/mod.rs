@@ -100,7 +100,7 @@ fn run(search: &Search<'_>, variant: Variant, turns: Turns) -> Result<Report, Se
     Ok(report)
 }
 
-/// What is counted over all start states.
+/// The counts over all start states.
 #[derive(Default)]
 struct Totals {
     transitions: u64,

@@ -13,7 +13,7 @@ use crate::strategy::lmc::alongside::{Metered, beside};
 use crate::strategy::unfold::{self, UnfoldSearch};
 use crate::unfolding::{Everything, Relevance};
 
-/// What a verification may cost as long as the round is not the last one: so many units of work per step of a local state, and
+/// The budget of a verification as long as the round is not the last one: so many units of work per step of a local state, and
 /// at least the second number. It takes about as long as the steps then. Where the answer is not there by then, there will be
 /// more to ask, and what is asked may be without an end.
 const VERIFICATION_SHARE: u64 = 16;

@@ -22,7 +22,7 @@ pub(super) struct Walk {
     pub(super) cursor: GlobalCursor,
     /// How many steps it has taken.
     pub(super) depth: u32,
-    /// What was drawn for the current step; none once the walk is over.
+    /// The event that was drawn for the current step; none once the walk is over.
     pub(super) drawn: Option<(NodeId, Trigger)>,
     /// Whether it has come to a violation.
     pub(super) is_over: bool,
@@ -41,7 +41,7 @@ impl Walk {
     }
 }
 
-/// What came of drawing an event.
+/// The result of drawing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
     /// An event.
@@ -180,7 +180,7 @@ fn taken(stepper: &Stepper<'_>, trigger: Trigger) -> Fingerprint {
     messages.fold(0, |sum: Fingerprint, message| sum.wrapping_add(stepper.message(message).fingerprint))
 }
 
-/// What a walk draws from.
+/// The random numbers of a walk.
 fn dice(seed: u64, number: u64) -> ChaCha8Rng {
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
     dice.set_stream(number);

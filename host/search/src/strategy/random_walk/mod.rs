@@ -62,11 +62,11 @@ pub fn run_numbers(search: &Search<'_>, numbers: Range<u64>) -> Result<Report, S
     run_sabotaged(search, numbers, None)
 }
 
-/// What to lose on purpose when walks go on in another local transition system, to show that tests would notice.
+/// Knowledge to lose on purpose when walks go on in another local transition system, to show that tests would notice.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// What walks have drawn.
+    /// The draws of the walks.
     Draws,
     /// How many steps they have taken.
     Depths,
