@@ -261,7 +261,7 @@ fn random_protocols_that_grow_end_as_the_search_of_global_states_does() {
         grown += u64::from(is_grown);
         violated += u64::from(!reached.violations.is_empty());
         several += u64::from(reached.violations.len() > 1);
-        if tried >= systems() / 4 {
+        if tried >= systems() / 2 {
             break;
         }
     }
@@ -282,7 +282,7 @@ fn for_random_toys(local_events: Option<u32>, mut check: impl FnMut(u64, &System
             check(seed, &system, &reached);
             tried += 1;
         }
-        if tried >= systems() / 4 {
+        if tried >= systems() / 2 {
             return;
         }
     }
@@ -397,7 +397,7 @@ fn as_many_violations_as_are_wanted_are_found_from_several_starts() {
         as_many_as_wanted_are_found(&system, &reached, &format!("seed {seed}"));
         tried += 1;
         several += u64::from(there > 2);
-        if tried >= systems() / 20 {
+        if tried >= systems() / 5 {
             break;
         }
     }
