@@ -27,7 +27,7 @@ fn for_symmetric_systems(nodes: u32, resets: u32, bounds: SearchBounds, mut chec
             check(seed, &system, &reached);
             tried += 1;
         }
-        if tried == systems() / 8 {
+        if tried == systems() / 4 {
             return;
         }
     }
