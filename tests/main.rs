@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `refinement` | quorum transitions split by senders: the same relation, and the gain of a static reduction |
+//! | `refinement` | the gain of a static reduction from quorum transitions that are split by senders |
 //! | `weights` | random walks over a sandboxed guest |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |

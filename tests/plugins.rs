@@ -22,17 +22,19 @@ fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(relative)
 }
 
-/// A bundled plugin, built and loaded once.
+/// A bundled plugin, built and loaded once. Tests that want another one do not wait for it.
 pub fn plugin(name: &'static str) -> &'static Plugin {
-    static PLUGINS: OnceLock<Mutex<BTreeMap<&'static str, &'static Plugin>>> = OnceLock::new();
-    let mut plugins = PLUGINS.get_or_init(Mutex::default).lock().expect("no test panicked while it loaded a plugin");
-    plugins.entry(name).or_insert_with(|| {
+    static PLUGINS: Mutex<BTreeMap<&'static str, &'static OnceLock<Plugin>>> = Mutex::new(BTreeMap::new());
+    let mut plugins = PLUGINS.lock().expect("nothing panics while it is locked");
+    let cell: &'static OnceLock<Plugin> = plugins.entry(name).or_insert_with(|| Box::leak(Box::default()));
+    drop(plugins);
+    cell.get_or_init(|| {
         let folder = path("plugins").join(name);
         let built =
             host_build::build(&folder, &host_build::Options::default(), &mut |_| {}).expect("the plugin builds");
         let bytes = std::fs::read(built.wasm).expect("the component was just built");
         let sandbox = Sandbox::new(SandboxConfig::default(), None).expect("the engine starts");
-        Box::leak(Box::new(Plugin::load(&sandbox, &bytes).expect("the plugin loads")))
+        Plugin::load(&sandbox, &bytes).expect("the plugin loads")
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host_agreement::reference::{self, System};
-use host_agreement::toys;
+use host_agreement::{refinement, toys};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
@@ -172,4 +172,21 @@ fn an_ordered_network_has_no_quorums() {
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     assert_eq!(start::initial(&mut stepper), Err(StartError::QuorumsInOrder { from: 0, to: 0 }));
+}
+
+/// On random systems: the parts are the whole in every state, and no reduction loses an end.
+#[test]
+#[expect(clippy::print_stdout, reason = "how much the systems have in them is worth a look")]
+fn a_split_quorum_is_the_same_transition() {
+    let (mut compared, mut with_quorums, mut gains) = (0, 0, [0; 2]);
+    for seed in 0..150 {
+        let toy = Arc::new(Toy::random(seed, 2 + seed as u32 % 2).with_random_quorums(seed));
+        let Some(found) = refinement::compare(&toy, Scenario::new(toy.nodes), 2_000) else { continue };
+        compared += 1;
+        with_quorums += usize::from(found.quorums > 0);
+        gains[0] += usize::from(found.by_outlook[1] < found.by_outlook[0]);
+        gains[1] += usize::from(found.by_type[3] < found.by_type[0]);
+    }
+    assert!(with_quorums * 4 > compared, "only {with_quorums} of {compared} systems have quorums");
+    println!("{compared} random systems, {with_quorums} with quorums, {gains:?} with fewer states by a split");
 }
