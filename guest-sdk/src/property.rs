@@ -9,7 +9,7 @@ pub enum PropertyKind {
     Always,
     /// Holds in at least one reachable state.
     Sometimes,
-    /// Holds at some point of every fair execution.
+    /// Holds again and again in every fair execution.
     Eventually,
 }
 
@@ -80,7 +80,8 @@ impl<'a, P: Protocol> Properties<'a, P> {
         self.claim(name, PropertyKind::Sometimes)
     }
 
-    /// A property that holds at some point of every fair execution: something that must come to pass.
+    /// A property that holds again and again in every fair execution: nothing is owed for ever. It is best written as such: an error
+    /// says what is owed.
     pub fn eventually(&mut self, name: &'static str) -> Claim<'_, 'a, P> {
         self.claim(name, PropertyKind::Eventually)
     }

@@ -223,7 +223,7 @@ pub mod host {
                 Always,
                 /// Holds in at least one reachable state.
                 Sometimes,
-                /// Holds at some point of every fair execution.
+                /// Holds again and again in every fair execution.
                 Eventually,
             }
             impl ::core::fmt::Debug for PropertyKind {

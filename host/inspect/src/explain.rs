@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use host_model::contract::NodeId;
-use host_model::trace::{Finding, Sent};
+use host_model::trace::{BreachClass, Finding, Sent};
 
 use crate::diff;
 use crate::recording::{Observed, Recording};
@@ -90,15 +90,27 @@ pub fn start(recording: &Recording) -> String {
 
 /// The steps with their numbers. The first `prefix` of them are marked off from the rest.
 pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
+    let mut text = steps_from(recording, 1, prefix, paint);
+    if let Some(start) = loop_start(recording) {
+        let _ = writeln!(text, "  -- and again from step {} on, for ever --", start + 1);
+    }
+    text
+}
+
+/// The steps from this number on.
+pub fn steps_from(recording: &Recording, first: usize, prefix: usize, paint: Paint) -> String {
     let width = recording.steps.len().to_string().len();
     let mut text = String::new();
-    for number in 1..=recording.steps.len() {
+    for number in first..=recording.steps.len() {
         if text.len() > TEXT_BYTES_MAX {
             text.push_str(LEFT_OUT);
             break;
         }
         if number == prefix + 1 && prefix > 0 {
             text.push_str("  -- end of the prefix --\n");
+        }
+        if loop_start(recording) == Some(number - 1) {
+            text.push_str("  -- what follows happens again and again --\n");
         }
         let node = recording.trace.steps[number - 1].node;
         let event = paint.node(node, &recording.event(number));
@@ -108,6 +120,35 @@ pub fn steps(recording: &Recording, prefix: usize, paint: Paint) -> String {
         }
     }
     text
+}
+
+/// The step after which a loop begins, in a trace that shows one.
+pub fn loop_start(recording: &Recording) -> Option<usize> {
+    recording.trace.promise().and_then(|promise| promise.loop_start)
+}
+
+/// The finding of a trace in one line: of a broken promise with the critical step.
+pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -> String {
+    let Finding::Promise(promise) = finding else { return words::finding(finding, node) };
+    let (steps, sibling) = (recording.steps.len(), promise.sibling.len());
+    let since = match (promise.class, steps) {
+        (BreachClass::Lasso, _) => String::new(),
+        (_, 0) => " from the start".to_owned(),
+        _ if promise.critical.is_some() => format!(" since step {steps}"),
+        // It can have been so before.
+        (_, 1) => " after 1 step".to_owned(),
+        _ => format!(" after {steps} steps"),
+    };
+    let before = match (promise.critical, sibling) {
+        (None, _) => None,
+        (Some(_), 0) => Some("it holds".to_owned()),
+        (Some(_), 1) => Some("1 step leads to progress".to_owned()),
+        (Some(_), _) => Some(format!("{sibling} steps lead to progress")),
+    };
+    let critical =
+        before.map(|before| format!(", {}; before it, {before}", recording.event(steps))).unwrap_or_default();
+    let text = format!("{}{critical}: {}", words::broken(promise, &since), promise.message);
+    words::shortened(words::on_one_line(&text))
 }
 
 /// The effects of a step, a line or several.
@@ -158,7 +199,7 @@ pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
 /// The finding at the end, and the views that the property reads.
 pub fn end(recording: &Recording) -> String {
     match recording.finding() {
-        Some((node, finding)) => format!("{}\n{}", words::finding(finding, node), views(recording)),
+        Some((node, finding)) => format!("{}\n{}", verdict(recording, finding, node), views(recording)),
         None => "no property is violated at the end\n".to_owned(),
     }
 }
@@ -170,7 +211,9 @@ pub fn views(recording: &Recording) -> String {
         return last_states(recording);
     }
     let views = recording.views();
-    let is_property = recording.finding().is_some_and(|(_, finding)| matches!(finding, Finding::Property { .. }));
+    let is_property = recording
+        .finding()
+        .is_some_and(|(_, finding)| matches!(finding, Finding::Property { .. } | Finding::Promise(_)));
     if views.is_empty() || !is_property {
         return String::new();
     }

@@ -66,6 +66,12 @@ pub enum MinimizeError {
     /// It shows nothing at its end.
     #[error("it shows no violation at its end, so every part of it would do")]
     NoFinding,
+    /// It shows a broken promise of progress.
+    #[error(
+        "it shows that a promise of progress is broken, which fewer of its steps need not do; `host run --algo bdfs` finds a shortest \
+         way"
+    )]
+    Promise,
     /// It shows something else than it says.
     #[error("its steps can happen, but do not lead to what it says that it shows")]
     Unconfirmed,
@@ -101,6 +107,7 @@ impl Target {
             Finding::Broken { property, .. } => index(property).map(Self::Broken),
             Finding::Fault { fault, .. } => Some(Self::Fault(fault.kind)),
             Finding::Deadlock { .. } => Some(Self::Deadlock),
+            Finding::Promise(_) => None,
         }
     }
 
@@ -151,6 +158,9 @@ pub(crate) struct Trials<'s, 'l> {
 pub fn minimize(stepper: &mut Stepper<'_>, trace: &Trace, options: Options) -> Result<Minimized, MinimizeError> {
     let lts = stepper.lts();
     let finding = trace.finding.as_ref().ok_or(MinimizeError::NoFinding)?;
+    if matches!(finding, Finding::Promise(_)) {
+        return Err(MinimizeError::Promise);
+    }
     let target = Target::of(lts, finding).ok_or(MinimizeError::Unconfirmed)?;
     let start = start::begin(stepper, trace)?;
     let mut base = TracedState::new(stepper, &start);

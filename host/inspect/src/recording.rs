@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use host_model::contract::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
 use host_model::trace::replay::{Replay, ReplayError, StepReport};
-use host_model::trace::{Finding, Hex, Sent, Trace, TraceEvent, TraceStep};
+use host_model::trace::{self, BrokenPromise, Finding, Hex, PromiseWatch, Sent, Trace, TraceEvent, TraceStep};
 use serde_json::Value;
 
 use crate::words;
@@ -70,6 +70,17 @@ impl Recording {
         (recording, result)
     }
 
+    /// The execution with the sibling in place of the critical step, of a trace that has one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn of_sibling(factory: &dyn MachineFactory, trace: &Trace) -> Result<Option<Self>, ReplayError> {
+        let Some(sibling) = trace::sibling(trace) else { return Ok(None) };
+        let (recording, result) = Self::new(factory, &sibling);
+        result.map(|()| Some(recording))
+    }
+
     fn execute(&mut self, factory: &dyn MachineFactory, trace: &Trace) -> Result<(), ReplayError> {
         let (mut replay, reports) = Replay::new(factory, &trace.scenario, &trace.origin())?;
         self.properties = replay.properties().to_vec();
@@ -80,14 +91,25 @@ impl Recording {
             let observed = self.observe(&mut replay, node, report);
             self.init.push(observed);
         }
-        for step in &trace.steps {
+        let mut watch =
+            trace.promise().map(|promise| PromiseWatch::new(&mut replay, promise, &trace.steps)).transpose()?;
+        for (number, step) in (1..).zip(&trace.steps) {
             let report = replay.step(step)?;
             let observed = self.observe(&mut replay, step.node, report);
             let (sent, state) = (Some(observed.sent.clone()), observed.state.clone().map(Hex));
             self.trace.steps.push(TraceStep { sent, state, choices: observed.choices.clone(), ..step.clone() });
             self.steps.push(observed);
+            if let Some(watch) = &mut watch {
+                watch.after(&mut replay, number)?;
+            }
         }
         self.findings = replay.judged()?;
+        if let Some((watch, promise)) = watch.zip(trace.promise()) {
+            let message = watch.end(&mut replay)?;
+            let broken = Finding::Promise(BrokenPromise { message, ..promise.clone() });
+            self.findings.insert(0, (promise.node, broken));
+            trace::check_sibling(factory, trace)?;
+        }
         // Most protocols come to an end somewhere: it is a finding only where the trace says so.
         if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));
@@ -187,7 +209,9 @@ impl Recording {
     pub fn views(&self) -> Vec<(NodeId, History<'_>)> {
         let Some((at, finding)) = self.finding() else { return Vec::new() };
         let name = match finding {
-            Finding::Property { name, .. } | Finding::Broken { property: name, .. } => name,
+            Finding::Property { name, .. }
+            | Finding::Broken { property: name, .. }
+            | Finding::Promise(BrokenPromise { name, .. }) => name,
             Finding::Fault { .. } | Finding::Deadlock { .. } => return Vec::new(),
         };
         let Some(index) = self.properties.iter().position(|property| property.name == *name) else {

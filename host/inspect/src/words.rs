@@ -2,7 +2,7 @@
 
 use host_model::contract::{Choice, NodeId, PropertyKind};
 use host_model::scenario::{Link, Scenario};
-use host_model::trace::{Finding, Hex, TraceEvent, TraceStep};
+use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -110,8 +110,22 @@ pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
         Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
         Finding::Fault { node, fault } => format!("{} of node {node}: {fault}", name(fault.kind)),
         Finding::Deadlock { message } => format!("deadlock: {message}"),
+        Finding::Promise(promise) => format!("{}: {}", broken(promise, ""), promise.message),
     };
     shortened(on_one_line(&text))
+}
+
+/// How a promise is broken, such as `served is dead since step 6 at node 1`; `since` comes behind a word of its own.
+pub fn broken(promise: &BrokenPromise, since: &str) -> String {
+    let at = promise.node.map(|node| format!(" at node {node}")).unwrap_or_default();
+    let how = match (promise.class, promise.loop_start) {
+        (BreachClass::Dead, _) => format!("is dead{since}"),
+        (BreachClass::Stuck, _) => format!("is stuck{since}"),
+        (BreachClass::Lasso, start) => {
+            format!("is never kept again, going round from step {} on", start.unwrap_or_default() + 1)
+        }
+    };
+    format!("{} {how}{at}", promise.name)
 }
 
 /// `node 1`, `nodes 0, 2`.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use host_agreement::effort::{systems, telling};
 use host_agreement::reference::System;
-use host_agreement::reference::progress::progress;
+use host_agreement::reference::progress::{Within, progress};
 use host_agreement::stopping::Stopping;
 use host_model::contract::NodeId;
 use host_model::lts::{Lts, Step, Stepper};
@@ -14,8 +14,10 @@ use host_model::scenario::{Faults, Network};
 use host_model::trace;
 use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
+use host_search::kernel::BreachClass;
+use host_search::kernel::rules::Rules;
 use host_search::kernel::{EndCondition, Monitor, Progress, Search, SearchBounds, Unmonitored};
-use host_search::liveness::{self, BreachClass, Checked, Rules};
+use host_search::liveness::{self, Checked};
 
 use super::counted::{duelling_proposers, lock_server};
 use super::toys::{STATES_MAX, random};
@@ -64,7 +66,7 @@ fn breaches_replay_in_fresh_machines_and_cycles_twice_round() {
     for seed in 0..systems(1_000) {
         let system = random(seed);
         // What sends more than it receives is without end.
-        if progress(&system, None, STATES_MAX).is_none() {
+        if progress(&system, Within::default(), STATES_MAX).is_none() {
             continue;
         }
         let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
@@ -88,23 +90,26 @@ fn breaches_replay_in_fresh_machines_and_cycles_twice_round() {
 fn a_check_that_is_stopped_claims_nothing() {
     let mut whole = Vec::new();
     check(&duelling_proposers(), SearchBounds::default(), &Unmonitored, &mut |_, _, checked| whole = checked.promises);
-    let mut is_done = false;
+    let (mut is_done, mut explored) = (false, 0);
     for checks in 0..1_000 {
         let monitor = Stopping::default();
         monitor.checks_left.store(checks, Ordering::Relaxed);
         check(&duelling_proposers(), SearchBounds::default(), &monitor, &mut |_, _, checked| {
-            is_done = checked.report.end == EndCondition::SpaceExhausted;
+            let end = checked.ended.unwrap_or(checked.report.end);
+            is_done = end == EndCondition::SpaceExhausted;
+            // What was explored before the decision stays explored.
+            explored += u64::from(checked.report.end == EndCondition::SpaceExhausted);
             match is_done {
                 true => assert_eq!(checked.promises, whole),
                 false => {
-                    assert_eq!(checked.report.end, EndCondition::Interrupted);
+                    assert_eq!(end, EndCondition::Interrupted);
                     assert!(checked.promises.iter().all(|(_, verdict)| verdict.is_none()));
                 }
             }
         });
         if is_done {
             // It was asked before the sets of states and before the components at least.
-            assert!(checks > 3, "{checks}");
+            assert!(checks > 3 && explored > 2, "{checks}, {explored}");
             return;
         }
     }
@@ -128,7 +133,7 @@ fn a_decision_without_room_ends_at_the_bound() {
         bytes = checked.recorded.bytes() + lts.counts().bytes;
     });
     check(&system, SearchBounds::default(), &Room(bytes), &mut |_, _, checked| {
-        assert_eq!(checked.report.end, EndCondition::MemoryBound);
+        assert_eq!(checked.ended.unwrap_or(checked.report.end), EndCondition::MemoryBound);
         assert!(checked.promises.iter().all(|(_, verdict)| verdict.is_none()));
     });
 }

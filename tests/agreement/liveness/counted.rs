@@ -7,7 +7,8 @@ use host_agreement::reference::promises::{Edge, State};
 use host_model::contract::LocalKind;
 use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::SearchBounds;
-use host_search::liveness::{self, EventClass, FAR, Fairness, Mutant, Recovery, Rules, Timers};
+use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
+use host_search::liveness::{self, EventClass, FAR};
 
 use super::graphs::{Built, in_order, judge, watch};
 use super::toys::record;

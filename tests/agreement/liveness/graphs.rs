@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use host_agreement::reference::promises::{self, Action, Edge, State};
 use host_model::toys::Dice;
+use host_search::kernel::rules::Rules;
 use host_search::kernel::{Progress, Unmonitored};
-use host_search::liveness::{self, Draw, EventClass, Label, LabelId, Rules, Source, StoredGraph, Verdict, Watch};
+use host_search::liveness::{self, Draw, EventClass, Label, LabelId, Source, StoredGraph, Verdict, Watch};
 
 /// A graph, with what each label of its edges says.
 pub struct Built {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `checks` | from the search to an execution that breaks a promise: replayed, stopped, refused |
 //! | `graphs` | small graphs as the reference and as the analysis have them |
+//! | `searches` | what `bdfs` reports of promises, under bounds, after prefixes, for any number of workers |
 //! | `toys` | toys whose graphs are recorded while they are explored |
 //! | `counted` | systems whose promises are counted by hand |
 //! | `scale` | the time and memory of the analysis of a large graph |
@@ -12,6 +13,7 @@ mod checks;
 mod counted;
 mod graphs;
 mod scale;
+mod searches;
 mod toys;
 
 use std::collections::BTreeSet;
@@ -20,7 +22,8 @@ use std::panic;
 use host_agreement::effort::{systems, telling};
 use host_agreement::reference::promises::{self, Outcome, State};
 use host_model::toys::Dice;
-use host_search::liveness::{Edge, Fairness, Mutant, Recovery, Rules, Timers, Verdict};
+use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
+use host_search::liveness::{Edge, Verdict};
 
 use self::graphs::Built;
 

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use host_model::toys::Dice;
-use host_search::liveness::{EventClass, Label, LabelId, Rules, StoredGraph};
+use host_search::kernel::rules::Rules;
+use host_search::liveness::{EventClass, Label, LabelId, StoredGraph};
 
 use super::graphs::judge;
 

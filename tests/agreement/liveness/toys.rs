@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host_agreement::effort::{systems, telling};
 use host_agreement::reference::System;
-use host_agreement::reference::progress::progress;
+use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network};
@@ -56,7 +56,9 @@ fn toys_keep_their_promises_as_the_reference_says() {
     for seed in 0..systems(20_000) {
         let system = random(seed);
         let local_events = (seed % 5 == 0).then_some(1 + (seed / 5 % 2) as u32);
-        let Some(expected) = progress(&system, local_events, STATES_MAX) else { continue };
+        let Some(expected) = progress(&system, Within { local_events, ..Within::default() }, STATES_MAX) else {
+            continue;
+        };
         let bounds = SearchBounds { local_events, violations: Some(u64::MAX), ..SearchBounds::default() };
         let mut recorded = None;
         for promise in 0..expected.states[0].owed.len() {

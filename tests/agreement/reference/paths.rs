@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::contract::{Choice, LocalKind, NodeId, PropertyScope};
+use host_model::contract::{Choice, NodeId, PropertyScope};
 use host_model::toys::Dice;
 use host_model::trace::{Hex, Received, TraceEvent, TraceStep};
 
@@ -68,7 +68,7 @@ impl Prefix {
     }
 
     /// The global states where a search begins.
-    fn starts(prefix: Option<&Self>, system: &System) -> Option<Vec<Global>> {
+    pub(super) fn starts(prefix: Option<&Self>, system: &System) -> Option<Vec<Global>> {
         match prefix {
             None => Some(starts(system)),
             Some(prefix) => Some(vec![prefix.end(system)?]),
@@ -138,14 +138,14 @@ fn steps_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
     let mut found = Vec::new();
     for (node, happening) in happenings(system, global, None) {
         for Move { next, choices, is_lost } in moves(system, global, node, &happening, false) {
-            let event = event(&happening, is_lost);
+            let event = event(system, &happening, is_lost);
             found.push((TraceStep { node, event, choices, sent: None, state: None }, next));
         }
     }
     found
 }
 
-fn event(happening: &Happening, lost: bool) -> TraceEvent {
+fn event(system: &System, happening: &Happening, lost: bool) -> TraceEvent {
     let payload = |item: &Item| match item {
         Item::Message { content, .. } => Hex(vec![*content]),
         Item::Notice { .. } => Hex(Vec::new()),
@@ -161,7 +161,7 @@ fn event(happening: &Happening, lost: bool) -> TraceEvent {
             TraceEvent::Quorum { name: name.to_string(), messages }
         }
         Happening::Local(name) => {
-            TraceEvent::Local { name: format!("local{name}"), cause: LocalKind::Internal, payload: Hex(vec![*name]) }
+            TraceEvent::Local { name: format!("local{name}"), cause: system.toy.kind(*name), payload: Hex(vec![*name]) }
         }
         Happening::Fault(event) => TraceEvent::Fault { event: *event, lost },
     }

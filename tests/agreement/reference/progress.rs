@@ -8,7 +8,7 @@ use host_search::liveness::{EventClass, Source};
 use super::events::{happenings, moves};
 use super::graph::{Content, content};
 use super::promises::{Action, Edge, State};
-use super::{Global, Happening, Item, System, starts};
+use super::{Global, Happening, Item, Prefix, System};
 
 /// The graph of a system.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +19,20 @@ pub struct Progress {
     pub contents: Vec<Content>,
 }
 
-/// The graph within a bound on local events; none if there are more states than that.
-pub fn progress(system: &System, local_events_max: Option<u32>, states_max: usize) -> Option<Progress> {
+/// The part of a graph that is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Within<'p> {
+    /// Where it begins, if not after `init`.
+    pub prefix: Option<&'p Prefix>,
+    /// Events on a path from there, at most.
+    pub depth: Option<u32>,
+    /// Local events of each node from there, at most.
+    pub local_events: Option<u32>,
+}
+
+/// A part of the graph; none if there are more states than that, or the prefix cannot happen.
+pub fn progress(system: &System, within: Within<'_>, states_max: usize) -> Option<Progress> {
+    let local_events_max = within.local_events;
     let mut numbers: BTreeMap<Global, usize> = BTreeMap::new();
     let mut globals: Vec<Global> = Vec::new();
     let mut number = |global: Global, globals: &mut Vec<Global>| {
@@ -30,17 +42,28 @@ pub fn progress(system: &System, local_events_max: Option<u32>, states_max: usiz
             next
         })
     };
-    for start in starts(system) {
+    for start in Prefix::starts(within.prefix, system)? {
         number(start, &mut globals);
     }
     let starts = globals.len();
+    // States are found level by level: how many of them within each number of events.
+    let (mut level_end, mut depth) = (starts, 0);
     let (mut progress, mut actions) = (Progress::default(), BTreeMap::new());
     while let Some(global) = globals.get(progress.states.len()).cloned() {
         let mut state =
             State { is_start: progress.states.len() < starts, owed: owed(system, &global), ..State::default() };
         let all = if global.is_over() { Vec::new() } else { happenings(system, &global, None) };
         let explored = if global.is_over() { Vec::new() } else { happenings(system, &global, local_events_max) };
+        if progress.states.len() == level_end {
+            (level_end, depth) = (globals.len(), depth + 1);
+        }
+        let is_at_bound = within.depth.is_some_and(|max| depth >= max);
         state.is_truncated = explored.len() < all.len();
+        if is_at_bound {
+            // Nothing is executed there to find out that it changes nothing.
+            state.is_unknown = !all.is_empty();
+            state.is_truncated = state.is_unknown;
+        }
         for (handler, (node, happening)) in (0..).zip(&all) {
             let (class, name) = classify(system, *node, happening);
             let next = actions.len() as Action;
@@ -49,7 +72,7 @@ pub fn progress(system: &System, local_events_max: Option<u32>, states_max: usiz
             if !outcomes.is_empty() {
                 state.possible.extend(action);
             }
-            if !explored.contains(&(*node, happening.clone())) {
+            if is_at_bound || !explored.contains(&(*node, happening.clone())) {
                 continue;
             }
             let before = global.locals[*node as usize].state;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use host_search::liveness::{EventClass, Fairness, Recovery, Rules, Source, Timers};
+use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
+use host_search::liveness::{EventClass, Source};
 
 /// Sets of more states are not tried.
 const STATES_MAX: usize = 12;

@@ -7,7 +7,7 @@ use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
 use host_model::lts::Stepper;
-use host_model::trace::{Trace, TraceStep};
+use host_model::trace::{self, Trace, TraceStep};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::{Cluster, trace_file};
 
@@ -30,7 +30,16 @@ pub fn run(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Res
     };
     let lts = cluster.lts(cluster.factory())?;
     let stepper = Stepper::new(&lts)?;
-    let cursor = Cursor::new(cluster.factory(), stepper, &trace).map_err(|error| match error {
+    // The way that keeps a promise is a branch of its own.
+    let first = trace::sibling(&trace);
+    let cursor = Cursor::new(cluster.factory(), stepper, first.as_ref().unwrap_or(&trace));
+    let cursor = cursor.and_then(|mut cursor| {
+        if first.is_some() {
+            cursor.open(&trace)?;
+        }
+        Ok(cursor)
+    });
+    let cursor = cursor.map_err(|error| match error {
         CursorError::Machine(error) => error.into(),
         error => Failure::configuration(format_args!("{} cannot be debugged: {error}", given.display())),
     })?;

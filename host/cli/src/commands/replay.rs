@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::options::traces::ReplayArguments;
+use crate::output::text::sibling_text;
 
 /// Bytes of the JSON object of a replay: what a plugin says of a message stands there each time that it is sent.
 const JSON_BYTES_MAX: usize = 256 << 20;
@@ -44,7 +45,12 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     let ending = ending(&trace, findings).map_err(|error| failure(given, error))?;
     let text = match arguments.json {
         true => json_of(&recording, &cluster.plugin, given, &ending)?,
-        false => format!("{text}\n{}{}\n", explain::views(&recording), ended(&ending)),
+        false => {
+            let sibling = Recording::of_sibling(cluster.factory(), &trace).map_err(|error| failure(given, error))?;
+            let sibling =
+                sibling.map(|sibling| sibling_text(&sibling, trace.steps.len(), paint) + "\n").unwrap_or_default();
+            format!("{text}\n{sibling}{}{}\n", explain::views(&recording), ended(&recording, &ending))
+        }
     };
     environment.print(&text)?;
     Ok(ending.exit())
@@ -67,8 +73,8 @@ pub fn title(trace: &Trace, loaded: &LoadedPlugin) -> String {
 }
 
 /// How it ended, for people.
-fn ended(ending: &Ending) -> String {
-    let lines = ending.findings.iter().map(|finding| words::finding(finding, None));
+fn ended(recording: &Recording, ending: &Ending) -> String {
+    let lines = ending.findings.iter().map(|finding| explain::verdict(recording, finding, None));
     match ending.findings.is_empty() {
         true => "replayed: no property is violated at the end".to_owned(),
         false => lines.map(|line| format!("replayed: {line}")).collect::<Vec<_>>().join("\n"),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use host_model::audit::Mode;
 use host_model::scenario::Network;
+use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::kernel::weights::Weights;
 use host_session::base::units;
 use host_session::scenario_file::VIOLATIONS_MAX;
@@ -16,7 +17,9 @@ use host_session::spec::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSp
 
 use crate::options::faults::FaultArguments;
 use crate::options::placement::PlacementArguments;
-use crate::options::values::{LimitArguments, SourceArguments, audits, networks, strategies};
+use crate::options::values::{
+    LimitArguments, SourceArguments, audits, fairness, networks, recovery, strategies, timers,
+};
 
 /// `host run`.
 #[derive(Debug, Args)]
@@ -55,6 +58,16 @@ pub struct RunArguments {
     /// (`completion` in the contract). A fault that is still possible does not prevent a deadlock
     #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
     pub deadlock: bool,
+    /// What happens in the long run, for `eventually` properties: faults come to an end and what stays possible happens, or nothing
+    /// has to happen. For `bdfs`, which decides these properties [default: stable]
+    #[arg(long, value_name = "KIND", value_parser = fairness(), help_heading = "What must happen")]
+    pub fairness: Option<Fairness>,
+    /// When timers fire in the long run: whenever they are set, or only where nothing can be delivered [default: free]
+    #[arg(long, value_name = "WHEN", value_parser = timers(), help_heading = "What must happen")]
+    pub timers: Option<Timers>,
+    /// What counts as a way back to where an `eventually` property holds: events of the protocol, or resets too [default: events]
+    #[arg(long, value_name = "WHAT", value_parser = recovery(), help_heading = "What must happen")]
+    pub recover_by: Option<Recovery>,
     /// Distinguish states that differ only in the names of nodes which the plugin declares to be interchangeable
     #[arg(long, requires = "reduce", help_heading = "What to explore")]
     pub no_symmetry: bool,
@@ -182,6 +195,9 @@ impl RunArguments {
             walks: self.walks,
             seed: self.seed,
             weights: self.weights,
+            fairness: self.fairness,
+            timers: self.timers,
+            recover_by: self.recover_by,
             go_on: self.go_on,
             max_violations: self.max_violations,
         }

@@ -4,6 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use host_model::audit::Mode;
 use host_model::scenario::Network;
+use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy};
 use host_session::spec::{Algo, Source, limits, values};
 
@@ -50,6 +51,21 @@ pub fn strategies() -> impl TypedValueParser<Value = Algo> {
 /// Modes of the audit.
 pub fn audits() -> impl TypedValueParser<Value = Mode> {
     PossibleValuesParser::new(values::AUDITS.map(|(name, _)| name)).try_map(|name| values::audit(&name))
+}
+
+/// Kinds of fairness.
+pub fn fairness() -> impl TypedValueParser<Value = Fairness> {
+    PossibleValuesParser::new(values::FAIRNESS.map(Fairness::name)).try_map(|name| values::fairness(&name))
+}
+
+/// When timers fire.
+pub fn timers() -> impl TypedValueParser<Value = Timers> {
+    PossibleValuesParser::new(Timers::ALL.map(Timers::name)).try_map(|name| values::timers(&name))
+}
+
+/// What counts as a way back to a kept promise.
+pub fn recovery() -> impl TypedValueParser<Value = Recovery> {
+    PossibleValuesParser::new(Recovery::ALL.map(Recovery::name)).try_map(|name| values::recovery(&name))
 }
 
 /// Names of networks.

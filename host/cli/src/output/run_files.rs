@@ -13,6 +13,7 @@ use host_session::report::Saved;
 use host_session::search::finding::Violation;
 
 use crate::environment::Environment;
+use crate::output::text::sibling_text;
 
 /// Steps of a trace that is drawn without being asked for; a drawing of more has megabytes, too many for a browser.
 const DRAWN_MAX: usize = 2_000;
@@ -59,10 +60,13 @@ impl RunFiles {
             let recording = &violation.recording;
             // What was not run again from the start has no states to show.
             let is_seen = recording.init.len() == recording.nodes() as usize;
+            let sibling = violation.sibling.as_ref();
+            let sibling = sibling.map(|it| sibling_text(it, recording.steps.len(), Paint::Plain) + "\n");
             let text = format!(
-                "{}\n{}\n{}",
+                "{}\n{}\n{}{}",
                 explain::start(recording),
                 explain::steps(recording, prefix, Paint::Plain),
+                sibling.unwrap_or_default(),
                 explain::end(recording)
             );
             self.write(("trace", "txt"), index, &text, environment);

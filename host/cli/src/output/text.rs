@@ -1,6 +1,7 @@
 //! The result of a run for people.
 
 use host_inspect::explain::{self, Paint};
+use host_inspect::recording::Recording;
 use host_inspect::words;
 use host_model::audit::ContractViolation;
 use host_model::scenario::Network;
@@ -8,7 +9,8 @@ use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
-use host_session::report::assumed::Prefix;
+use host_session::report::assumed::{Prefix, ProgressRules};
+use host_session::report::properties::{PromiseCounts, PropertyReport};
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
@@ -53,7 +55,7 @@ impl Text<'_> {
             });
             let assumed = self.assumed_rows().into_iter().map(|(name, value)| format!("{name} {value}"));
             let statuses = self.report.properties.iter();
-            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), self.status(it.status)));
+            let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), self.property_status(it)));
             let statuses = statuses.chain(self.report.deadlock.map(|found| format!("deadlock {}", self.status(found))));
             sections.push(
                 paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
@@ -126,6 +128,7 @@ impl Text<'_> {
         rows.push(row("network", format!("{}: {}", assumed.network, travel(assumed.network))));
         rows.extend((!assumed.links.is_empty()).then(|| row("links", list(&words::links(&assumed.links)))));
         rows.push(row("faults", assumed.faults.text(assumed.order)));
+        rows.extend(assumed.progress.as_ref().map(|rules| row("progress", progress(rules))));
         rows.push(row("start", start));
         rows.push(row("bounds", self.bounds()));
         rows.extend(assumed.collision_odds.map(|odds| row("collisions", collisions(odds))));
@@ -178,6 +181,9 @@ impl Text<'_> {
         let recording = &self.violations[index].recording;
         let (steps, views) = (explain::steps(recording, self.prefix_steps, self.paint), explain::views(recording));
         let views = if views.is_empty() { String::new() } else { format!("\n{views}") };
+        let sibling = self.violations[index].sibling.as_ref().zip(violation.critical);
+        let sibling = sibling.map(|(sibling, critical)| format!("\n{}", sibling_text(sibling, critical, self.paint)));
+        let views = sibling.unwrap_or_default() + &views;
         let unfinished = violation.unfinished.as_ref().map(|what| format!(", {what}")).unwrap_or_default();
         format!("{also}after {length}{shortest}{found}{alike}{unfinished}\n{steps}{views}")
     }
@@ -186,10 +192,29 @@ impl Text<'_> {
     fn status(&self, status: &str) -> String {
         match (status, self.report.undecided) {
             ("never-reached", _) => "never reached".to_owned(),
-            ("not-checked", _) => "not checked by this strategy".to_owned(),
             ("unknown", Some(why)) => format!("not decided: {why}"),
             _ => status.to_owned(),
         }
+    }
+
+    fn property_status(&self, property: &PropertyReport) -> String {
+        if let Some(why) = &property.not_checked {
+            return format!("not checked: {why}");
+        }
+        if let Some(why) = property.undecided {
+            return format!("not decided: {why}");
+        }
+        let sum = |count: fn(&PromiseCounts) -> u64| property.promises.iter().map(count).sum::<u64>();
+        let parts = [
+            (sum(|it| it.dead_states), "dead state"),
+            (sum(|it| it.critical_edges), "critical step"),
+            (sum(|it| it.stuck_states), "stuck state"),
+            (sum(|it| it.fair_components), "fair component"),
+        ];
+        let parts = parts.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(number, what));
+        let parts: Vec<String> = parts.collect();
+        let counts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        self.status(property.status) + &counts
     }
 
     fn properties_text(&self) -> String {
@@ -197,7 +222,7 @@ impl Text<'_> {
             return "properties\n  none; only faults are looked for\n".to_owned();
         }
         let properties = (self.report.properties.iter())
-            .map(|property| (on_one_line(&property.name), words::name(property.kind), self.status(property.status)));
+            .map(|property| (on_one_line(&property.name), words::name(property.kind), self.property_status(property)));
         let deadlock = self.report.deadlock.map(|found| ("deadlock".into(), String::new(), self.status(found)));
         let properties: Vec<_> = properties.chain(deadlock).collect();
         let width = properties.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
@@ -205,6 +230,16 @@ impl Text<'_> {
             .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status))
             .collect();
         table("properties", &rows)
+    }
+}
+
+/// The way that keeps a promise, which leaves that of the trace at its critical step.
+pub fn sibling_text(sibling: &Recording, critical: usize, paint: Paint) -> String {
+    let steps = explain::steps_from(sibling, critical, 0, paint);
+    match sibling.steps.len() + 1 - critical {
+        0 => format!("before step {critical} the promise is kept\n"),
+        1 => format!("in place of step {critical}, this one keeps the promise\n{steps}"),
+        number => format!("in place of step {critical}, these {number} keep the promise\n{steps}"),
     }
 }
 
@@ -239,6 +274,19 @@ fn symmetry(symmetry: &SymmetryReport) -> String {
             format!("states are told apart up to {renamings} of nodes, checked step by step")
         }
     }
+}
+
+fn progress(rules: &ProgressRules) -> String {
+    let fairness = match rules.fairness {
+        "none" => "nothing has to happen, fairness none",
+        _ => "faults come to an end, no message is lost, and what stays possible happens, fairness stable",
+    };
+    let timers = match rules.timers {
+        "late" => "timers fire only where nothing can be delivered, timers late",
+        _ => "timers fire whenever they are set, timers free",
+    };
+    let recovery = if rules.recover_by == "resets" { "; resets count as a way back" } else { "" };
+    format!("{fairness}; {timers}{recovery}")
 }
 
 fn travel(network: Network) -> &'static str {

@@ -174,6 +174,11 @@ impl Console<'_> {
                 let _ = writeln!(text, "{line}");
             }
         }
+        for (property, node, message) in self.cursor.owed()? {
+            let at = node.map(|node| format!(" at node {node}")).unwrap_or_default();
+            let line = words::shortened(words::on_one_line(&message));
+            let _ = writeln!(text, "{} does not hold here{at}: {line}", name(property));
+        }
         Ok(text_or(text, "every property holds here"))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, undelivered, verdict};
+use crate::explain;
 use crate::graph::arrows;
 use crate::recording::Recording;
 use crate::words::clipped;
@@ -62,6 +63,14 @@ pub(super) fn draw(recording: &Recording) -> String {
                 let _ = writeln!(text, "  {from} -> lost{index} [style=dashed, color=gray, tooltip={lost}];");
             }
         }
+    }
+    if let Some(start) = explain::loop_start(recording) {
+        let name = |number: usize| format!("n{}_{number}", recording.trace.steps[number - 1].node);
+        let (last, first) = (name(recording.steps.len()), name(start + 1));
+        let _ = writeln!(
+            text,
+            "  {last} -> {first} [label=\"again and again\", color=red, style=dashed, constraint=false];"
+        );
     }
     text.push_str("}\n");
     text

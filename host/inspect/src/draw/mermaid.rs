@@ -8,6 +8,7 @@ use std::fmt::Write;
 use host_model::trace::TraceEvent;
 
 use crate::draw::{LEFT_OUT, is_full, label, marks, title, undelivered, verdict};
+use crate::explain;
 use crate::graph::{Arrow, Fate, arrows};
 use crate::recording::Recording;
 use crate::words::clipped;
@@ -22,6 +23,8 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     let (arrows, marks) = (arrows(recording), marks(recording));
     let last = recording.nodes().saturating_sub(1);
     crosses(&mut text, recording, &arrows, 0);
+    let start = explain::loop_start(recording);
+    let mut is_inside = false;
     for (number, step) in (1..).zip(&recording.trace.steps) {
         if is_full(&text) {
             let _ = writeln!(text, "  Note over n0,n{last}: {LEFT_OUT}");
@@ -30,6 +33,10 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
         let node = step.node;
         if number == prefix + 1 && prefix > 0 {
             let _ = writeln!(text, "  Note over n0,n{last}: end of the prefix");
+        }
+        if start == Some(number - 1) {
+            text.push_str("  loop again and again\n");
+            is_inside = true;
         }
         let is_delivered = |arrow: &&Arrow| arrow.fate == Fate::Delivered(number);
         let label = escaped(&clipped(&label(recording, number), LETTERS_MAX));
@@ -54,6 +61,9 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
             let _ = writeln!(text, "  Note right of n{node}: {}", escaped(&clipped(mark, LETTERS_MAX)));
         }
         crosses(&mut text, recording, &arrows, number);
+    }
+    if is_inside {
+        text.push_str("  end\n");
     }
     if let Some(verdict) = verdict(recording) {
         let _ = writeln!(text, "  Note over n0,n{last}: {}", escaped(&clipped(&verdict, 160)));

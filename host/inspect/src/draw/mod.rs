@@ -101,7 +101,7 @@ fn undelivered(arrow: &Arrow) -> String {
 
 /// The finding at the end, if there is one.
 fn verdict(recording: &Recording) -> Option<String> {
-    recording.finding().map(|(node, finding)| words::finding(finding, node))
+    recording.finding().map(|(node, finding)| explain::verdict(recording, finding, node))
 }
 
 /// The cluster on one line.

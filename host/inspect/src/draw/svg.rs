@@ -110,6 +110,9 @@ pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
             y - 4.0
         );
     }
+    if let Some(start) = explain::loop_start(recording) {
+        mark_loop(&mut svg, &layout, start);
+    }
     for arrow in &arrows(recording) {
         if is_full(&svg) {
             break;
@@ -158,6 +161,17 @@ fn columns(svg: &mut String, recording: &Recording, layout: &Layout) {
             HEAD - 20.0,
         );
     }
+}
+
+/// A bracket beside the steps that happen again and again, with an arrow back to the first of them.
+fn mark_loop(svg: &mut String, layout: &Layout, start: usize) {
+    let (top, bottom) = (layout.y(start) + ROW / 2.0, layout.y(layout.rows) + ROW / 2.0);
+    let _ = writeln!(
+        svg,
+        "<path d=\"M24 {bottom:.1} H10 V{top:.1} H22 m-6 -4 l6 4 l-6 4\" fill=\"none\" stroke=\"#b91c1c\" stroke-width=\"2\"/>\
+         <text class=\"halo bad\" x=\"24\" y=\"{:.1}\">again and again</text>",
+        bottom + 4.0
+    );
 }
 
 fn draw_arrow(svg: &mut String, recording: &Recording, layout: &Layout, arrow: &Arrow) {

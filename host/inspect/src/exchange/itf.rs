@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::exchange::TooLarge;
+use crate::explain;
 use crate::graph::{Arrow, arrows};
 use crate::recording::Recording;
 use crate::words;
@@ -56,7 +57,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         finding: trace.finding.clone(),
     };
     let description = match recording.finding() {
-        Some((node, finding)) => words::finding(finding, node),
+        Some((node, finding)) => explain::verdict(recording, finding, node),
         None => "a path that violates nothing".to_owned(),
     };
     let (arrows, mut states, mut bytes) = (arrows(recording), Vec::new(), 0);
@@ -68,7 +69,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         }
         states.push(state);
     }
-    Ok(json!({
+    let mut document = json!({
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
@@ -78,7 +79,12 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         },
         "vars": ["nodes", "in_flight", ACTION, PICKS],
         "states": states,
-    }))
+    });
+    // The states from there on are repeated; the state before is that of the last step.
+    if let Some(start) = explain::loop_start(recording) {
+        document["loop"] = json!(start + 1);
+    }
+    Ok(document)
 }
 
 /// The global state after so many steps, and the step that led there.

@@ -343,6 +343,23 @@ pub(crate) fn evaluate(
     Ok(Evaluated { judgement, is_owed })
 }
 
+/// The words in which an `eventually` property does not hold on some views; none if it holds, or cannot be evaluated.
+pub(crate) fn owed(
+    machine: &mut dyn Machine,
+    property: u32,
+    views: &[Option<&[u8]>],
+) -> Result<Option<String>, MachineError> {
+    // Where nobody is asked, it does not hold.
+    if views.iter().all(Option::is_none) {
+        return Ok(Some("no node has a view of it".to_owned()));
+    }
+    machine.restore(None)?;
+    match machine.invariant(property, views) {
+        Ok(said) => Ok(said.err()),
+        Err(_) => machine.confirm_fault().map(|()| None),
+    }
+}
+
 /// Puts the lexicographically next resolution after `choices` into `script`; false if there is none. A resolution refuses
 /// so many messages at most.
 fn next_script(choices: &[Choice], refusals_max: u32, script: &mut Vec<u32>) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::contract::{
     ClassId, Fault, Judgement, LocalEvent, MachineError, NodeId, Property, PropertyKind, PropertyScope,
 };
-use crate::lts::handler::{confirmed, evaluate};
+use crate::lts::handler::{confirmed, evaluate, owed};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId};
 use crate::lts::stepper::Stepper;
 use crate::scenario::Route;
@@ -63,6 +63,39 @@ impl Stepper<'_> {
         self.lts.write().grow(size_of_val(classes) + size_of_val(&*owed));
         self.owed.insert(classes.into(), Arc::clone(&owed));
         Ok(owed)
+    }
+
+    /// The words in which an `eventually` property does not hold in a system state, at one node if it is of node scope. None if it
+    /// holds there.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn owing(
+        &mut self,
+        property: u32,
+        node: Option<NodeId>,
+        locals: &[LocalStateId],
+    ) -> Result<Option<String>, MachineError> {
+        if self.known.is_over(locals) {
+            return Ok(None);
+        }
+        let views: Vec<Option<Arc<[u8]>>> = match node {
+            Some(node) => {
+                // A class does not have the views of properties of node scope.
+                let snapshot = self.state(locals[node as usize]).protocol.snapshot.clone();
+                let machine = self.machines.first();
+                machine.restore(snapshot.as_ref())?;
+                let view = machine.view(property);
+                vec![confirmed(machine, view)?.ok().flatten().map(Arc::from)]
+            }
+            None => {
+                let classes: Vec<ClassId> = locals.iter().map(|local| self.known.brief(*local).class).collect();
+                self.lts.views_of(&classes, property)
+            }
+        };
+        let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+        owed(self.machines.first(), property, &views)
     }
 
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.

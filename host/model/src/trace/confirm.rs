@@ -7,6 +7,7 @@ use crate::scenario::Scenario;
 use crate::trace::document::{Finding, TraceStep};
 use crate::trace::hex::Hex;
 use crate::trace::origin::Origin;
+use crate::trace::promise::PromiseWatch;
 use crate::trace::replay::{Replay, ReplayError};
 
 impl Replay {
@@ -81,9 +82,18 @@ pub fn confirm(
 ) -> Result<Vec<TraceStep>, ReplayError> {
     let (mut replay, _) = Replay::new(factory, scenario, origin)?;
     let mut confirmed = Vec::with_capacity(steps.len());
-    for step in steps {
+    let promise = if let Finding::Promise(promise) = finding { Some(promise) } else { None };
+    let mut watch = promise.map(|promise| PromiseWatch::new(&mut replay, promise, steps)).transpose()?;
+    for (number, step) in (1..).zip(steps) {
         let report = replay.step(step)?;
         confirmed.push(TraceStep { state: report.state.map(Hex), ..step.clone() });
+        if let Some(watch) = &mut watch {
+            watch.after(&mut replay, number)?;
+        }
+    }
+    if let Some(watch) = watch {
+        watch.end(&mut replay)?;
+        return Ok(confirmed);
     }
     if matches!(finding, Finding::Deadlock { .. }) {
         return match replay.deadlock() {

@@ -15,8 +15,8 @@ use crate::trace::origin::{Beginning, Origin};
 /// The version of the format that this build writes wherever it suffices.
 pub const TRACE_VERSION: u32 = 1;
 
-/// The latest version of the format that this build reads: with a beginning in states from elsewhere, absent nodes, and messages
-/// that are lost.
+/// The latest version of the format that this build reads: with a beginning in states from elsewhere, absent nodes, messages that are
+/// lost, and broken promises of progress.
 pub const TRACE_VERSION_MAX: u32 = 2;
 
 /// Which plugin a trace belongs to.
@@ -251,6 +251,8 @@ pub enum Finding {
         /// Which nodes.
         message: String,
     },
+    /// A promise of progress is broken.
+    Promise(BrokenPromise),
 }
 
 impl Finding {
@@ -275,6 +277,84 @@ impl Finding {
                 Self::Fault { node, fault: fault.clone() }
             }
             Judgement::Deadlock { message } => Self::Deadlock { message: message.clone() },
+        }
+    }
+}
+
+/// The ways in which a promise is broken, the most certain one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BreachClass {
+    /// It cannot be kept any more.
+    Dead,
+    /// It is not kept, and nothing has to happen.
+    Stuck,
+    /// It is not kept for ever in a fair execution.
+    Lasso,
+}
+
+impl BreachClass {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Dead, Self::Stuck, Self::Lasso];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dead => "dead",
+            Self::Stuck => "stuck",
+            Self::Lasso => "lasso",
+        }
+    }
+}
+
+/// A promise of progress that is broken: an `eventually` property, of node scope at one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokenPromise {
+    /// The property.
+    pub name: String,
+    /// The node that it is about, of a property of node scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// How it is broken.
+    pub class: BreachClass,
+    /// Why it does not hold at the end, in the plugin's words.
+    pub message: String,
+    /// The step after which the cluster is in the state of the last step already, 0 for the start: what follows it happens again and
+    /// again. There for a lasso, and for nothing else.
+    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub loop_start: Option<usize>,
+    /// The critical step, which is the last one: before it the promise could still be kept. Absent if none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical: Option<usize>,
+    /// Steps in place of the critical one that lead to where the promise is kept; absent if it is kept before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sibling: Vec<TraceStep>,
+}
+
+impl BrokenPromise {
+    /// Refuses what no search could have found at the end of so many steps.
+    ///
+    /// # Errors
+    ///
+    /// A lower-case phrase that says why.
+    pub fn check(&self, steps: usize) -> Result<(), String> {
+        match (self.class, self.loop_start) {
+            (BreachClass::Lasso, Some(start)) if start < steps => {}
+            (BreachClass::Lasso, Some(start)) => {
+                return Err(format!("its loop begins after step {start} of {steps}, and has no step"));
+            }
+            (BreachClass::Lasso, None) => return Err("it shows a lasso without a `loop`".to_owned()),
+            (_, Some(_)) => return Err(format!("it has a `loop`, and what it shows is {}", self.class.name())),
+            (_, None) => {}
+        }
+        match (self.class, self.critical) {
+            (_, None) if !self.sibling.is_empty() => Err("it has a `sibling`, and no critical step".to_owned()),
+            (_, None) => Ok(()),
+            (BreachClass::Dead, Some(step)) if step > 0 && step == steps => Ok(()),
+            (class, Some(step)) => {
+                Err(format!("step {step} of {steps} is critical, and what it shows is {}", class.name()))
+            }
         }
     }
 }
@@ -317,6 +397,14 @@ impl Trace {
         }
     }
 
+    /// The broken promise that it shows, if it shows one.
+    pub fn promise(&self) -> Option<&BrokenPromise> {
+        match &self.finding {
+            Some(Finding::Promise(promise)) => Some(promise),
+            _ => None,
+        }
+    }
+
     /// The same trace with this beginning.
     #[must_use]
     pub fn beginning_at(self, origin: Origin) -> Self {
@@ -342,6 +430,9 @@ impl Trace {
         }
         if !self.scenario.absent.is_empty() {
             return Some("absent nodes");
+        }
+        if matches!(self.finding, Some(Finding::Promise(_))) {
+            return Some("a broken promise of progress");
         }
         let is_lost = |step: &TraceStep| matches!(step.event, TraceEvent::Lose { .. });
         self.steps.iter().any(is_lost).then_some("messages that are lost")

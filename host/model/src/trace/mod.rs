@@ -10,6 +10,7 @@
 //! | `start` | the global states where a search begins |
 //! | `launch` | how a replay begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
+//! | `promise` | promises of progress that a trace shows to be broken, and whether a replay shows it too |
 //! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
 
 mod confirm;
@@ -17,6 +18,7 @@ mod document;
 mod hex;
 mod launch;
 mod origin;
+mod promise;
 mod record;
 pub mod replay;
 mod resolve;
@@ -24,9 +26,11 @@ pub mod start;
 
 pub use confirm::confirm;
 pub use document::{
-    Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION, TRACE_VERSION_MAX, Trace, TraceEvent, TraceStep,
+    BreachClass, BrokenPromise, Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION, TRACE_VERSION_MAX, Trace,
+    TraceEvent, TraceStep,
 };
 pub use hex::Hex;
 pub use origin::{Beginning, Flight, NodeState, Origin};
+pub use promise::{PromiseWatch, check_sibling, sibling};
 pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};

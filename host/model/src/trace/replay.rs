@@ -62,7 +62,7 @@ pub struct StepReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Travelling {
     pub(super) route: Route,
-    payload: Vec<u8>,
+    pub(super) payload: Vec<u8>,
 }
 
 /// The links between nodes in these fault states.
@@ -214,8 +214,21 @@ impl Replay {
         }
     }
 
+    /// The items that could be taken next.
+    pub(super) fn next_items(&self) -> Vec<Travelling> {
+        let links = Connections { rules: &self.rules, fault_states: &self.fault_states };
+        let mut next = Vec::new();
+        self.in_flight.for_each_next(&links, |item| next.push(item.clone()));
+        next
+    }
+
     /// How a node takes a message in its present state.
-    fn role(&mut self, node: NodeId, src: NodeId, payload: &[u8]) -> Result<Result<Role<Quorum>, Fault>, MachineError> {
+    pub(super) fn role(
+        &mut self,
+        node: NodeId,
+        src: NodeId,
+        payload: &[u8],
+    ) -> Result<Result<Role<Quorum>, Fault>, MachineError> {
         if !self.takes_quorums[node as usize] {
             return Ok(Ok(Role::Alone));
         }

@@ -5,7 +5,9 @@
 //! | `checkpoint_codec` | the state of a search as bytes |
 //! | `monitor` | progress of a running search, its end from outside, and its checkpoints |
 //! | `poll` | polls the monitor during long enumerations |
+//! | `promise` | promises of progress in the report of a search |
 //! | `report` | the report of a search: findings with their paths, and counts |
+//! | `rules` | what a promise of progress relies on |
 //! | `tuples` | tuples with one element per node |
 //! | `weights` | weights of random walks by kind of event |
 
@@ -14,15 +16,19 @@ use host_model::lts::{LocalStateId, Lts, MessageId, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
+pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport};
 pub use crate::kernel::report::{Basis, FoundViolation, Report, SymmetryUse};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
+use crate::kernel::rules::Rules;
 use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
 mod monitor;
 pub(crate) mod poll;
+mod promise;
 mod report;
+pub mod rules;
 pub(crate) mod tuples;
 pub mod weights;
 
@@ -51,6 +57,8 @@ pub struct SearchBounds {
     pub deadlock: bool,
     /// Whether to tell apart global states that differ only in the names of interchangeable nodes.
     pub no_symmetry: bool,
+    /// By which rules to decide the `eventually` properties; none if they are not to be decided.
+    pub promises: Option<Rules>,
 }
 
 /// Why a search ended.

@@ -1,10 +1,11 @@
 //! The report of a search: findings with their paths, and counts.
 
-use host_model::contract::{Judgement, NodeId, PropertyKind, Severity};
-use host_model::lts::{LocalStateId, Lts, Step};
-use host_model::trace::Origin;
+use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Severity};
+use host_model::lts::{LocalStateId, Lts, Step, Stepper};
 use host_model::trace::start::Start;
+use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
+use crate::kernel::promise::{FoundBreach, PromiseReport};
 use crate::kernel::{Counts, EndCondition, SearchBounds};
 
 /// A reachable state with something to say about it, and a path that leads there.
@@ -22,6 +23,8 @@ pub struct FoundViolation {
     pub path: Vec<Step>,
     /// Whether no shorter path from a start state exists, within the bound on local events if there is one.
     pub shortest: bool,
+    /// More about a promise of progress that is broken; none of any other finding.
+    pub breach: Option<FoundBreach>,
 }
 
 impl FoundViolation {
@@ -34,7 +37,35 @@ impl FoundViolation {
             initial: start.initial.clone(),
             path: start.path.iter().chain(path).copied().collect(),
             shortest: false,
+            breach: None,
         }
+    }
+
+    /// It in the words of a trace. All its steps were executed in the search, so no guest runs.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn finding(&self, stepper: &mut Stepper<'_>) -> Result<Finding, MachineError> {
+        let properties = stepper.lts().properties();
+        let (Some(breach), Judgement::Violated { property, message }) = (&self.breach, &self.judgement) else {
+            return Ok(Finding::new(properties, self.node, &self.judgement));
+        };
+        let before = self.path.len() - usize::from(breach.is_critical);
+        let mut sibling = Vec::new();
+        if breach.is_critical {
+            let path = [&self.path[..before], &breach.sibling].concat();
+            sibling = trace::record(stepper, &self.initial, &path)?.split_off(before);
+        }
+        Ok(Finding::Promise(BrokenPromise {
+            name: stepper.lts().properties()[*property as usize].name.clone(),
+            node: self.node,
+            class: breach.class,
+            message: message.clone(),
+            loop_start: (breach.cycle > 0).then(|| self.path.len() - breach.cycle),
+            critical: breach.is_critical.then_some(self.path.len()),
+            sibling,
+        }))
     }
 }
 
@@ -72,6 +103,11 @@ pub struct Report {
     pub violations: Vec<FoundViolation>,
     /// How many of them end the search; at least 1.
     pub violations_max: u64,
+    /// What became of each promise of progress, in the order of properties and nodes; empty if none was to be decided. A promise
+    /// that is broken is among the violations as far as these were wanted, and does not end the search.
+    pub promises: Vec<PromiseReport>,
+    /// Why the decision of promises ended before they were all decided, other than by the end of the search.
+    pub promises_end: Option<EndCondition>,
     /// For each property of kind `sometimes` whether a state was found where it holds; `None` for other kinds.
     pub witnessed: Vec<Option<bool>>,
     /// The system states counted, sorted, if they were asked for.
@@ -98,6 +134,8 @@ impl Report {
             depth: 0,
             violations: Vec::new(),
             violations_max: 1,
+            promises: Vec::new(),
+            promises_end: None,
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
             system_states: None,
             fingerprints: None,

@@ -1,12 +1,12 @@
 //! What an execution that owes something for ever may do: the part of the graph where it stays, and what is fair there.
 
 use crate::kernel::EndCondition;
+use crate::kernel::rules::{Fairness, Mutant, Rules, Timers};
 use crate::liveness::bits::StateSet;
 use crate::liveness::chance::lasting;
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::{ActionId, Draw, EventClass};
 use crate::liveness::rows::LabelId;
-use crate::liveness::rules::{Fairness, Mutant, Rules, Timers};
 use crate::liveness::watch::Watch;
 
 /// The states where a promise is not kept, with the edges that an execution can take between them for ever.

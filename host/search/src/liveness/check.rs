@@ -3,24 +3,13 @@
 use host_model::lts::{Lts, Step};
 
 use crate::graph;
-use crate::kernel::{EndCondition, Progress, Report, Search, SearchError};
+use crate::kernel::rules::Rules;
+use crate::kernel::{BreachClass, EndCondition, Progress, Promise, Report, Search, SearchError};
 use crate::liveness::critical::Critical;
 use crate::liveness::graph::Edge;
-use crate::liveness::record::{Event, Promise, Recorded, Recorder, promises};
-use crate::liveness::rules::Rules;
+use crate::liveness::record::{Event, Recorded, Recorder, promises};
 use crate::liveness::verdict::{Verdict, judge};
 use crate::liveness::watch::Watch;
-
-/// How a promise is broken, the most certain way first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BreachClass {
-    /// It cannot be kept any more.
-    Dead,
-    /// It is not kept, and nothing has to happen.
-    Stuck,
-    /// It is not kept for ever in a fair execution.
-    Lasso,
-}
 
 /// An execution that breaks a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +30,10 @@ pub struct Breach {
 
 /// What became of the promises of a search.
 pub struct Checked {
-    /// The report of the exploration. It also says if the decision was ended by the monitor.
+    /// The report of the exploration.
     pub report: Report,
+    /// Why the monitor ended the decision after the exploration, if it did.
+    pub ended: Option<EndCondition>,
     /// What was explored.
     pub recorded: Recorded,
     /// What became of each promise; none if it was not decided.
@@ -52,6 +43,9 @@ pub struct Checked {
 /// Why promises cannot be decided in a scenario; a lower-case phrase. None if they can.
 pub fn refusal(lts: &Lts<'_>) -> Option<&'static str> {
     let faults = lts.scenario().faults;
+    if !lts.scenario().absent.is_empty() {
+        return Some("nodes are absent, and nobody knows what they would have done");
+    }
     if faults.duplicates > 0 {
         // A second delivery is a fault and a first one is not; equal copies in flight do not tell which one they are.
         return Some("messages can be delivered again, and what has to happen is not told apart from that");
@@ -72,25 +66,26 @@ pub fn refusal(lts: &Lts<'_>) -> Option<&'static str> {
 /// The host cannot provide an instance.
 pub fn check(search: &Search<'_>, rules: Rules) -> Result<Checked, SearchError> {
     let mut recorder = Recorder::new(search.lts);
-    let mut report = graph::explore(search, &mut recorder)?;
+    let report = graph::explore(search, &mut recorder)?;
     let recorded = recorder.finish();
     let mut promises: Vec<(Promise, Option<Verdict>)> =
         promises(search.lts).into_iter().map(|promise| (promise, None)).collect();
     if report.end == EndCondition::Violation || report.end.is_external() || refusal(search.lts).is_some() {
-        return Ok(Checked { report, recorded, promises });
+        return Ok(Checked { report, ended: None, recorded, promises });
     }
+    let mut ended = None;
     let bytes = recorded.bytes() + search.lts.counts().bytes;
     let progress = Progress { counts: report.counts, depth: report.depth, queue: 0, bytes };
     for (index, (_, verdict)) in promises.iter_mut().enumerate() {
         match judge(&recorded.graph, index, rules, &mut Watch::new(search.monitor, progress)) {
             Ok(judged) => *verdict = Some(judged),
             Err(end) => {
-                report.end = end;
+                ended = Some(end);
                 break;
             }
         }
     }
-    Ok(Checked { report, recorded, promises })
+    Ok(Checked { report, ended, recorded, promises })
 }
 
 impl Checked {

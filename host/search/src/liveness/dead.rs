@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use crate::kernel::rules::{Mutant, Recovery, Rules};
 use crate::kernel::{EndCondition, table_bytes};
 use crate::liveness::bits::StateSet;
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::EventClass;
 use crate::liveness::rows::LabelId;
-use crate::liveness::rules::{Mutant, Recovery, Rules};
 use crate::liveness::watch::Watch;
 
 /// A distance that is not known to be finite.

@@ -9,11 +9,11 @@
 //! fairness by components; de Alfaro, "Formal verification of probabilistic systems", 1997, for chance (end components).
 
 use crate::kernel::EndCondition;
+use crate::kernel::rules::Mutant;
 use crate::liveness::arena::Arena;
 use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::Edge;
 use crate::liveness::label::ActionId;
-use crate::liveness::rules::Mutant;
 use crate::liveness::watch::Watch;
 
 /// Hears of the states of each fair component.

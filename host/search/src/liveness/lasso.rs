@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::EndCondition;
+use crate::kernel::rules::Mutant;
 use crate::liveness::arena::Arena;
 use crate::liveness::graph::Edge;
 use crate::liveness::label::ActionId;
-use crate::liveness::rules::Mutant;
 use crate::liveness::walk::{Need, is_fair_cycle, need};
 use crate::liveness::watch::Watch;
 

@@ -1,10 +1,11 @@
 //! Liveness: whether what must happen happens, decided on a graph of the global states.
 //!
 //! A *promise* is an `eventually` property, of node scope at one node. It is kept in some states, and owed in the others; an execution
-//! breaks it if it owes it for ever from some point on. [`Rules`] says what an execution may do for ever. No strategy asks for it yet.
+//! breaks it if it owes it for ever from some point on. [`Rules`](crate::kernel::rules::Rules) says what an execution may do for ever.
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `decision` | a search that decides promises, from its start states to its report |
 //! | `check` | explores a graph and decides its promises |
 //! | `record` | records a graph while it is explored |
 //! | `verdict` | all that there is to say about a promise |
@@ -20,7 +21,6 @@
 //! | `graph` | a graph as it is analysed |
 //! | `rows` | the edges of a large graph in few bytes |
 //! | `label` | labels of edges: what an event is to a promise of progress |
-//! | `rules` | what a promise of progress relies on |
 //! | `watch` | asks during an analysis whether to go on |
 //! | `bits` | one bit per state |
 
@@ -31,27 +31,27 @@ mod check;
 mod components;
 mod critical;
 mod dead;
+mod decision;
 mod fairness;
 mod graph;
 mod label;
 mod lasso;
 mod record;
 mod rows;
-mod rules;
 mod stuck;
 mod verdict;
 mod walk;
 mod watch;
 
-pub use check::{Breach, BreachClass, Checked, check, refusal};
+pub use check::{Breach, Checked, check, refusal};
 pub use critical::Critical;
 pub use dead::{FAR, distances};
+pub use decision::{decide, decides};
 pub use graph::{Edge, StoredGraph};
 pub use label::{ActionId, Draw, EventClass, Label, Source};
 pub use lasso::Lasso;
-pub use record::{Event, Promise, Recorded, Recorder, promises};
+pub use record::{Event, Recorded, Recorder, promises};
 pub use rows::LabelId;
-pub use rules::{Fairness, Mutant, Recovery, Rules, Timers};
 pub use stuck::Stuck;
 pub use verdict::{Death, Verdict, judge};
 pub use watch::Watch;

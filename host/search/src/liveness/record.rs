@@ -5,22 +5,13 @@ use host_model::lts::{KindId, LocalStateId, Lts, LtsCache, MessageId, Step, Trig
 use rustc_hash::FxHashMap;
 
 use crate::graph::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
-use crate::kernel::{EndCondition, table_bytes};
+use crate::kernel::{EndCondition, Promise, table_bytes};
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::{ActionId, Draw, EventClass, Label, Source};
 use crate::liveness::rows::LabelId;
 
 /// No label yet.
 const NONE: LabelId = LabelId::MAX;
-
-/// A promise of progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Promise {
-    /// The `eventually` property.
-    pub property: u32,
-    /// The node that it is about, of a property of node scope.
-    pub node: Option<NodeId>,
-}
 
 /// All promises of a protocol in a cluster: absent nodes promise nothing.
 pub fn promises(lts: &Lts<'_>) -> Vec<Promise> {

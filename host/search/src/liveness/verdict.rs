@@ -1,13 +1,13 @@
 //! All that there is to say about a promise.
 
 use crate::kernel::EndCondition;
+use crate::kernel::rules::Rules;
 use crate::liveness::arena::Arena;
 use crate::liveness::critical::{Critical, critical_steps};
 use crate::liveness::dead::{Prospects, prospects, way_to_live};
 use crate::liveness::fairness::fair_components;
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::lasso::{Lasso, lasso};
-use crate::liveness::rules::Rules;
 use crate::liveness::stuck::{Stuck, stuck};
 use crate::liveness::watch::Watch;
 

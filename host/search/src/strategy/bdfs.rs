@@ -6,6 +6,7 @@ use host_model::scenario::Network;
 use crate::global::breadth_first::{self, Following};
 use crate::global::parallel::rounds::ParallelRounds;
 use crate::kernel::{EndCondition, Report, Search, SearchError};
+use crate::liveness;
 
 pub use crate::global::visited::{FINGERPRINT_BITS, collision_odds};
 pub use crate::reduction::reduced_search::explore as explore_reduced;
@@ -26,13 +27,20 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
 /// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
 /// Where a link has an order it is a breadth-first search, which keeps about 36 bytes per state, the states that wait to be expanded,
-/// and no checkpoints.
-/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor; the wish to reduce, which is another search, see
+/// and no checkpoints; so it is where `eventually` properties are decided, on a graph whose edges take about 3 bytes each, see
+/// `docs/design/liveness.md`.
+/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor; the
+/// wish to reduce, which is another search, see
 /// [`explore_reduced`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs
 /// in: works on interned ids, so an edge costs an addition and a look-up; depth-aware visited set, so that a bounded
 /// search misses nothing within the bound.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    // Neither the reduced search nor a checkpoint keeps the edges of the graph.
+    let keeps_edges = !search.bounds.reduce && search.monitor.keeper().is_none();
+    if let Some(rules) = liveness::decides(search.lts, search.bounds.promises).filter(|_| keeps_edges) {
+        return liveness::decide(search, rules);
+    }
     // The parallel search assumes that a step changes the fingerprint by a constant.
     if search.lts.scenario().has_network(Network::Ordered) {
         return breadth_first::explore(search, Following::All, None);

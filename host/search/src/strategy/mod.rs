@@ -114,6 +114,8 @@ pub struct Strategy {
     pub honours: &'static [Bound],
     /// Whether it saves its state for a [`Keeper`](crate::kernel::Keeper).
     pub keeps_checkpoints: bool,
+    /// Whether it decides `eventually` properties, see [`SearchBounds::promises`]; the others leave them unchecked.
+    pub decides_promises: bool,
     /// Runs it.
     pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
 }
@@ -137,6 +139,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: true,
+        decides_promises: true,
         run: bdfs::run,
     },
     Strategy {
@@ -148,6 +151,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::LocalEvents, Bound::States, Bound::Violations],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: lmc::run_general,
     },
     Strategy {
@@ -159,6 +163,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::LocalEvents, Bound::Violations],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: lmc::run_optimised,
     },
     Strategy {
@@ -177,6 +182,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: unfold::run,
     },
     Strategy {
@@ -195,6 +201,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: consequence::run,
     },
     Strategy {
@@ -206,6 +213,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: dpor::run,
     },
     Strategy {
@@ -217,6 +225,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: dpor_ds::run,
     },
     Strategy {
@@ -228,6 +237,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: dpor_ds_tree::run,
     },
     Strategy {
@@ -247,6 +257,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
+        decides_promises: false,
         run: random_walk::run,
     },
 ];

@@ -39,7 +39,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "nothing can happen any more, and a node is not done (looked for with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
-    (Exit::Liveness, "an `eventually` property is violated (no strategy of this version checks one)"),
+    (Exit::Liveness, "an `eventually` property is violated"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
     (Exit::Evaluation, "a property cannot be evaluated"),
     (Exit::Stopped, "stopped by a signal, or by --time, before there was a result"),

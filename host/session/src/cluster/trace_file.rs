@@ -89,6 +89,9 @@ fn check(trace: &Trace) -> Result<(), String> {
     {
         return Err(format!("it has {what}, which format {TRACE_VERSION} does not have"));
     }
+    if let Some(promise) = trace.promise() {
+        promise.check(trace.steps.len())?;
+    }
     if let Some(beginning) = &trace.beginning {
         beginning.check(&trace.scenario)?;
         if !trace.init_choices.is_empty() {

@@ -6,6 +6,7 @@ use host_model::contract::NodeId;
 use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::Placement;
+use host_search::kernel::rules::Rules;
 use host_search::strategy::bdfs;
 use serde::{Serialize, Serializer};
 
@@ -46,6 +47,9 @@ pub struct Assumed {
     pub collision_odds: Option<f64>,
     /// Where the search began, if not after `init`.
     pub prefix: Option<Prefix>,
+    /// The rules by which `eventually` properties were decided; none where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressRules>,
     /// Whether what cannot matter to any property was left out.
     pub reduced: bool,
     /// The bounds asked for; null is without bound.
@@ -136,6 +140,23 @@ pub struct Prefix {
     pub from_states: bool,
 }
 
+/// The rules by which `eventually` properties were decided, by name.
+#[derive(Debug, Serialize)]
+pub struct ProgressRules {
+    /// What happens in the long run.
+    pub fairness: &'static str,
+    /// When timers fire in the long run.
+    pub timers: &'static str,
+    /// What counts as a way back.
+    pub recover_by: &'static str,
+}
+
+impl From<Rules> for ProgressRules {
+    fn from(rules: Rules) -> Self {
+        Self { fairness: rules.fairness.name(), timers: rules.timers.name(), recover_by: rules.recovery.name() }
+    }
+}
+
 /// The bounds of a search.
 #[derive(Debug, Serialize)]
 pub struct Bounds {
@@ -183,6 +204,7 @@ impl Assumed {
                 steps: run.cluster.prefix_steps(),
                 from_states: run.cluster.prefix.as_ref().is_some_and(|trace| trace.beginning.is_some()),
             }),
+            progress: (!run.outcome.report.promises.is_empty()).then(|| search.rules().into()),
             reduced: search.reduce,
             bounds: Bounds {
                 depth: search.depth,

@@ -6,6 +6,7 @@
 //! | `assumed` | the assumptions of a verdict |
 //! | `counts` | the counts |
 //! | `decided` | whether a search has decided what it did not find |
+//! | `properties` | the properties of a plugin and what came out |
 //! | `unreached` | parts of a protocol that a run never reached |
 //! | `audit` | the result of an audit |
 //! | `violation` | one violation |
@@ -15,6 +16,7 @@ pub mod assumed;
 pub mod audit;
 mod counts;
 mod decided;
+pub mod properties;
 pub mod result;
 mod run;
 pub mod unreached;

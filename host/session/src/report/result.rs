@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 
 use host_inspect::words;
 use host_model::audit::Audited;
-use host_model::contract::{Property, PropertyKind};
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{Basis, Counts, EndCondition, SymmetryUse};
@@ -17,6 +16,7 @@ use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
+use crate::report::properties::{self, PropertyReport};
 use crate::report::run::{FinishedRun, Saved};
 use crate::report::unreached::Unreached;
 use crate::report::violation::ViolationReport;
@@ -157,25 +157,14 @@ pub struct Seconds {
     pub verification: Option<f64>,
 }
 
-/// A property and what came out.
-#[derive(Debug, Serialize)]
-pub struct PropertyReport {
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub kind: PropertyKind,
-    /// Its scope.
-    pub scope: String,
-    /// Its status: one of those that a scenario can expect.
-    pub status: &'static str,
-}
-
 impl RunReport {
     /// Puts together what is to be told.
     pub fn new(run: &FinishedRun<'_>, saved: Vec<Option<Saved>>) -> Self {
         let (report, violations) = (&run.outcome.report, run.outcome.violations.as_slice());
         let undecided = decided::undecided(report.end, violations);
-        let result = verdict(undecided, violations);
+        // Everything can be explored, and too little time be left to decide what must happen.
+        let open = properties::undecided_promises(run);
+        let result = verdict(undecided.or(open.map(EndCondition::name)), violations);
         let exit = match violations.first() {
             Some(violation) => violation.exit(),
             None if result == Verdict::Incomplete && run.spec.process.require_complete => Exit::TooLarge,
@@ -186,10 +175,13 @@ impl RunReport {
             .zip(saved)
             .map(|(violation, saved)| ViolationReport::new(run, violation, saved))
             .collect();
-        let properties = properties(run, undecided, violations);
-        let because = match reports.first() {
-            Some(violation) => violation.title.clone(),
-            None => because(report.end).to_owned() + &misfit(&report.counts) + &unreached(&properties),
+        let properties = properties::properties(run, undecided, violations);
+        let notes = properties::notes(&properties);
+        let because = match (reports.first(), open.filter(|_| undecided.is_none())) {
+            (Some(violation), _) if violation.class.is_some() => violation.title.clone() + &notes,
+            (Some(violation), _) => violation.title.clone(),
+            (None, Some(end)) => left_open(end).to_owned() + &notes,
+            (None, None) => because(report.end).to_owned() + &misfit(&report.counts) + &notes,
         };
         let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
@@ -311,6 +303,19 @@ fn because(end: EndCondition) -> &'static str {
     }
 }
 
+/// Why there is nothing to tell of what must happen, although everything was explored.
+fn left_open(end: EndCondition) -> &'static str {
+    match end {
+        EndCondition::TimeBound => {
+            "everything that can happen was explored, but --time ended the decision about `eventually` properties"
+        }
+        EndCondition::MemoryBound => {
+            "everything that can happen was explored, but deciding `eventually` properties takes more memory (see --memory)"
+        }
+        _ => "everything that can happen was explored, but the decision about `eventually` properties was interrupted",
+    }
+}
+
 /// Local states per one that is known to be reachable from which on an over-approximation does not fit the protocol.
 const MISFIT: u64 = 4;
 
@@ -327,43 +332,6 @@ fn misfit(counts: &Counts) -> String {
         count(local_states, "local state"),
         if reachable == 1 { "1 is".to_owned() } else { format!("{} are", grouped(reachable)) },
     )
-}
-
-fn properties(run: &FinishedRun<'_>, undecided: Option<&str>, violations: &[Violation]) -> Vec<PropertyReport> {
-    let status = |property: &Property, witnessed: Option<bool>| {
-        let found = violations.iter().find_map(|violation| match &violation.trace.finding {
-            Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
-            Some(Finding::Broken { property: name, .. }) if *name == property.name => Some("broken"),
-            _ => None,
-        });
-        match (property.kind, found, witnessed) {
-            (PropertyKind::Eventually, ..) => "not-checked",
-            (_, Some(found), _) => found,
-            (PropertyKind::Sometimes, _, Some(true)) => "reached",
-            (PropertyKind::Sometimes, ..) if undecided.is_none() => "never-reached",
-            (PropertyKind::Always, ..) if undecided.is_none() => "holds",
-            _ => "unknown",
-        }
-    };
-    let witnessed = run.outcome.report.witnessed.iter();
-    let properties = run.cluster.plugin.properties.iter().zip(witnessed).map(|(property, witnessed)| PropertyReport {
-        name: property.name.clone(),
-        kind: property.kind,
-        scope: words::name(property.scope),
-        status: status(property, *witnessed),
-    });
-    properties.collect()
-}
-
-/// A note that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant.
-fn unreached(properties: &[PropertyReport]) -> String {
-    let unreached = properties.iter().filter(|property| property.status == "never-reached");
-    let names: Vec<&str> = unreached.map(|property| property.name.as_str()).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => format!("; {} is never reached", words::on_one_line(one)),
-        several => format!("; never reached: {}", words::on_one_line(&several.join(", "))),
-    }
 }
 
 fn deadlock(undecided: Option<&str>, violations: &[Violation]) -> &'static str {

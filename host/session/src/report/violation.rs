@@ -1,8 +1,8 @@
 //! One violation.
 
-use host_inspect::words;
-use host_model::contract::NodeId;
-use host_model::trace::Finding;
+use host_inspect::{explain, words};
+use host_model::contract::{NodeId, PropertyKind};
+use host_model::trace::{BreachClass, Finding};
 use serde::Serialize;
 
 use crate::report::run::{FinishedRun, Saved};
@@ -13,12 +13,21 @@ use crate::search::finding::{Unfinished, Violation};
 pub struct ViolationReport {
     /// None for a fault and a deadlock.
     pub property: Option<String>,
-    /// `always`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
+    /// `always`, `eventually`, `broken`, `deadlock`, `nondeterminism`, or the kind of fault.
     pub kind: String,
     /// The finding, a phrase.
     pub message: String,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
+    /// How a promise of progress is broken: `dead`, `stuck` or `lasso`; null for any other violation.
+    pub class: Option<BreachClass>,
+    /// The step after which the cluster is in the state of the last step already; null unless it is a lasso.
+    #[serde(rename = "loop")]
+    pub loop_start: Option<usize>,
+    /// The critical step, the last one: before it the promise could still be kept; null if none is known.
+    pub critical: Option<usize>,
+    /// Steps in place of the critical one that lead to where the promise is kept.
+    pub sibling_length: Option<usize>,
     /// The file with the trace, if it was written.
     pub trace: Option<String>,
     /// The trace as the search found it, if another one is shown.
@@ -56,8 +65,18 @@ impl ViolationReport {
             Finding::Broken { property, fault } => (Some(property.clone()), "broken".to_owned(), fault.to_string()),
             Finding::Fault { fault, .. } => (None, words::name(fault.kind), fault.to_string()),
             Finding::Deadlock { message } => (None, "deadlock".to_owned(), message.clone()),
+            Finding::Promise(promise) => {
+                (Some(promise.name.clone()), words::name(PropertyKind::Eventually), promise.message.clone())
+            }
         };
-        let mut title = words::finding(finding, violation.node.filter(|_| property.is_some()));
+        let promise = trace.promise();
+        let mut title = match promise {
+            // Without its events, a recording that was stopped has no step to name.
+            Some(_) if violation.recording.steps.len() == trace.steps.len() => {
+                explain::verdict(&violation.recording, finding, violation.node)
+            }
+            _ => words::finding(finding, violation.node.filter(|_| property.is_some())),
+        };
         if let Some(differs) = &violation.nondeterminism {
             kind = "nondeterminism".to_owned();
             title = words::on_one_line(&format!(
@@ -74,6 +93,10 @@ impl ViolationReport {
             kind,
             message,
             node: violation.node,
+            class: promise.map(|promise| promise.class),
+            loop_start: promise.and_then(|promise| promise.loop_start),
+            critical: promise.and_then(|promise| promise.critical),
+            sibling_length: promise.and_then(|promise| promise.critical.map(|_| promise.sibling.len())),
             trace: saved.as_ref().map(|saved| saved.trace.clone()),
             drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
             alike: violation.alike,

@@ -21,6 +21,8 @@ pub struct Violation {
     pub found: Option<(Trace, Minimized)>,
     /// All that can be seen on the way.
     pub recording: Recording,
+    /// The same on the way that keeps the promise, of a promise that is broken by its last step.
+    pub sibling: Option<Recording>,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
     /// How many more were found that end in the same way.
@@ -61,6 +63,7 @@ pub fn exit(finding: &Finding) -> Exit {
         Finding::Broken { .. } => Exit::Evaluation,
         Finding::Fault { .. } => Exit::GuestFault,
         Finding::Deadlock { .. } => Exit::Deadlock,
+        Finding::Promise(_) => Exit::Liveness,
     }
 }
 
@@ -69,7 +72,8 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Resul
     let mut stepper = Stepper::new(lts)?;
     let steps = trace::record(&mut stepper, &found.initial, &found.path)?;
     let trace = cluster.empty_trace().beginning_at(found.origin.clone());
-    Ok(Trace { finding: Some(finding(lts, found)), steps, ..trace }.with_version())
+    let finding = found.finding(&mut stepper)?;
+    Ok(Trace { finding: Some(finding), steps, ..trace }.with_version())
 }
 
 /// Runs what a search found once more, without its memo and its snapshots, and makes it short if there are options for
@@ -80,9 +84,10 @@ pub fn confirm(
     (found, mut trace): (&FoundViolation, Trace),
     shorter: Option<Options>,
 ) -> Result<Violation, Failure> {
-    let finding = finding(lts, found);
+    let finding = trace.finding.clone().expect("what a search found is a finding");
     let (mut nondeterminism, mut unfinished) = (None, None);
-    match trace::confirm(cluster.factory(), &trace.scenario, &trace.origin(), &trace.steps, &finding) {
+    let confirmed = trace::confirm(cluster.factory(), &trace.scenario, &trace.origin(), &trace.steps, &finding);
+    match confirmed.and_then(|steps| trace::check_sibling(cluster.factory(), &trace).map(|()| steps)) {
         Ok(steps) => trace.steps = steps,
         Err(ReplayError::Machine(MachineError::Stopped(why))) => unfinished = Some(Unfinished::Confirming(why)),
         Err(ReplayError::Machine(error)) => return Err(error.into()),
@@ -117,8 +122,10 @@ pub fn confirm(
     if result.is_ok() && nondeterminism.is_none() {
         node = recording.finding().and_then(|(node, _)| node);
     }
+    // What was not confirmed is shown without.
+    let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
     let shortest = found.shortest;
-    Ok(Violation { trace, found: original, recording, node, alike: 0, shortest, nondeterminism, unfinished })
+    Ok(Violation { trace, sibling, found: original, recording, node, alike: 0, shortest, nondeterminism, unfinished })
 }
 
 /// Of violations that end in the same way, the shortest: with the same property, and the same message or local event last.
@@ -129,6 +136,7 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
             Some(Finding::Property { name, .. } | Finding::Broken { property: name, .. }) => name.clone(),
             Some(Finding::Fault { fault, .. }) => fault.to_string(),
             Some(Finding::Deadlock { message }) => message.clone(),
+            Some(Finding::Promise(promise)) => format!("{} {}", promise.name, promise.class.name()),
             None => String::new(),
         };
         let last = match violation.recording.steps.len() {
@@ -150,9 +158,4 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
         }
     }
     groups.into_iter().map(|(_, violation)| violation).collect()
-}
-
-/// A finding in the words of a trace.
-fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
-    Finding::new(lts.properties(), found.node, &found.judgement)
 }

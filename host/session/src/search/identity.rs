@@ -81,6 +81,8 @@ impl Identity {
             count_system_states,
             deadlock,
             no_symmetry,
+            // No checkpoint is kept where they are decided.
+            promises: _,
         } = bounds;
         let numbers = [
             ("--depth", depth.map(u64::from)),

@@ -4,6 +4,7 @@ use host_search::kernel::SearchBounds;
 use host_search::strategy::{Bound, STRATEGIES};
 
 use crate::base::Failure;
+use crate::search::promises;
 use crate::spec::RunSpec;
 
 /// Violations that `--continue` collects.
@@ -40,7 +41,10 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         seed: search.seed,
         walks: search.walks.or(is_timed.then_some(u64::MAX)),
         weights: search.weights,
+        // Whether they are to be decided depends on the cluster, too.
+        promises: None,
     };
+    promises::check(spec)?;
     for bound in Bound::ALL {
         if !bound.is_set(&limits) || strategy.honours.contains(&bound) {
             continue;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | a search from its start states to confirmed findings |
 //! | `limits` | the bounds of a search, from what is asked for |
+//! | `promises` | whether a search decides the `eventually` properties |
 //! | `monitor` | progress of a search, and its end by a bound |
 //! | `identity` | what a search is about, as facts that can be compared |
 //! | `checkpoint` | checkpoints in files |
@@ -17,6 +18,7 @@ mod identity;
 pub mod limits;
 pub mod minimizing;
 pub mod monitor;
+pub mod promises;
 pub mod replay;
 mod run;
 

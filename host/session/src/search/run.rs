@@ -19,6 +19,7 @@ use crate::search::finding::{self, Violation};
 use crate::search::identity::Identity;
 use crate::search::limits;
 use crate::search::monitor::{Goals, Line, Watch};
+use crate::search::promises;
 use crate::spec::RunSpec;
 
 /// The outcome of a search.
@@ -52,7 +53,7 @@ pub fn run(
     line: Option<Line<'_>>,
     context: &mut Context<'_>,
 ) -> Result<Outcome, Failure> {
-    let limits = limits::limits(spec)?;
+    let limits = SearchBounds { promises: promises::rules(spec, cluster, lts)?, ..limits::limits(spec)? };
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
     let (report, times) = match searched(spec, limits, (cluster, lts), line, context) {

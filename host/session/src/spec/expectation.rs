@@ -5,8 +5,24 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// The keys of `[expect]`.
-pub const KEYS: [&str; 10] =
-    ["result", "end", "property", "fault", "deadlock", "length", "length-max", "depth", "counts", "properties"];
+pub const KEYS: [&str; 13] = [
+    "result",
+    "end",
+    "property",
+    "fault",
+    "class",
+    "critical",
+    "loop",
+    "deadlock",
+    "length",
+    "length-max",
+    "depth",
+    "counts",
+    "properties",
+];
+
+/// The values of `class`.
+pub const CLASSES: [&str; 3] = ["dead", "stuck", "lasso"];
 
 /// The values of `deadlock`.
 pub const DEADLOCKS: [&str; 3] = ["found", "none", "unknown"];
@@ -15,7 +31,7 @@ pub const DEADLOCKS: [&str; 3] = ["found", "none", "unknown"];
 pub const RESULTS: [&str; 4] = ["ok", "violation", "incomplete", "error"];
 
 /// The values for a property.
-pub const STATUSES: [&str; 6] = ["holds", "violated", "reached", "never-reached", "broken", "unknown"];
+pub const STATUSES: [&str; 7] = ["holds", "violated", "reached", "never-reached", "broken", "unknown", "not-checked"];
 
 /// The counts of a run.
 pub const COUNTS: [&str; 9] = [
@@ -41,6 +57,12 @@ pub struct Expectation {
     pub property: Option<String>,
     /// The kind of the first violation, where it is a fault.
     pub fault: Option<String>,
+    /// How the first violation breaks a promise of progress.
+    pub class: Option<String>,
+    /// The critical step of the first violation.
+    pub critical: Option<u64>,
+    /// The step after which the loop of the first violation begins.
+    pub loop_start: Option<u64>,
     /// Whether there is a deadlock.
     pub deadlock: Option<String>,
     /// Events of the first violation, those of a prefix included.
@@ -70,6 +92,9 @@ impl Expectation {
         compare("the end", &run["end"], text(&self.end));
         compare("the violated property", &first["property"], text(&self.property));
         compare("the kind of violation", &first["kind"], text(&self.fault));
+        compare("the class of the violation", &first["class"], text(&self.class));
+        compare("the critical step", &first["critical"], self.critical.map(Value::from));
+        compare("the loop", &first["loop"], self.loop_start.map(Value::from));
         compare("deadlock", &run["deadlock"], text(&self.deadlock));
         compare("the length of the violation", &first["length"], self.length.map(Value::from));
         compare("the depth", &run["depth"], self.depth.map(Value::from));

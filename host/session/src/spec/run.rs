@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use host_model::audit::Mode;
 use host_model::scenario::{Network, faults};
+use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::weights::Weights;
 use host_search::strategy::{Strategy, find};
 use serde::de::Error;
@@ -90,11 +91,42 @@ pub struct SearchSpec {
     /// Weights of the kinds of events in random walks.
     #[serde(with = "as_text")]
     pub weights: Option<Weights>,
+    /// What happens in the long run, for `eventually` properties.
+    #[serde(with = "fairness")]
+    pub fairness: Option<Fairness>,
+    /// When timers fire in the long run.
+    #[serde(with = "timers")]
+    pub timers: Option<Timers>,
+    /// What counts as a way back to a kept promise.
+    #[serde(with = "recovery")]
+    pub recover_by: Option<Recovery>,
     /// Continue after a violation.
     #[serde(rename = "continue")]
     pub go_on: bool,
     /// Continue after a violation until there are so many.
     pub max_violations: Option<u64>,
+}
+
+impl SearchSpec {
+    /// The rules by which `eventually` properties are decided.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            fairness: self.fairness.unwrap_or_default(),
+            timers: self.timers.unwrap_or_default(),
+            recovery: self.recover_by.unwrap_or_default(),
+            mutant: None,
+        }
+    }
+
+    /// The first option that is given for `eventually` properties alone.
+    pub fn option_for_promises(&self) -> Option<&'static str> {
+        let given = [
+            ("fairness", self.fairness.is_some()),
+            ("timers", self.timers.is_some()),
+            ("recover-by", self.recover_by.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
 }
 
 /// A strategy, which is compared and written by its name.
@@ -207,6 +239,30 @@ fn budgets<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<String, 
     }
 }
 
+/// Options that are written as the name of a value.
+macro_rules! by_name {
+    ($($module:ident: $kind:ident),+) => {$(
+        mod $module {
+            use host_search::kernel::rules::$kind;
+            use serde::de::Error;
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            use crate::spec::values;
+
+            pub fn serialize<S: Serializer>(value: &Option<$kind>, serializer: S) -> Result<S::Ok, S::Error> {
+                value.map($kind::name).serialize(serializer)
+            }
+
+            pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<$kind>, D::Error> {
+                let name = Option::<String>::deserialize(deserializer)?;
+                name.map(|name| values::$module(&name).map_err(D::Error::custom)).transpose()
+            }
+        }
+    )+};
+}
+
+by_name!(fairness: Fairness, timers: Timers, recovery: Recovery);
+
 /// Weights as they are written.
 mod as_text {
     use host_search::kernel::weights::Weights;
@@ -234,6 +290,7 @@ mod tests {
         spec.cluster.faults = [("resets".to_owned(), 1)].into();
         spec.search.algo = find("bdfs").map(Algo);
         spec.search.weights = Some("timer=3".parse().expect("weights"));
+        (spec.search.timers, spec.search.recover_by) = (Some(Timers::Late), Some(Recovery::Resets));
         spec.process.memory = Some(1);
         let text = serde_json::to_string(&spec).expect("plain data");
         let read: RunSpec = serde_json::from_str(&text).expect("the same data");
@@ -243,8 +300,12 @@ mod tests {
         let null = r#"{"cluster":{"faults":{"resets":1,"breaks":null}}}"#;
         assert_eq!(serde_json::from_str::<RunSpec>(null).expect("a specification").cluster.faults, spec.cluster.faults);
         let wrong_fault = r#"{"cluster":{"faults":{"fires":1}}}"#;
-        for wrong in [wrong_fault, r#"{"search":{"algo":"magic"}}"#, r#"{"search":{"depths":1}}"#, r#"{"process":{}}"#]
-        {
+        for wrong in [
+            wrong_fault,
+            r#"{"search":{"algo":"magic"}}"#,
+            r#"{"search":{"depths":1}}"#,
+            r#"{"search":{"timers":"x"}}"#,
+        ] {
             assert!(serde_json::from_str::<RunSpec>(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,6 +2,7 @@
 
 use host_model::audit::Mode;
 use host_model::scenario::Network;
+use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy, find};
 
 /// Nodes of a cluster at most. A replay runs an instance for each node, and each reserves address space.
@@ -9,6 +10,9 @@ pub const NODES_MAX: u32 = 1024;
 
 /// The modes of the audit by name.
 pub const AUDITS: [(&str, Mode); 3] = [("off", Mode::Off), ("sampled", Mode::Sampled), ("full", Mode::Full)];
+
+/// The kinds of fairness that can be asked for. Strong fairness is for messages that are lost, and no search loses any.
+pub const FAIRNESS: [Fairness; 2] = [Fairness::Stable, Fairness::None];
 
 /// `key=value` into its parts.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
@@ -35,6 +39,24 @@ pub fn audit(name: &str) -> Result<Mode, String> {
     found.ok_or_else(|| possible(AUDITS.iter().map(|(name, _)| *name)))
 }
 
+/// What happens in the long run, from its name.
+pub fn fairness(name: &str) -> Result<Fairness, String> {
+    let found = FAIRNESS.into_iter().find(|fairness| fairness.name() == name);
+    found.ok_or_else(|| possible(FAIRNESS.into_iter().map(Fairness::name)))
+}
+
+/// When timers fire in the long run, from its name.
+pub fn timers(name: &str) -> Result<Timers, String> {
+    let found = Timers::ALL.into_iter().find(|timers| timers.name() == name);
+    found.ok_or_else(|| possible(Timers::ALL.into_iter().map(Timers::name)))
+}
+
+/// What counts as a way back to a kept promise, from its name.
+pub fn recovery(name: &str) -> Result<Recovery, String> {
+    let found = Recovery::ALL.into_iter().find(|recovery| recovery.name() == name);
+    found.ok_or_else(|| possible(Recovery::ALL.into_iter().map(Recovery::name)))
+}
+
 fn possible<'n>(names: impl Iterator<Item = &'n str>) -> String {
     format!("possible values: {}", names.collect::<Vec<_>>().join(", "))
 }
@@ -57,6 +79,9 @@ mod tests {
         assert_eq!(strategy("lmc").map(|strategy| strategy.name), Ok("lmc-opt"));
         assert_eq!(network("ordered"), Ok(Network::Ordered));
         assert_eq!(audit("off"), Ok(Mode::Off));
+        assert_eq!(fairness("none"), Ok(Fairness::None));
+        assert_eq!(fairness("fair-lossy"), Err("possible values: stable, none".to_owned()));
+        assert_eq!((timers("late"), recovery("resets")), (Ok(Timers::Late), Ok(Recovery::Resets)));
         assert_eq!(audit("on"), Err("possible values: off, sampled, full".to_owned()));
     }
 }

@@ -12,6 +12,20 @@ pub enum Fairness {
     None,
 }
 
+impl Fairness {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stable, Self::FairLossy, Self::None];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::FairLossy => "fair-lossy",
+            Self::None => "none",
+        }
+    }
+}
+
 /// When timers fire in the long run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timers {
@@ -22,6 +36,19 @@ pub enum Timers {
     Late,
 }
 
+impl Timers {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Free, Self::Late];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Late => "late",
+        }
+    }
+}
+
 /// What counts as a way back to a kept promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recovery {
@@ -30,6 +57,19 @@ pub enum Recovery {
     Events,
     /// Resets do.
     Resets,
+}
+
+impl Recovery {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Events, Self::Resets];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Resets => "resets",
+        }
+    }
 }
 
 /// What a promise of progress relies on.
@@ -47,7 +87,7 @@ pub struct Rules {
 
 impl Rules {
     /// Whether a mistake is made on purpose.
-    pub(super) fn makes(&self, mutant: Mutant) -> bool {
+    pub(crate) fn makes(&self, mutant: Mutant) -> bool {
         cfg!(feature = "canary") && self.mutant == Some(mutant)
     }
 }

@@ -1,0 +1,198 @@
+//! Promises of progress that a trace shows to be broken, and whether a replay shows it too.
+//!
+//! That a promise is dead, and that a loop is fair, is for a search to find out: it takes all that can happen. What a replay can see is
+//! that the promise is not kept where the trace says so, that the loop is one, in machines that go round it twice, and that in a stuck
+//! state nothing has to happen.
+
+use crate::contract::{LocalKind, MachineError, MachineFactory, NodeId, Role};
+use crate::lts::handler::owed;
+use crate::scenario::FaultState;
+use crate::trace::document::{BreachClass, BrokenPromise, Trace, TraceStep};
+use crate::trace::replay::{Replay, ReplayError, Travelling};
+
+/// A global state of a replay, to be compared with others of the same replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Instant {
+    /// None of absent nodes.
+    states: Vec<Option<Vec<u8>>>,
+    fault_states: Vec<FaultState>,
+    in_flight: Vec<Travelling>,
+}
+
+/// Follows a replay of a trace that shows a broken promise.
+pub struct PromiseWatch<'t> {
+    promise: &'t BrokenPromise,
+    property: u32,
+    steps: &'t [TraceStep],
+    entry: Option<Instant>,
+}
+
+impl<'t> PromiseWatch<'t> {
+    /// Follows a replay in which no step was taken yet.
+    ///
+    /// # Errors
+    ///
+    /// There is no such property. The host cannot provide an instance.
+    pub fn new(replay: &mut Replay, promise: &'t BrokenPromise, steps: &'t [TraceStep]) -> Result<Self, ReplayError> {
+        let property = index_of(replay, promise)?;
+        let mut watch = Self { promise, property, steps, entry: None };
+        watch.after(replay, 0)?;
+        Ok(watch)
+    }
+
+    /// To be called after each step, with its number.
+    ///
+    /// # Errors
+    ///
+    /// The promise is kept inside the loop. The host cannot provide an instance.
+    pub fn after(&mut self, replay: &mut Replay, number: usize) -> Result<(), ReplayError> {
+        let Some(start) = self.promise.loop_start.filter(|start| number >= *start) else { return Ok(()) };
+        self.owed(replay, number)?;
+        if number == start {
+            self.entry = Some(replay.instant()?);
+        }
+        Ok(())
+    }
+
+    /// To be called at the end: goes round the loop once more. Why the promise is not kept, in the plugin's words.
+    ///
+    /// # Errors
+    ///
+    /// It is kept; the loop does not lead back to where it begins; something has to happen where nothing should have to. The host cannot
+    /// provide an instance.
+    pub fn end(mut self, replay: &mut Replay) -> Result<String, ReplayError> {
+        let message = self.owed(replay, self.steps.len())?;
+        let recorded = &self.promise.message;
+        if !recorded.is_empty() && *recorded != message {
+            return Err(not_there(format!("{} does not hold in other words: {message}", self.promise.name)));
+        }
+        if self.promise.class == BreachClass::Stuck
+            && let Some(what) = replay.has_to_happen()?
+        {
+            return Err(not_there(format!("{what} has to happen, and {} is not stuck", self.promise.name)));
+        }
+        let Some(entry) = self.entry.take() else { return Ok(message) };
+        for round in 1..=2 {
+            if replay.instant()? != entry {
+                let start = self.promise.loop_start.unwrap_or_default();
+                let what = format!("the cluster is not as it was after step {start}, in round {round}");
+                return Err(not_there(format!("{what}: there is no loop")));
+            }
+            let start = self.promise.loop_start.filter(|_| round == 1);
+            for (number, step) in (1..).zip(self.steps).skip(start.unwrap_or(self.steps.len())) {
+                replay.step(step)?;
+                self.owed(replay, number)?;
+            }
+        }
+        Ok(message)
+    }
+
+    fn owed(&self, replay: &mut Replay, number: usize) -> Result<String, ReplayError> {
+        let owed = replay.owing(self.property, self.promise.node)?;
+        owed.ok_or_else(|| not_there(format!("{} holds after step {number}", self.promise.name)))
+    }
+}
+
+/// Checks that the sibling of the critical step leads to where the promise is kept, if the trace has one.
+///
+/// # Errors
+///
+/// A step of it cannot happen, or the promise is not kept there. The host cannot provide an instance.
+pub fn check_sibling(factory: &dyn MachineFactory, trace: &Trace) -> Result<(), ReplayError> {
+    let Some((promise, sibling)) = trace.promise().zip(sibling(trace)) else { return Ok(()) };
+    let (mut replay, _) = Replay::new(factory, &sibling.scenario, &sibling.origin())?;
+    for step in &sibling.steps {
+        replay.step(step)?;
+    }
+    let property = index_of(&replay, promise)?;
+    match replay.owing(property, promise.node)? {
+        None => Ok(()),
+        Some(_) => Err(not_there(format!("{} does not hold after the sibling of the critical step", promise.name))),
+    }
+}
+
+/// The trace with the sibling in place of the critical step, if it has one.
+pub fn sibling(trace: &Trace) -> Option<Trace> {
+    let promise = trace.promise().filter(|promise| promise.critical.is_some())?;
+    let (_, before) = trace.steps.split_last()?;
+    Some(Trace { finding: None, steps: [before, &promise.sibling].concat(), ..trace.clone() })
+}
+
+/// The index of the property of a promise; the node is there.
+fn index_of(replay: &Replay, promise: &BrokenPromise) -> Result<u32, ReplayError> {
+    let mut properties = (0..).zip(replay.properties());
+    let is_there = promise.node.is_none_or(|node| (node as usize) < replay.views.len());
+    let property = properties.find(|(_, property)| property.name == promise.name && is_there);
+    property.map(|(index, _)| index).ok_or_else(|| not_there(format!("there is no property {}", promise.name)))
+}
+
+fn not_there(what: String) -> ReplayError {
+    ReplayError::NoFinding { what }
+}
+
+impl Replay {
+    /// Why an `eventually` property does not hold in the present state, at one node if it is of node scope; none if it does, or where a
+    /// node is stuck in a fault.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn owing(&mut self, property: u32, node: Option<NodeId>) -> Result<Option<String>, ReplayError> {
+        if !self.faults.is_empty() {
+            return Ok(None);
+        }
+        let of_node = |views: &Vec<Option<Vec<u8>>>| views[property as usize].clone();
+        let views: Vec<Option<Vec<u8>>> = match node {
+            Some(node) => vec![of_node(&self.views[node as usize])],
+            None => self.views.iter().map(of_node).collect(),
+        };
+        let views: Vec<Option<&[u8]>> = views.iter().map(Option::as_deref).collect();
+        Ok(owed(&mut *self.judge, property, &views)?)
+    }
+
+    /// The present state. Messages without an order among themselves are sorted.
+    fn instant(&mut self) -> Result<Instant, ReplayError> {
+        let mut states = Vec::with_capacity(self.machines.len());
+        for (node, machine) in (0..).zip(&mut self.machines) {
+            if self.rules.is_absent(node) {
+                states.push(None);
+                continue;
+            }
+            // A question leaves no trace.
+            let before = machine.capture();
+            let state = machine.serialize();
+            machine.restore(Some(&before))?;
+            states.push(state.ok());
+        }
+        let rules = &self.rules;
+        let mut in_flight: Vec<Travelling> = self.in_flight.iter().cloned().collect();
+        in_flight.sort_by_cached_key(|item| {
+            let (from, to) = (item.route.from, item.route.to);
+            let content = (!rules.is_in_order(from, to)).then(|| item.payload.clone());
+            (from, to, content)
+        });
+        Ok(Instant { states, fault_states: self.fault_states.clone(), in_flight })
+    }
+
+    /// Something that happens in the present state if nothing else does: a delivery, a timer, an internal event; none if there is
+    /// nothing. Members of a quorum are left out: whether a node takes them together, only its handler says.
+    fn has_to_happen(&mut self) -> Result<Option<String>, MachineError> {
+        for item in self.next_items() {
+            let (from, to) = (item.route.from, item.route.to);
+            if item.route.is_notice {
+                return Ok(Some(format!("the news of a broken connection from node {from} to node {to}")));
+            }
+            if matches!(self.role(to, from, &item.payload)?, Ok(Role::Alone) | Err(_)) {
+                return Ok(Some(format!("the delivery of a message from node {from} to node {to}")));
+            }
+        }
+        for (node, machine) in (0..).zip(&mut self.machines) {
+            let events = if self.rules.is_absent(node) { Ok(Vec::new()) } else { machine.local_events() };
+            let event = events.unwrap_or_default().into_iter().find(|event| event.kind != LocalKind::Application);
+            if let Some(event) = event {
+                return Ok(Some(format!("{} at node {node}", event.name)));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,120 @@
+//! A search that decides promises, from its start states to its report.
+
+use host_model::contract::{Judgement, MachineError};
+use host_model::lts::{Lts, Step, Stepper};
+use host_model::trace::start::Start;
+
+use crate::kernel::rules::Rules;
+use crate::kernel::{
+    BreachClass, Decided, FoundBreach, FoundViolation, Promise, PromiseReport, Report, Search, SearchError, stopped_end,
+};
+use crate::liveness::check::{Breach, Checked, check, refusal};
+use crate::liveness::record::promises;
+use crate::liveness::verdict::Verdict;
+
+/// Whether promises are to be decided, are there, and can be decided.
+pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
+    rules.filter(|_| !promises(lts).is_empty() && refusal(lts).is_none())
+}
+
+/// Explores all global states level by level, and decides each promise of progress on their graph.
+///
+/// Guarantee: what is reported as broken is broken by an execution that the rules allow. Complete: as [`check`]; within a bound a promise
+/// that is not broken is undecided. Broken promises end no search: they are added to its violations as far as these are wanted, the most
+/// certain ones first, then the shorter ones.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> {
+    // First, while nothing is lost if it is told to stop.
+    let mut stepper = Stepper::new(search.lts)?;
+    let mut checked = check(search, rules)?;
+    let mut breaches: Vec<(BreachClass, usize, Promise, Breach, bool)> = Vec::new();
+    for (promise, verdict) in &checked.promises {
+        let Some(verdict) = verdict else { continue };
+        for breach in checked.breaches(verdict) {
+            let length = breach.prefix.len() + breach.cycle.len();
+            // Where something is unknown a state closer by may be dead as well.
+            let is_shortest = breach.class != BreachClass::Lasso && verdict.unknown_states == 0;
+            breaches.push((breach.class, length, *promise, breach, is_shortest));
+        }
+    }
+    breaches.sort_by_key(|(class, length, promise, ..)| (*class, *length, *promise));
+    let wanted = checked.report.violations_max.saturating_sub(checked.report.violations.len() as u64);
+    let mut report = report(&mut checked);
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    for (_, _, promise, breach, shortest) in breaches.into_iter().take(wanted) {
+        let found = found(&mut stepper, search.starts, promise, breach)?;
+        report.violations.push(FoundViolation { shortest, ..found });
+    }
+    Ok(report)
+}
+
+/// The report of the exploration, with what was found out about promises.
+fn report(checked: &mut Checked) -> Report {
+    let promises = checked.promises.iter();
+    let promises = promises.map(|(promise, verdict)| PromiseReport {
+        promise: *promise,
+        decided: verdict.as_ref().map(|verdict| decided(checked, verdict)),
+    });
+    let promises = promises.collect();
+    Report { promises, promises_end: checked.ended, ..checked.report.clone() }
+}
+
+fn decided(checked: &Checked, verdict: &Verdict) -> Decided {
+    Decided {
+        class: checked.breaches(verdict).first().map(|breach| breach.class),
+        kept_states: verdict.kept_states,
+        live_states: verdict.live_states,
+        dead_states: verdict.dead_states,
+        unknown_states: verdict.unknown_states,
+        stuck_states: verdict.stuck.states,
+        critical_edges: verdict.critical_edges(),
+        critical_kinds: verdict.critical.len() as u64,
+        fair_components: verdict.fair_components,
+    }
+}
+
+/// A broken promise as a finding at the end of its path, in the plugin's words; without words if it is told to stop.
+fn found(
+    stepper: &mut Stepper<'_>,
+    starts: &[Start],
+    promise: Promise,
+    breach: Breach,
+) -> Result<FoundViolation, SearchError> {
+    let start = &starts[breach.start];
+    let path = [breach.prefix, breach.cycle.clone()].concat();
+    let message = match words(stepper, start, promise, &path) {
+        Ok(owed) => owed.expect("at the end of the path the promise is not kept"),
+        Err(error) => {
+            stopped_end(error)?;
+            String::new()
+        }
+    };
+    let judgement = Judgement::Violated { property: promise.property, message };
+    let found = FoundBreach {
+        class: breach.class,
+        cycle: breach.cycle.len(),
+        is_critical: breach.critical.is_some(),
+        sibling: breach.sibling,
+    };
+    Ok(FoundViolation { breach: Some(found), ..FoundViolation::new(start, &path, promise.node, judgement) })
+}
+
+/// Why a promise is not kept at the end of a path, in the plugin's words; none if it is.
+fn words(
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+    promise: Promise,
+    path: &[Step],
+) -> Result<Option<String>, MachineError> {
+    let mut locals = start.locals.clone();
+    for step in path {
+        let local = &mut locals[step.node as usize];
+        // It was executed in the search, so it is looked up.
+        let row = stepper.step(*local, step.trigger)?;
+        *local = stepper.outcomes(row)[step.outcome as usize].next;
+    }
+    stepper.owing(promise.property, promise.node, &locals)
+}

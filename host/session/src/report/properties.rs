@@ -1,0 +1,205 @@
+//! The properties of a plugin and what came out.
+
+use host_inspect::words;
+use host_model::contract::{NodeId, Property, PropertyKind};
+use host_model::trace::{BreachClass, Finding};
+use host_search::kernel::{Decided, EndCondition, PromiseReport};
+use serde::Serialize;
+
+use crate::report::run::FinishedRun;
+use crate::search::finding::Violation;
+use crate::search::promises;
+
+/// A property and what came out.
+#[derive(Debug, Serialize)]
+pub struct PropertyReport {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: PropertyKind,
+    /// Its scope.
+    pub scope: String,
+    /// Its status: one of those that a scenario can expect.
+    pub status: &'static str,
+    /// Why it is not checked; none if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_checked: Option<String>,
+    /// Why it is open whether an `eventually` property holds; none of any other property, and if that is not open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<&'static str>,
+    /// `never-kept` if an `eventually` property holds in no state at all, `never-owed` if it holds in all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vacuous: Option<&'static str>,
+    /// What was found out about an `eventually` property, at each node if it is of node scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<PromiseCounts>,
+}
+
+/// What was found out about a promise of progress.
+#[derive(Debug, Serialize)]
+pub struct PromiseCounts {
+    /// The node that it is about; null of a property of system scope.
+    pub node: Option<NodeId>,
+    /// The most certain way in which it is broken; null if it is not.
+    pub class: Option<BreachClass>,
+    /// States in which it is kept.
+    pub kept_states: u64,
+    /// States from which it can be kept.
+    pub live_states: u64,
+    /// States from which it cannot.
+    pub dead_states: u64,
+    /// States of which neither is known.
+    pub unknown_states: u64,
+    /// States in which it is not kept, and nothing has to happen.
+    pub stuck_states: u64,
+    /// Steps from a live state to a dead one.
+    pub critical_edges: u64,
+    /// The same by event and local states.
+    pub critical_kinds: u64,
+    /// Parts of the graph in which an execution can stay for ever, never keep it, and be fair.
+    pub fair_components: u64,
+}
+
+impl PromiseCounts {
+    fn new((report, decided): (&PromiseReport, Decided)) -> Self {
+        // Without `..`, so that a new count cannot be forgotten here.
+        let Decided {
+            class,
+            kept_states,
+            live_states,
+            dead_states,
+            unknown_states,
+            stuck_states,
+            critical_edges,
+            critical_kinds,
+            fair_components,
+        } = decided;
+        Self {
+            node: report.promise.node,
+            class,
+            kept_states,
+            live_states,
+            dead_states,
+            unknown_states,
+            stuck_states,
+            critical_edges,
+            critical_kinds,
+            fair_components,
+        }
+    }
+
+    fn states(&self) -> u64 {
+        self.live_states + self.dead_states + self.unknown_states
+    }
+}
+
+/// Why it is open whether the `eventually` properties hold, although everything was explored; none if it is not.
+pub fn undecided_promises(run: &FinishedRun<'_>) -> Option<EndCondition> {
+    run.outcome.report.promises_end
+}
+
+/// The properties of a run, in their order.
+pub fn properties(
+    run: &FinishedRun<'_>,
+    undecided: Option<&'static str>,
+    violations: &[Violation],
+) -> Vec<PropertyReport> {
+    let left_out = promises::left_out(run.spec, run.cluster, run.lts);
+    let status = |property: &Property, witnessed: Option<bool>| {
+        let found = violations.iter().find_map(|violation| match &violation.trace.finding {
+            Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
+            Some(Finding::Broken { property: name, .. }) if *name == property.name => Some("broken"),
+            _ => None,
+        });
+        match (property.kind, found, witnessed) {
+            (_, Some(found), _) => found,
+            (PropertyKind::Sometimes, _, Some(true)) => "reached",
+            (PropertyKind::Sometimes, ..) if undecided.is_none() => "never-reached",
+            (PropertyKind::Always, ..) if undecided.is_none() => "holds",
+            _ => "unknown",
+        }
+    };
+    let witnessed = run.outcome.report.witnessed.iter();
+    let properties = (0..).zip(&run.cluster.plugin.properties).zip(witnessed).map(|((index, property), witnessed)| {
+        let report = PropertyReport {
+            name: property.name.clone(),
+            kind: property.kind,
+            scope: words::name(property.scope),
+            status: status(property, *witnessed),
+            not_checked: None,
+            undecided: None,
+            vacuous: None,
+            promises: Vec::new(),
+        };
+        match (property.kind, &left_out) {
+            (PropertyKind::Eventually, Some(why)) if report.status == "unknown" => {
+                PropertyReport { status: "not-checked", not_checked: Some(why.clone()), ..report }
+            }
+            (PropertyKind::Eventually, None) => promised(run, index, undecided, report),
+            _ => report,
+        }
+    });
+    properties.collect()
+}
+
+/// What was found out about an `eventually` property.
+fn promised(
+    run: &FinishedRun<'_>,
+    index: u32,
+    undecided: Option<&'static str>,
+    report: PropertyReport,
+) -> PropertyReport {
+    let found = &run.outcome.report;
+    let of_it = found.promises.iter().filter(|other| other.promise.property == index);
+    let all = of_it.clone().count();
+    let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
+    let is_broken = promises.iter().any(|promise| promise.class.is_some());
+    let ended = found.promises_end.map(|_| "the search was ended before it was decided");
+    let is_missing = promises.len() < all || found.promises.is_empty();
+    let open = undecided.or(ended.filter(|_| is_missing));
+    let status = match (is_broken, open) {
+        _ if report.status != "unknown" => report.status,
+        (true, _) => "violated",
+        (false, Some(_)) => "unknown",
+        (false, None) => "holds",
+    };
+    let undecided = open.filter(|_| status == "unknown");
+    let is_never_kept = promises
+        .iter()
+        .any(|it| it.class.is_some() && it.kept_states == 0 && found.end == EndCondition::SpaceExhausted);
+    let is_never_owed = !promises.is_empty() && promises.iter().all(|it| it.kept_states == it.states());
+    let vacuous = match (is_never_kept, is_never_owed && status == "holds") {
+        (true, _) => Some("never-kept"),
+        (false, true) => Some("never-owed"),
+        (false, false) => None,
+    };
+    PropertyReport { status, undecided, vacuous, promises, ..report }
+}
+
+/// Notes that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant, nor is a promise that is never
+/// owed or never kept.
+pub fn notes(properties: &[PropertyReport]) -> String {
+    let named = |is_meant: &dyn Fn(&PropertyReport) -> bool| {
+        let names: Vec<&str> = properties.iter().filter(|it| is_meant(it)).map(|it| it.name.as_str()).collect();
+        (names.len(), words::on_one_line(&names.join(", ")))
+    };
+    let mut notes = String::new();
+    match named(&|it| it.status == "never-reached") {
+        (0, _) => {}
+        (1, name) => notes += &format!("; {name} is never reached"),
+        (_, names) => notes += &format!("; never reached: {names}"),
+    }
+    match named(&|it| it.vacuous == Some("never-kept")) {
+        (0, _) => {}
+        (_, names) => notes += &format!("; there is no state at all in which this holds: {names}"),
+    }
+    match named(&|it| it.vacuous == Some("never-owed")) {
+        (0, _) => {}
+        (_, names) => notes += &format!("; in every state this holds anyway: {names}"),
+    }
+    match named(&|it| it.not_checked.is_some()) {
+        (0, _) => {}
+        (_, names) => notes += &format!("; not checked: {names}"),
+    }
+    notes
+}

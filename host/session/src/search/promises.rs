@@ -1,0 +1,88 @@
+//! Whether a search decides the `eventually` properties, and by which rules.
+
+use host_model::contract::PropertyKind;
+use host_model::lts::Lts;
+use host_search::kernel::rules::{Recovery, Rules};
+use host_search::liveness;
+use host_search::strategy::STRATEGIES;
+
+use crate::base::Failure;
+use crate::cluster::Cluster;
+use crate::spec::RunSpec;
+
+/// Why the search decides no `eventually` property, as far as that is known without the plugin; a phrase that names what would help.
+fn left_out_by_search(spec: &RunSpec) -> Option<String> {
+    let strategy = spec.strategy();
+    if !strategy.decides_promises {
+        let others = STRATEGIES.iter().filter(|strategy| strategy.decides_promises).map(|strategy| strategy.name);
+        let others: Vec<&str> = others.collect();
+        return Some(format!("the strategy {} cannot; use --algo {}", strategy.name, others.join(", ")));
+    }
+    if spec.search.reduce {
+        return Some("a reduced search keeps what can happen, not what must; leave --reduce out".to_owned());
+    }
+    let keeps = spec.process.keep.is_some();
+    keeps.then(|| "a checkpoint does not keep the edges between states; run without --checkpoint".to_owned())
+}
+
+/// Why the search decides no `eventually` property of this cluster; a phrase. None if it decides them, or there is none.
+pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<String> {
+    if !has_promises(lts) {
+        return None;
+    }
+    if let Some(why) = left_out_by_search(spec) {
+        return Some(why);
+    }
+    if let Some(why) = liveness::refusal(lts) {
+        return Some(why.to_owned());
+    }
+    let placed = cluster.placements().iter();
+    let twin = placed.clone().find_map(|placement| placement.twin_of);
+    let adversary = placed.clone().find(|placement| placement.adversary).map(|placement| placement.node);
+    let adversary = adversary.map(|node| format!("node {node} is an adversary, and nothing has to happen there"));
+    adversary.or_else(|| twin.map(|node| format!("node {node} has a twin, and it is open which of them is the node")))
+}
+
+/// The rules by which the `eventually` properties are to be decided; none if they are not.
+///
+/// # Errors
+///
+/// An option is given for what is not decided, or without what it needs.
+pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<Rules>, Failure> {
+    let why = match has_promises(lts) {
+        true => left_out(spec, cluster, lts).map(|why| format!("no `eventually` property is checked: {why}")),
+        false => Some("the plugin has no `eventually` property".to_owned()),
+    };
+    if let Some(why) = why {
+        return match spec.search.option_for_promises() {
+            Some(option) => Err(useless(option, &why)),
+            None => Ok(None),
+        };
+    }
+    let rules = spec.search.rules();
+    if rules.recovery == Recovery::Resets && lts.scenario().faults.resets == 0 {
+        return Err(useless("recover-by", "no node can be reset; give --resets N, too"));
+    }
+    Ok(Some(rules))
+}
+
+/// Refuses options for `eventually` properties where the search decides none, before the plugin is there.
+///
+/// # Errors
+///
+/// There is such an option.
+pub fn check(spec: &RunSpec) -> Result<(), Failure> {
+    match spec.search.option_for_promises().zip(left_out_by_search(spec)) {
+        Some((option, why)) => Err(useless(option, &format!("no `eventually` property is checked: {why}"))),
+        None => Ok(()),
+    }
+}
+
+fn has_promises(lts: &Lts<'_>) -> bool {
+    lts.properties().iter().any(|property| property.kind == PropertyKind::Eventually)
+}
+
+fn useless(option: &str, why: &str) -> Failure {
+    let failure = Failure::configuration(format_args!("`--{option}`: {why}")).about(option);
+    failure.help("leave the option out, or change what is in its way")
+}
