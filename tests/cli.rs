@@ -11,6 +11,7 @@
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
+//! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
@@ -49,6 +50,7 @@ mod new;
 mod origins;
 #[cfg(target_os = "linux")]
 mod peaks;
+mod promises;
 mod refusals;
 mod results;
 mod scenarios;
@@ -243,6 +245,7 @@ fn bundled(name: &str) -> &'static str {
         };
         [
             "fanout",
+            "lock",
             "paxos",
             "query",
             "register",

@@ -57,8 +57,13 @@ fn run_page(name: &str, page: &str) -> usize {
         // Regular expressions of the debugger are typed, not given as words, so nothing here needs quoting.
         let ran = place.host_reading(&words, input);
         let shows = |beginning: &str| lines.iter().any(|line| line.starts_with(beginning));
+        let is_promise = |line: &&String| {
+            let is_broken = [" is dead ", " is stuck ", " is never kept again"].iter().any(|how| line.contains(how));
+            is_broken && (line.starts_with("violation: ") || line.starts_with("replayed: "))
+        };
         let code = match () {
             () if shows("violation: deadlock") => 11,
+            () if lines.iter().any(|line| is_promise(&line)) => 13,
             () if shows("violation: ") || shows("replayed: ") => 12,
             () => 0,
         };

@@ -1,0 +1,277 @@
+//! What must happen, on the command line: exit code, JSON, traces with loops, and what is not checked.
+
+use std::sync::atomic::Ordering;
+
+use host_sandbox::fixtures;
+use serde_json::{Value, json};
+
+use super::{Place, bundled};
+
+/// The options of a search of the lock that decides its promise.
+fn lock<'o>(options: &[&'o str]) -> Vec<&'o str> {
+    [&["run", bundled("lock"), "--algo", "bdfs", "--json"][..], options].concat()
+}
+
+/// The property `served` of a run.
+fn served(run: &Value) -> Value {
+    let properties = run["properties"].as_array().expect("a list");
+    properties.iter().find(|property| property["name"] == "served").expect("it is there").clone()
+}
+
+fn trace(place: &Place, path: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(place.path(path)).expect("it is there")).expect("JSON")
+}
+
+#[test]
+fn a_dead_promise_names_the_step_that_killed_it() {
+    let place = Place::new();
+    let run = place.host(&lock(&["--out", "found"])).exits(13).json();
+    assert_eq!(
+        (&run["result"], &run["end"], &run["exit_code"]),
+        (&json!("violation"), &json!("space-exhausted"), &json!(13))
+    );
+    let found = &run["violations"][0];
+    let facts =
+        ["property", "kind", "class", "node", "critical", "length", "sibling_length", "loop", "shortest", "confirmed"];
+    let expected = json!(["served", "eventually", "dead", 1, 6, 6, 3, null, true, true]);
+    assert_eq!(facts.map(|fact| found[fact].clone()), expected.as_array().expect("a list")[..]);
+    let promise = &served(&run)["promises"][1];
+    // As the plugin's README counts them; waiting are six of the eight, of which one is granted the lock.
+    let counts = ["node", "class", "kept_states", "live_states", "dead_states", "unknown_states", "critical_edges"];
+    let expected = json!([1, "dead", 3, 6, 2, 0, 1]);
+    assert_eq!(counts.map(|count| promise[count].clone()), expected.as_array().expect("a list")[..]);
+    let finding = &trace(&place, "found/trace.json")["finding"];
+    assert_eq!((&finding["what"], &finding["critical"]), (&json!("promise"), &json!(6)));
+    assert_eq!(finding["sibling"].as_array().map(Vec::len), Some(3));
+    let replayed = place.host(&["replay", "found/trace.json", "--plugin", bundled("lock")]).exits(13);
+    assert!(replayed.out.contains("replayed: served is dead since step 6 at node 1"), "{replayed:?}");
+    assert!(replayed.out.contains("in place of step 6, these 3 keep the promise"), "{replayed:?}");
+    let refused = place.host(&["minimize", "found/trace.json", "--plugin", bundled("lock")]);
+    refused.exits(151).says(&["cannot be minimised", "--algo bdfs"]);
+    // The debugger has both ways.
+    let script = "branches\njump end\ncheck\nbranch 0\njump end\ncheck\nquit\n";
+    let debugged = place.host_reading(&["debug", "found/trace.json", "--plugin", bundled("lock")], script).exits(0);
+    assert_eq!(debugged.out.matches("served does not hold here at node 1: the client waits for the lock").count(), 1);
+}
+
+/// A trace that claims more than there is does not replay.
+#[test]
+fn a_replay_goes_round_the_loop_and_believes_nothing() {
+    let place = Place::new();
+    let options = ["--set", "locked=queue", "--set", "retry=timer", "--set", "loss=adversary", "--out", "found"];
+    let run = place.host(&lock(&options)).exits(13).json();
+    assert_eq!((&run["violations"][0]["class"], &run["violations"][0]["loop"]), (&json!("lasso"), &json!(1)));
+    let replay = |trace: &Value| {
+        place.put("trace.json", trace.to_string());
+        place.host(&["replay", "trace.json", "--plugin", bundled("lock")])
+    };
+    let whole = trace(&place, "found/trace.json");
+    assert!(replay(&whole).exits(13).out.contains("never kept again, going round from step 2 on at node 1"));
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut trace = whole.clone();
+        change(&mut trace);
+        replay(&trace)
+    };
+    with(&|trace| trace["finding"]["loop"] = json!(0)).exits(151).says(&["served holds after step 0"]);
+    with(&|trace| trace["finding"]["loop"] = json!(2)).exits(151).says(&["its loop begins after step 2 of 2"]);
+    with(&|trace| trace["finding"]["class"] = json!("dead")).exits(151).says(&["it has a `loop`"]);
+    with(&|trace| trace["finding"]["message"] = json!("it rains")).exits(151).says(&["in other words"]);
+    with(&|trace| trace["finding"]["name"] = json!("heard")).exits(151).says(&["no property heard"]);
+    with(&|trace| trace["trace_version"] = json!(1)).exits(151).says(&["a broken promise"]);
+    with(&|trace| {
+        let finding = trace["finding"].as_object_mut().expect("an object");
+        finding.remove("loop");
+        finding["class"] = json!("stuck");
+    })
+    .exits(151)
+    .says(&["retry at node 1 has to happen"]);
+    // Three steps of which the last leads elsewhere: the answer arrives, and is lost.
+    with(&|trace| {
+        let steps = trace["steps"].as_array_mut().expect("a list");
+        let mut last = steps[1].clone();
+        last["choices"][0]["picked"] = json!(0);
+        for step in steps.iter_mut().chain([&mut last]) {
+            let step = step.as_object_mut().expect("an object");
+            step.remove("state");
+            step.remove("sent");
+        }
+        steps.push(last);
+    })
+    .exits(151)
+    .says(&["there is no loop"]);
+}
+
+/// Every other strategy, and every option in the way, says so in the report, and refuses options that are for promises alone.
+#[test]
+fn what_is_not_checked_is_said_with_the_reason() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "the strategy lmc-opt cannot; use --algo bdfs"),
+        (&["--algo", "lmc-gen"], "the strategy lmc-gen cannot"),
+        (&["--algo", "unfold"], "the strategy unfold cannot"),
+        (&["--algo", "dpor", "--depth", "6"], "the strategy dpor cannot"),
+        (&["--algo", "walk", "--walks", "3", "--depth", "6"], "the strategy walk cannot"),
+        (&["--algo", "consequence"], "the strategy consequence cannot"),
+        (&["--algo", "bdfs", "--reduce"], "leave --reduce out"),
+        (&["--algo", "bdfs", "--checkpoint", "kept"], "run without --checkpoint"),
+        (&["--algo", "bdfs", "--crashes", "1"], "nodes can crash"),
+    ];
+    let others: [(&[&str], &str); 3] = [
+        (&["--algo", "bdfs", "--network", "unordered-duplicating", "--depth", "3"], "delivered again"),
+        (&["--algo", "bdfs", "--twin", "1", "--depth", "3"], "node 1 has a twin"),
+        (
+            &["--algo", "bdfs", "--nodes", "3", "--adversary", &format!("2={}", bundled("lock"))],
+            "node 2 is an adversary",
+        ),
+    ];
+    for (options, why) in cases.into_iter().chain(others) {
+        let run = [&["run", bundled("lock"), "--json"][..], options].concat();
+        let found = place.host(&run).exits(0).json();
+        let served = served(&found);
+        assert_eq!(served["status"], "not-checked", "{options:?}");
+        assert!(served["not_checked"].as_str().is_some_and(|text| text.contains(why)), "{options:?}: {served}");
+        assert_eq!(found["assumed"].get("progress"), None, "{options:?}");
+        for (option, value) in [("--fairness", "stable"), ("--timers", "late"), ("--recover-by", "events")] {
+            let refused = place.host(&[&run[..], &[option, value]].concat());
+            refused.exits(151).says(&[option, why]);
+        }
+    }
+}
+
+#[test]
+fn contradictory_rules_are_refused() {
+    let place = Place::new();
+    place.host(&lock(&["--recover-by", "resets"])).exits(151).says(&["--recover-by", "give --resets N"]);
+    place.host(&lock(&["--recover-by", "resets", "--resets", "1", "--depth", "2"])).exits(0);
+    place.host(&lock(&["--fairness", "fair-lossy"])).exits(2);
+    let other = ["run", bundled("query"), "--algo", "bdfs", "--timers", "late"];
+    place.host(&other).exits(151).says(&["--timers", "no `eventually` property"]);
+}
+
+/// `--recover-by resets`: a client that forgets that it waits does not wait. Its budget is used up some time, and then it is dead.
+#[test]
+fn rules_are_in_the_report() {
+    let place = Place::new();
+    let rules = |options: &[&str]| place.host(&lock(options)).json()["assumed"]["progress"].clone();
+    let default = json!({ "fairness": "stable", "timers": "free", "recover_by": "events" });
+    assert_eq!(rules(&[]), default);
+    let all = ["--fairness", "none", "--timers", "late", "--recover-by", "resets", "--resets", "1"];
+    assert_eq!(rules(&all), json!({ "fairness": "none", "timers": "late", "recover_by": "resets" }));
+    let text = place.host(&["run", bundled("lock"), "--algo", "bdfs", "--set", "locked=queue", "--timers", "late"]);
+    assert!(text.exits(0).out.contains("timers fire only where nothing can be delivered"));
+}
+
+/// A bound hides an answer, and says so; what was explored is decided all the same.
+#[test]
+fn a_bound_leaves_promises_undecided() {
+    let place = Place::new();
+    for bound in [["--depth", "5"], ["--states", "4"]] {
+        let run = place.host(&lock(&bound)).exits(0).json();
+        assert_eq!((&run["result"], &served(&run)["status"]), (&json!("incomplete"), &json!("unknown")), "{bound:?}");
+        assert!(served(&run)["undecided"].is_string());
+        assert!(served(&run)["promises"][1]["unknown_states"].as_u64() > Some(0), "{bound:?}");
+    }
+    // After one event nothing can follow, and this is known within two.
+    let lost = ["--set", "locked=queue", "--set", "loss=adversary", "--depth", "2"];
+    let run = place.host(&lock(&lost)).exits(13).json();
+    assert_eq!((&run["end"], &run["violations"][0]["class"]), (&json!("depth-bound"), &json!("dead")));
+}
+
+/// Wherever it is interrupted: what was explored before is decided, and the rest is open and says why.
+#[test]
+fn an_interrupted_decision_leaves_what_was_explored() {
+    let mut place = Place::new();
+    let run = lock(&["--set", "locked=queue", "--nodes", "3", "--audit", "off"]);
+    place.interrupted = Some(u64::MAX);
+    place.host(&run).exits(0);
+    let asked = place.asked.load(Ordering::Relaxed);
+    let mut is_seen = false;
+    for at in (0..asked).rev() {
+        place.interrupted = Some(at);
+        let stopped = place.host(&run).exits(0).json();
+        if stopped["end"] == "interrupted" {
+            break;
+        }
+        if stopped["result"] == "ok" {
+            continue;
+        }
+        is_seen = true;
+        let holds = stopped["properties"].as_array().expect("a list").iter().find(|it| it["name"] == "exclusive");
+        assert_eq!(holds.map(|it| &it["status"]), Some(&json!("holds")));
+        assert_eq!((&stopped["result"], &served(&stopped)["status"]), (&json!("incomplete"), &json!("unknown")));
+        let run: Vec<&str> = run.iter().filter(|word| **word != "--json").copied().collect();
+        let text = place.host(&run).exits(0).out;
+        assert!(text.contains("but the decision about `eventually` properties was interrupted"), "{text}");
+    }
+    assert!(is_seen, "of {asked}");
+}
+
+/// A search that begins where a promise is dead finds it so, and no step that did it; a saved trace is a test.
+#[test]
+fn a_trace_of_a_dead_promise_is_a_prefix_and_a_test() {
+    let place = Place::new();
+    place.host(&lock(&["--out", "found"])).exits(13);
+    let run = place.host(&lock(&["--prefix", "found/trace.json", "--out", "after"])).exits(13);
+    let found = &run.json()["violations"][0];
+    assert_eq!((&found["class"], &found["critical"], &found["length"]), (&json!("dead"), &Value::Null, &json!(6)));
+    let replayed = place.host(&["replay", "after/trace.json", "--plugin", bundled("lock")]).exits(13);
+    assert!(replayed.out.contains("served is dead after 6 steps at node 1"), "{replayed:?}");
+    let tested = place.host(&["test", "found", "--plugin", bundled("lock")]);
+    assert!(tested.exits(0).out.contains("1 passed, 0 failed"));
+}
+
+#[test]
+fn vacuous_promises_are_told_apart() {
+    let place = Place::new();
+    place.put("kept.wasm", fixtures::ping_pong_promise(true)).put("broken.wasm", fixtures::ping_pong_promise(false));
+    let run = |plugin: &str| place.host(&["run", plugin, "--nodes", "2", "--algo", "bdfs", "--json"]);
+    let kept = run("kept.wasm").exits(0).json();
+    assert_eq!(
+        (&kept["properties"][0]["status"], &kept["properties"][0]["vacuous"]),
+        (&json!("holds"), &json!("never-owed"))
+    );
+    let broken = run("broken.wasm").exits(13).json();
+    let property = &broken["properties"][0];
+    assert_eq!((&property["status"], &property["vacuous"]), (&json!("violated"), &json!("never-kept")));
+    let text = place.host(&["run", "broken.wasm", "--nodes", "2", "--algo", "bdfs"]).exits(13);
+    assert!(text.out.contains("there is no state at all in which this holds: bounded"), "{text:?}");
+    // In the lock service some executions break it, and others keep it.
+    let some = place.host(&lock(&[])).exits(13).json();
+    assert_eq!(served(&some).get("vacuous"), None);
+}
+
+/// With `--continue` every way in which a promise is broken is reported, the most certain one first.
+#[test]
+fn all_ways_are_reported_with_continue() {
+    let place = Place::new();
+    let options = ["--set", "locked=queue", "--set", "release=application", "--nodes", "3", "--continue"];
+    let run = place.host(&lock(&options)).exits(13).json();
+    let classes: Vec<&Value> = run["violations"].as_array().expect("a list").iter().map(|it| &it["class"]).collect();
+    assert_eq!(classes[0], "stuck");
+    let fair = served(&run)["promises"][1]["fair_components"].as_u64();
+    assert!(fair == Some(0) || classes.contains(&&json!("lasso")), "{classes:?}");
+}
+
+/// Drawings and other formats have the loop.
+#[test]
+fn a_loop_is_drawn_and_exported() {
+    let place = Place::new();
+    let options = ["--set", "locked=queue", "--set", "retry=timer", "--set", "loss=adversary", "--out", "found"];
+    place.host(&lock(&options)).exits(13);
+    let plugin = bundled("lock");
+    let draw = ["draw", "found/trace.json", "--plugin", plugin, "--out", "x.svg", "--out", "x.mmd", "--out", "x.dot"];
+    place.host(&draw).exits(0);
+    for file in ["x.svg", "x.mmd", "x.dot", "found/trace.svg"] {
+        let drawing = std::fs::read_to_string(place.path(file)).expect("it is drawn");
+        assert!(drawing.contains("again and again"), "{file}");
+    }
+    let export = ["export", "found/trace.json", "--plugin", plugin, "--format", "itf", "--out", "x.itf.json"];
+    place.host(&export).exits(0);
+    let document = trace(&place, "x.itf.json");
+    // The loop begins after the first step, so its first state is the second; the last one is that of the first step again.
+    assert_eq!(document["loop"], 2);
+    let states = document["states"].as_array().expect("a list");
+    assert_eq!(states.len(), 3);
+    assert_eq!((&states[1]["nodes"], &states[1]["in_flight"]), (&states[2]["nodes"], &states[2]["in_flight"]));
+    place.host(&["replay", "x.itf.json", "--plugin", plugin]).exits(13);
+}
