@@ -13,6 +13,7 @@
 //! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
+//! | `portfolio` | the portfolio: its members, their turns, and what bounds all of them |
 //! | `properties` | properties of every kind and scope |
 //! | `quorums` | quorums by every strategy against the reference |
 //! | `shortest` | what is said of the length of a path, for each strategy by each of its bounds |
@@ -36,6 +37,7 @@ mod liveness;
 mod local;
 mod memory;
 mod origins;
+mod portfolio;
 mod properties;
 mod quorums;
 mod shortest;

@@ -94,7 +94,7 @@ fn what_is_said_of_lengths_is_so() {
     let said = |strategy, bound| claims.get(&(strategy, name(bound))).copied().unwrap_or_default();
     // Those that look at what is nearer first know it, whatever the bound; those that go where they like never say so.
     for bound in [None, Some(Bound::Depth), Some(Bound::LocalEvents)] {
-        for strategy in ["bdfs", "unfold"] {
+        for strategy in ["auto", "bdfs", "unfold"] {
             let (found, shortest) = said(strategy, bound);
             assert!(found > 0 && shortest == found, "{strategy}, {bound:?}: {shortest} of {found}; {claims:?}");
         }

@@ -126,8 +126,10 @@ fn options_that_do_not_fit_end_with_151() {
     let place = Place::new();
     place.put("a file", "x").put("refuses.wasm", fixtures::refuses_config()).put("guest.wasm", fixtures::ping_pong());
     let run = |options: &[&str]| place.host(&[&["run", bundled("paxos")], options].concat()).exits(151);
-    run(&["--depth", "3"]).says(&["lmc-opt has no option `--depth`", "bdfs, unfold"]);
+    run(&["--algo", "lmc", "--depth", "3"]).says(&["lmc-opt has no option `--depth`", "bdfs, unfold"]);
     run(&["--algo", "lmc", "--states", "3"]).says(&["--states"]);
+    run(&["--reduce"]).says(&["the strategy auto has no option `--reduce`", "bdfs"]);
+    run(&["--walks", "3"]).says(&["the strategy auto has no option `--walks`", "walk"]);
     run(&["--algo", "bdfs", "--seed", "3"]).says(&["bdfs has no option `--seed`", "walk"]);
     run(&["--set", "colour=red"])
         .says(&["paxos has no parameter `colour`", "proposers, attempts, init, quorum, bug, model, learners"]);

@@ -48,7 +48,10 @@ fn a_trace_that_ends_elsewhere_shows_no_deadlock() {
 fn who_does_not_know_what_is_in_flight_refuses_to_look() {
     let place = Place::new();
     let run = ["run", bundled("two-phase-commit"), "--deadlock"];
-    place.host(&run).exits(151).says(&["lmc-opt has no option `--deadlock`", "bdfs, unfold"]);
+    place
+        .host(&[&run[..], &["--algo", "lmc"]].concat())
+        .exits(151)
+        .says(&["lmc-opt has no option `--deadlock`", "bdfs, unfold"]);
     let ran = place.host(&[&run[..], &["--algo", "bdfs", "--reduce"]].concat());
     assert!(ran.code == 2 && ran.err.contains("--reduce"), "{ran:?}");
 }

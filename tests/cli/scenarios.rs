@@ -79,7 +79,7 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     check("[faults]\nfires = 1", &["s.toml:6: [faults] has no key `fires` in this version", "there are: resets"]);
     // What only the plugin or the strategy can tell.
     let place = ping_pong("");
-    place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n");
+    place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n[strategy]\nalgo = \"lmc\"\n");
     place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:5: the strategy lmc-opt has no option `--depth`"]);
     place.put("s.toml", format!("plugin = {:?}\n[parameters]\ncolour = \"red\"\n", bundled("paxos")));
     place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:3: paxos has no parameter `colour`"]);

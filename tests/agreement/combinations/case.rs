@@ -6,6 +6,7 @@ use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Feature, Toy};
 use host_search::kernel::SearchBounds;
 use host_search::kernel::weights::Weights;
+use host_search::strategy::auto::{Member, Turns};
 use host_search::strategy::{STRATEGIES, Strategy};
 
 use crate::faults::fault;
@@ -34,6 +35,8 @@ pub enum Stop {
 #[derive(Clone, Debug)]
 pub struct Case {
     pub strategy: &'static Strategy,
+    /// The turns of the members, of a portfolio.
+    pub turns: Turns,
     pub system: System,
     pub bounds: SearchBounds,
     pub prefix: Option<Prefix>,
@@ -162,7 +165,8 @@ impl Case {
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
         let is_exported = value(Axis::Prefix) == 2;
-        Self { strategy, system, bounds, prefix: None, is_exported, workers, stop, collects }
+        let turns = turns(&mut Dice(seed ^ 0x7042));
+        Self { strategy, turns, system, bounds, prefix: None, is_exported, workers, stop, collects }
     }
 
     /// Sets the bounds that the row has, below what is needed, to exactly that, or above.
@@ -186,6 +190,12 @@ impl Case {
         self.bounds = SearchBounds { depth, local_events, states, ..self.bounds };
         Some(())
     }
+}
+
+/// Turns that are short enough for the members to take turns in small systems; or one member alone.
+fn turns(dice: &mut Dice) -> Turns {
+    let only = [None, None, Some(Member::Unfold), Some(Member::Reduced), Some(Member::Lmc)];
+    Turns { shortest: [0, 20, 200, 1 << 18][dice.below(4) as usize], only: only[dice.below(5) as usize] }
 }
 
 /// The toy on the networks and with the faults of a row.

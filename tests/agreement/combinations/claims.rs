@@ -69,6 +69,13 @@ impl Facts<'_> {
         self.ran.report.end
     }
 
+    /// The strategy that has the answer, and whether it left out what cannot matter.
+    fn decider(&self) -> (&'static str, bool) {
+        let report = &self.ran.report;
+        let decided = report.decided_by.map(|decider| decider.strategy);
+        (decided.unwrap_or(self.case.strategy.name), report.is_reduced(self.case.bounds.reduce))
+    }
+
     fn found(&self) -> BTreeSet<&Words> {
         self.ran.findings.iter().map(|found| &found.words).collect()
     }
@@ -189,6 +196,8 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
             let counted = match facts.case.strategy.name {
                 "lmc-gen" => counts.system_states,
                 "unfold" => counts.events,
+                // Of several members all are ended by it.
+                "auto" => counts.global_states.or(counts.events),
                 name if name.starts_with("dpor") => counts.executions,
                 _ => counts.global_states,
             };
@@ -206,7 +215,7 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
 /// Of the search that knows all global states: it leaves out a local event exactly if there is one to be left out.
 fn a_bound_that_cuts_nothing_ends_nothing(facts: &Facts<'_>) -> Result<(), String> {
     let (end, bounds) = (facts.end(), &facts.case.bounds);
-    if facts.case.strategy.name != "bdfs" || bounds.reduce {
+    if facts.decider() != ("bdfs", false) {
         return Ok(());
     }
     let is_cut = facts.truth.within.is_local_cut;
@@ -232,7 +241,7 @@ fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
         ensure(!(facts.is_exact() && is_over) || missing.is_empty(), || format!("{missing:?} is missing"))?;
     }
     // Local model checking counts what it builds.
-    let is_count = !facts.case.strategy.name.starts_with("lmc") && !is_stateless(facts.case.strategy);
+    let is_count = !facts.decider().0.starts_with("lmc") && !is_stateless(facts.case.strategy);
     if is_count && facts.is_exact() && is_over {
         let expected = reachable.len() as u64;
         ensure(counted.is_none_or(|counted| counted == expected), || format!("{counted:?} of {expected}"))?;
@@ -244,7 +253,7 @@ fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
 
 fn global_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), String> {
     let counts = &facts.ran.report.counts;
-    let is_global = matches!(facts.case.strategy.name, "bdfs" | "consequence") && !facts.case.bounds.reduce;
+    let is_global = matches!(facts.decider(), ("bdfs" | "consequence", false));
     let is_over = match facts.case.strategy.is_complete {
         true => facts.is_exact() && facts.end() != EndCondition::Violation,
         false => facts.end() == EndCondition::SpaceExhausted,

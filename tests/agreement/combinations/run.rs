@@ -13,7 +13,8 @@ use host_model::lts::{Lts, Stepper};
 use host_model::toys::Toy;
 use host_model::trace::start::Start;
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
-use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search};
+use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search, SearchError};
+use host_search::strategy::auto;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::combinations::case::{Case, Stop};
@@ -148,7 +149,7 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
         monitor: watch,
         collect_system_states: case.collects,
     };
-    let report = pool(workers).install(|| (case.strategy.run)(&search)).map_err(|it| error(&it))?;
+    let report = pool(workers).install(|| run_strategy(case, &search)).map_err(|it| error(&it))?;
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
     let findings =
         report.violations.iter().map(|found| by_content(&mut stepper, &factory, starts[0].path.len(), found));
@@ -157,6 +158,14 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     let system_states = states
         .map(|states| states.iter().map(|locals| locals.iter().map(|id| toys::local(&lts, *id)).collect()).collect());
     Ok(Ran { findings, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
+}
+
+/// Has members of a portfolio take turns as the case says: small systems are done in a turn of the usual length.
+fn run_strategy(case: &Case, search: &Search<'_>) -> Result<Report, SearchError> {
+    match case.strategy.name {
+        "auto" => auto::run_with(search, case.turns),
+        _ => (case.strategy.run)(search),
+    }
 }
 
 /// Where the search of a case begins; or why it cannot.

@@ -8,8 +8,11 @@ use crate::combinations::case::Case;
 
 /// All of a case.
 pub fn show(case: &Case) -> String {
-    let Case { strategy, system, bounds, prefix, is_exported, workers, stop, collects } = case;
+    let Case { strategy, turns, system, bounds, prefix, is_exported, workers, stop, collects } = case;
     let mut text = format!("strategy {}, {workers} workers, stop {stop:?}, system states {collects}\n", strategy.name);
+    if strategy.name == "auto" {
+        writeln!(text, "turns    {turns:?}").expect("text grows");
+    }
     let all = format!("{bounds:?}");
     writeln!(text, "bounds   {}", all.replace("None", "-")).expect("text grows");
     writeln!(text, "network  {} {:?}", system.network, system.links).expect("text grows");

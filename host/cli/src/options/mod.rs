@@ -62,10 +62,10 @@ const OVERVIEW: &str = "Begin with: host run plugins/paxos";
 
 fn long_overview() -> String {
     let examples = "Examples:\n  \
-        host run plugins/paxos                                   check Paxos by local model checking\n  \
+        host run plugins/paxos                                   check Paxos\n  \
         host run plugins/paxos --set bug=last-response --set proposers=2\n                                                           \
         find out why a proposer must not trust the last answer\n  \
-        host replay out/paxos-lmc-opt-1a2b3c4d/trace.json        see each step of what was found\n  \
+        host replay out/paxos-auto-1a2b3c4d/trace.json           see each step of what was found\n  \
         host list                                                strategies, their guarantees, and the plugins here";
     format!("{examples}\n\n{}", exit::help())
 }

@@ -28,7 +28,7 @@ pub struct RunArguments {
     #[arg(value_name = "PLUGIN")]
     pub plugin: Option<PathBuf>,
 
-    /// The strategy; `lmc` is short for lmc-opt [default: lmc]
+    /// The strategy; `lmc` is short for lmc-opt [default: auto, which has the others take turns]
     #[arg(long, short, value_name = "NAME", value_parser = strategies(), help_heading = "What to explore")]
     pub algo: Option<Algo>,
     /// Number of nodes of the cluster [default: the plugin's]
@@ -84,7 +84,7 @@ pub struct RunArguments {
     /// Local events of each node on a path [default: no bound]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub local_events: Option<u32>,
-    /// States, or events of `unfold`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
+    /// States, or events of `unfold`, either for each member of `auto`, system states of `lmc-gen`, executions of `dpor` [default: no bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Bounds")]
     pub states: Option<u64>,
     /// Number of random walks [default: 1000, or with --time as many as fit]

@@ -114,12 +114,15 @@ impl Text<'_> {
                 format!("after {} of {trace}{begins}", count(*steps as u64, "step"))
             }
         };
-        let reduced = if assumed.reduced { " --reduce" } else { "" };
+        let algorithm = match &self.report.decided_by {
+            Some(decider) => format!("{}, decided by {decider}", self.report.algo),
+            None => format!("{}{}", self.report.algo, if assumed.reduced { " --reduce" } else { "" }),
+        };
         let limits: Vec<String> = assumed.limits.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let row = |name: &str, value: String| (name.to_owned(), on_one_line(&value));
         let mut rows = vec![
             row("plugin", plugin),
-            row("algorithm", format!("{}{reduced}: {}", self.report.algo, self.report.guarantees)),
+            row("algorithm", format!("{algorithm}: {}", self.report.guarantees)),
             row("nodes", grouped(assumed.nodes.into()) + &words::absent(&self.report.scenario)),
         ];
         let placed = assumed.placements.iter();

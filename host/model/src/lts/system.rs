@@ -111,9 +111,14 @@ impl<'f> Lts<'f> {
         LtsCounts {
             local_states: tables.states.len() as u64,
             messages: tables.messages.len() as u64,
-            handler_calls: self.handler_calls.load(Ordering::Relaxed),
+            handler_calls: self.handler_calls(),
             bytes: tables.bytes(),
         }
+    }
+
+    /// Handlers that a machine executed so far, as in [`LtsCounts`].
+    pub fn handler_calls(&self) -> u64 {
+        self.handler_calls.load(Ordering::Relaxed)
     }
 
     /// The events and messages, of all that were met, that have happened somewhere.

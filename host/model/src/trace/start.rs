@@ -219,8 +219,34 @@ pub fn follow(stepper: &mut Stepper<'_>, trace: &Trace) -> Result<Start, StartEr
     Ok(start)
 }
 
-/// Takes one recorded step.
+/// The global state after further steps, the last of which may end in a finding of its own.
+///
+/// # Errors
+///
+/// As for [`follow`].
+pub fn follow_on(stepper: &mut Stepper<'_>, mut start: Start, steps: &[TraceStep]) -> Result<Start, StartError> {
+    for (index, step) in steps.iter().enumerate() {
+        take_or_find(stepper, &mut start, step).map_err(|error| StartError::at(index + 1, error))?;
+    }
+    Ok(start)
+}
+
+/// Takes one recorded step that ends in no finding of its own.
 fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Result<(), Unresolved> {
+    take_or_find(stepper, start, step)?;
+    let reached = start.locals[step.node as usize];
+    let mut said = stepper.state(reached).protocol.judgements.iter();
+    match said.find(|judgement| judgement.is_bad()) {
+        Some(fault) => {
+            let why = format!("it ends in a finding of its own: {}", describe(fault));
+            Err(Unresolved::NotEnabled(why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes one recorded step.
+fn take_or_find(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Result<(), Unresolved> {
     let refuse = |why: String| Err(Unresolved::NotEnabled(why));
     let mut situation = GlobalSituation { stepper, locals: &start.locals, in_flight: &start.in_flight };
     let trigger = resolve(&mut situation, step)?.trigger(stepper);
@@ -236,10 +262,6 @@ fn take(stepper: &mut Stepper<'_>, start: &mut Start, step: &TraceStep) -> Resul
         && contents(stepper, &outcome.sent) != *expected
     {
         return refuse("it sends other messages than were recorded".to_owned());
-    }
-    let mut said = stepper.state(outcome.next).protocol.judgements.iter();
-    if let Some(fault) = said.find(|judgement| judgement.is_bad()) {
-        return refuse(format!("it ends in a finding of its own: {}", describe(fault)));
     }
     start.locals[node as usize] = outcome.next;
     let known = stepper.known();

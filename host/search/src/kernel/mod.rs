@@ -17,7 +17,7 @@ use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport};
-pub use crate::kernel::report::{Basis, FoundViolation, Report, SymmetryUse};
+pub use crate::kernel::report::{Basis, Decider, FoundViolation, Report, SymmetryUse};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::rules::Rules;

@@ -43,6 +43,9 @@ pub trait Monitor: Sync {
         None
     }
 
+    /// Told that a strategy of several has its turn. Called by one worker at a time.
+    fn runs(&self, _strategy: &'static str) {}
+
     /// Told that another phase begins. Called by one worker at a time.
     fn enter(&self, _phase: Phase) {}
 

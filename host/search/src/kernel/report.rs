@@ -88,6 +88,22 @@ pub enum Basis {
     LocalStates,
 }
 
+/// The strategy of a portfolio that had the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decider {
+    /// Its name.
+    pub strategy: &'static str,
+    /// Whether it left out what cannot matter to any property.
+    pub is_reduced: bool,
+}
+
+impl std::fmt::Display for Decider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let options = if self.is_reduced { " --reduce" } else { "" };
+        write!(f, "{}{options}", self.strategy)
+    }
+}
+
 /// The report of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -95,6 +111,8 @@ pub struct Report {
     pub end: EndCondition,
     /// The basis of the answer, where that is worth a word.
     pub basis: Option<Basis>,
+    /// The strategy that had the answer, of a portfolio that has one.
+    pub decided_by: Option<Decider>,
     /// The counts.
     pub counts: Counts,
     /// The longest path explored, in events; for local model checking, of one node.
@@ -130,6 +148,7 @@ impl Report {
         Self {
             end: EndCondition::SpaceExhausted,
             basis: None,
+            decided_by: None,
             counts: Counts::default(),
             depth: 0,
             violations: Vec::new(),
@@ -197,6 +216,11 @@ impl Report {
     /// Whether the property is of kind `sometimes` and was not reached yet.
     pub fn wants_witness(&self, property: u32) -> bool {
         self.witnessed[property as usize] == Some(false)
+    }
+
+    /// Whether the answer leaves out what cannot matter to any property: as it was asked, or by choice of a portfolio.
+    pub fn is_reduced(&self, is_asked: bool) -> bool {
+        is_asked || self.decided_by.is_some_and(|decider| decider.is_reduced)
     }
 
     /// Fills in what the local transition system counts.

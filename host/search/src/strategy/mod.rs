@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `auto` | a portfolio of others |
 //! | `bdfs` | bounded depth-first search |
 //! | `lmc` | local model checking, general and optimised |
 //! | `unfold` | grows an unfolding until it is complete or has the shortest violation |
@@ -13,6 +14,7 @@
 
 use crate::kernel::{Report, Search, SearchBounds, SearchError};
 
+pub mod auto;
 pub mod bdfs;
 pub mod consequence;
 pub mod dpor;
@@ -122,6 +124,18 @@ pub struct Strategy {
 
 /// All strategies, in the order of the documentation.
 pub const STRATEGIES: &[Strategy] = &[
+    Strategy {
+        name: "auto",
+        aliases: &[],
+        summary: "a portfolio: bdfs, bdfs --reduce, unfold, lmc and random walks in turns, until the first has the answer",
+        soundness: "every state and every event is reached, or verified by the causal unfolding",
+        completeness: "complete within the bounds, by the first member that is",
+        is_complete: true,
+        honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Deadlock, Bound::Seed, Bound::Violations],
+        keeps_checkpoints: false,
+        decides_promises: false,
+        run: auto::run,
+    },
     Strategy {
         name: "bdfs",
         aliases: &[],

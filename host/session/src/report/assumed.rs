@@ -205,7 +205,7 @@ impl Assumed {
                 from_states: run.cluster.prefix.as_ref().is_some_and(|trace| trace.beginning.is_some()),
             }),
             progress: (!run.outcome.report.promises.is_empty()).then(|| search.rules().into()),
-            reduced: search.reduce,
+            reduced: run.outcome.report.is_reduced(search.reduce),
             bounds: Bounds {
                 depth: search.depth,
                 local_events: search.local_events,

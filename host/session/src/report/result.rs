@@ -7,6 +7,7 @@ use host_model::audit::Audited;
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
 use host_search::kernel::{Basis, Counts, EndCondition, SymmetryUse};
+use host_search::strategy::find;
 use serde::Serialize;
 
 use crate::base::Exit;
@@ -36,6 +37,9 @@ pub struct RunReport {
     pub command: String,
     /// The strategy.
     pub algo: &'static str,
+    /// The strategy that had the answer, with its options; none where that is `algo`, and where a portfolio has no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
     /// The plugin.
     pub plugin: PluginReport,
     /// The cluster.
@@ -185,12 +189,14 @@ impl RunReport {
         };
         let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
+        let decider = report.decided_by.and_then(|decider| find(decider.strategy)).unwrap_or(strategy);
         Self {
             result,
             end: report.end.name(),
             exit_code: exit.code(),
             command: run.command.clone(),
             algo: strategy.name,
+            decided_by: report.decided_by.map(|decider| decider.to_string()),
             plugin: PluginReport::from(&run.cluster.plugin.reference),
             scenario: run.lts.scenario().clone(),
             assumed: Assumed::new(run),
@@ -217,7 +223,7 @@ impl RunReport {
             undecided,
             exit,
             because,
-            guarantees: format!("{}; {}", strategy.soundness, strategy.completeness),
+            guarantees: format!("{}; {}", decider.soundness, decider.completeness),
         }
     }
 

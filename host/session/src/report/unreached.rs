@@ -19,9 +19,11 @@ pub struct Unreached {
 
 impl Unreached {
     /// None where the strategy leaves out what cannot matter, which says nothing about what can happen, or has forgotten what
-    /// happened.
+    /// happened, or goes through local states that the local transition system of the run does not have.
     pub fn new(run: &FinishedRun<'_>) -> Option<Self> {
-        if run.spec.search.reduce || run.outcome.report.renewals > 0 {
+        let report = &run.outcome.report;
+        let is_apart = report.decided_by.is_some_and(|decider| decider.strategy.starts_with("lmc"));
+        if report.is_reduced(run.spec.search.reduce) || report.renewals > 0 || is_apart {
             return None;
         }
         let Coverage { events_not_taken, messages_not_delivered, outcomes } = run.lts.coverage();

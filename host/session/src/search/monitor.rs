@@ -53,6 +53,8 @@ pub struct Moment<'p> {
     pub progress: &'p Progress,
     /// The memory of the process, in bytes.
     pub process_bytes: u64,
+    /// The strategy whose turn it is, where several take turns.
+    pub strategy: Option<&'static str>,
 }
 
 /// Says how far a search is, on one line.
@@ -64,12 +66,14 @@ struct State<'a> {
     /// The line of progress; none if it is not shown.
     line: Option<Line<'a>>,
     next_progress: Duration,
+    /// The strategy whose turn it is, where several take turns.
+    strategy: Option<&'static str>,
 }
 
 impl<'a> Watch<'a> {
     /// A watch that begins now. With a `line`, progress goes to the log.
     pub fn new(bounds: &'a Bounds, log: &'a mut (dyn Write + Send), line: Option<Line<'a>>) -> Self {
-        let state = State { log, line, next_progress: PROGRESS_INTERVAL };
+        let state = State { log, line, next_progress: PROGRESS_INTERVAL, strategy: None };
         Self {
             began: Instant::now(),
             bounds,
@@ -126,6 +130,10 @@ impl Monitor for Watch<'_> {
         self.bounds.memory_max()
     }
 
+    fn runs(&self, strategy: &'static str) {
+        self.state.lock().expect(UNPOISONED).strategy = Some(strategy);
+    }
+
     fn enter(&self, phase: Phase) {
         let mut verification = self.verification.lock().expect(UNPOISONED);
         if let Some(since) = verification.since.take() {
@@ -144,7 +152,8 @@ impl Monitor for Watch<'_> {
         if elapsed >= state.next_progress {
             state.next_progress = elapsed + PROGRESS_INTERVAL;
             let left = self.left(elapsed, progress);
-            let moment = Moment { elapsed, left, progress, process_bytes: self.bounds.process_bytes() };
+            let (process_bytes, strategy) = (self.bounds.process_bytes(), state.strategy);
+            let moment = Moment { elapsed, left, progress, process_bytes, strategy };
             if let Some(line) = state.line {
                 let _ = writeln!(state.log, "{}", line(&moment));
             }

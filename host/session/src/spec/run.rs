@@ -19,7 +19,7 @@ use crate::spec::source::Source;
 use crate::spec::values;
 
 /// The strategy unless another one is asked for.
-const STRATEGY: &str = "lmc-opt";
+const STRATEGY: &str = "auto";
 
 /// A run. A part that is `None`, empty or false is not said: a layer below, the plugin, or a default says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,57 @@
+//! A search in a local transition system of its own, and its answer in the common one.
+//!
+//! Local model checking goes through local states that are in no execution, and a reduction tries messages where none is delivered. In
+//! the common local transition system the other members would count what comes of that as their own.
+
+use host_model::lts::{Lts, Mover, Stepper};
+use host_model::trace::start::Start;
+use host_model::trace::{self, start};
+
+use crate::kernel::{FoundViolation, Report, Search, SearchError, stopped_end};
+
+/// Runs a strategy in a sibling of the local transition system.
+pub fn run(
+    search: &Search<'_>,
+    strategy: fn(&Search<'_>) -> Result<Report, SearchError>,
+) -> Result<Report, SearchError> {
+    let lts = search.lts.sibling();
+    let starts = moved(search, &lts);
+    let mut report = strategy(&Search { lts: &lts, starts: &starts, ..*search })?;
+    if let Some(states) = &mut report.system_states {
+        let mut mover = Mover::new(&lts, search.lts);
+        states.iter_mut().flatten().for_each(|local| *local = mover.local_state(*local));
+        states.sort_unstable();
+    }
+    let found = std::mem::take(&mut report.violations);
+    match found.into_iter().map(|found| here(search, &lts, &starts, found)).collect() {
+        Ok(violations) => report.violations = violations,
+        // What cannot be said in the common local transition system is not found.
+        Err(error) => report.end = stopped_end(error)?,
+    }
+    Ok(report)
+}
+
+/// The start states in a sibling. Their paths begin there.
+fn moved(search: &Search<'_>, to: &Lts<'_>) -> Vec<Start> {
+    let mut mover = Mover::new(search.lts, to);
+    let starts = search.starts.iter().map(|start| {
+        let locals: Vec<_> = start.locals.iter().map(|local| mover.local_state(*local)).collect();
+        let in_flight = mover.in_flight(&start.in_flight);
+        Start { origin: start.origin.clone(), initial: locals.clone(), path: Vec::new(), locals, in_flight }
+    });
+    starts.collect()
+}
+
+/// A finding of the sibling, followed in the common local transition system.
+fn here(
+    search: &Search<'_>,
+    sibling: &Lts<'_>,
+    starts: &[Start],
+    found: FoundViolation,
+) -> Result<FoundViolation, SearchError> {
+    let steps = trace::record(&mut Stepper::new(sibling)?, &found.initial, &found.path)?;
+    let index = starts.iter().position(|start| (&start.origin, &start.initial) == (&found.origin, &found.initial));
+    let start = &search.starts[index.expect("a finding begins in a start state")];
+    let end = start::follow_on(&mut Stepper::new(search.lts)?, start.clone(), &steps)?;
+    Ok(FoundViolation { origin: end.origin, initial: end.initial, path: end.path, ..found })
+}

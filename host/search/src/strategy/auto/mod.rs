@@ -1,0 +1,347 @@
+//! A portfolio of strategies.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `race` | searches in turns, by the work that they have done |
+//! | `apart` | a search in a local transition system of its own, and its answer in the common one |
+
+use std::sync::{Mutex, PoisonError};
+
+use host_model::contract::MachineError;
+use host_model::scenario::Network;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::kernel::{Counts, Decider, EndCondition, Report, Search, SearchBounds, SearchError};
+use crate::strategy::auto::race::{Pace, Race, Turn};
+use crate::strategy::{bdfs, lmc, random_walk, unfold};
+
+mod apart;
+mod race;
+
+/// The work after which a search waits for the others, unless told otherwise: a fraction of a second. Most small systems are done
+/// before.
+const SHORTEST_TURN: u64 = 1 << 18;
+
+/// The work on a better answer once there is one: half of what the answer took, but between these.
+const BETTER_MIN: u64 = 2_000_000;
+const BETTER_MAX: u64 = 16_000_000;
+
+/// A member of the portfolio, in the order of their first turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// `bdfs`.
+    Bdfs,
+    /// `unfold`.
+    Unfold,
+    /// `bdfs --reduce`.
+    Reduced,
+    /// `walk`, without end.
+    Walk,
+    /// `lmc-opt`.
+    Lmc,
+}
+
+/// When turns end, and who has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Units of work that a turn takes at least.
+    pub shortest: u64,
+    /// The only member, if there is to be one, as far as it can answer what is asked: so tests see each of them answer.
+    pub only: Option<Member>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { shortest: SHORTEST_TURN, only: None }
+    }
+}
+
+/// Portfolio.
+///
+/// Guarantee: every reported violation is reachable; it is the shortest one if the report says so.
+/// Complete: within the bounds, as soon as one of its members is.
+/// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt` and random walks explore, in turns of equal work, each as far as
+/// the first one that has the answer needs. Work is counted and not timed, so which one that is does not depend on the machine.
+/// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time. Memory: that
+/// of all members together.
+/// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
+/// do; the seed of the walks; the monitor, which bounds all members together.
+/// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
+/// portfolio; differs in: nothing is predicted, and turns are shared evenly.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    run_with(search, Turns::default())
+}
+
+/// [`run`] with a choice of turns.
+#[doc(hidden)]
+pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError> {
+    let mut members = Member::of(&search.bounds, search.lts.scenario().has_network(Network::Ordered));
+    if let Some(only) = turns.only.filter(|only| members.contains(only) && *only != Member::Walk) {
+        members = vec![only];
+    }
+    let race = Race::new(search.monitor, search.lts, turns.shortest);
+    for member in &members {
+        race.add(member.name(), member.pace(&members), member.is_apart());
+    }
+    let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
+    // One thread each to wait in; what works uses threads of its own.
+    let waiting = threads(members.len())?;
+    let workers = rayon::current_num_threads();
+    waiting.scope(|scope| {
+        for index in 0..members.len() {
+            let portfolio = &portfolio;
+            scope.spawn(move |_| portfolio.take_part(index, workers));
+        }
+        portfolio.race.begin();
+    });
+    let Portfolio { answers, race, .. } = portfolio;
+    answers.into_inner().expect("a panic ends the search").settle(search, &members, race.stopped())
+}
+
+/// So many threads.
+fn threads(number: usize) -> Result<ThreadPool, SearchError> {
+    let pool = ThreadPoolBuilder::new().num_threads(number).build();
+    pool.map_err(|error| MachineError::Host(format!("cannot start the workers: {error}")).into())
+}
+
+impl Member {
+    /// The members that can answer what is asked: each honours the bounds that are set, and leaves out only what cannot matter.
+    pub fn of(bounds: &SearchBounds, is_ordered: bool) -> Vec<Self> {
+        let is_one = bounds.violations.unwrap_or(1) <= 1;
+        let mut members = vec![Self::Bdfs, Self::Unfold];
+        let reduces = bounds.depth.is_none() && !bounds.deadlock && !is_ordered && is_one;
+        members.extend(reduces.then_some(Self::Reduced));
+        members.extend((bounds.states.is_none() && is_one).then_some(Self::Walk));
+        let is_local = bounds.depth.is_none() && bounds.states.is_none() && !bounds.deadlock;
+        members.extend(is_local.then_some(Self::Lmc));
+        members
+    }
+
+    /// What it is asked for.
+    pub fn bounds(self, bounds: &SearchBounds) -> SearchBounds {
+        match self {
+            Self::Reduced => SearchBounds { reduce: true, seed: None, ..*bounds },
+            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, ..*bounds },
+            _ => SearchBounds { seed: None, ..*bounds },
+        }
+    }
+
+    /// The strategy.
+    pub fn decider(self) -> Decider {
+        let strategy = match self {
+            Self::Bdfs | Self::Reduced => "bdfs",
+            Self::Unfold => "unfold",
+            Self::Walk => "walk",
+            Self::Lmc => "lmc-opt",
+        };
+        Decider { strategy, is_reduced: self == Self::Reduced }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reduced => "bdfs --reduce",
+            other => other.decider().strategy,
+        }
+    }
+
+    /// A unit of work is what takes about as long as a global state of `bdfs`, half of a microsecond; the handlers come on top.
+    /// Members that mostly have the answer first have more turns.
+    fn pace(self, members: &[Self]) -> Pace {
+        let work: fn(&Counts) -> u64 = match self {
+            Self::Bdfs => |counts| counts.global_states.unwrap_or_default(),
+            Self::Unfold => |counts| counts.events.unwrap_or_default() * 2,
+            Self::Reduced => |counts| counts.global_states.unwrap_or_default() * 10,
+            Self::Walk => |counts| counts.transitions.unwrap_or_default() * 2,
+            Self::Lmc => |counts| counts.transitions.unwrap_or_default() * 6 + counts.events.unwrap_or_default() * 2,
+        };
+        let weight = match self {
+            Self::Reduced => 1,
+            Self::Bdfs if !members.contains(&Self::Reduced) => 1,
+            Self::Unfold => 2,
+            Self::Bdfs | Self::Walk | Self::Lmc => 4,
+        };
+        Pace { work, keeps_messages: matches!(self, Self::Bdfs | Self::Reduced), weight }
+    }
+
+    fn run(self, search: &Search<'_>) -> Result<Report, SearchError> {
+        match self {
+            Self::Bdfs => bdfs::run(search),
+            Self::Reduced => apart::run(search, bdfs::run),
+            Self::Unfold => unfold::run(search),
+            Self::Walk => random_walk::run(search),
+            Self::Lmc => apart::run(search, lmc::run_optimised),
+        }
+    }
+
+    /// Whether it has a local transition system of its own: it takes local steps that are in no execution.
+    fn is_apart(self) -> bool {
+        matches!(self, Self::Reduced | Self::Lmc)
+    }
+
+    /// Whether it can show that a violation is the shortest.
+    fn shows_shortest(self) -> bool {
+        matches!(self, Self::Bdfs | Self::Unfold)
+    }
+}
+
+/// A portfolio at work.
+struct Portfolio<'p, 's> {
+    search: &'p Search<'s>,
+    members: &'p [Member],
+    race: Race<'p>,
+    answers: Mutex<Answers>,
+}
+
+impl Portfolio<'_, '_> {
+    /// One member, from its first turn to its end.
+    fn take_part(&self, index: usize, workers: usize) {
+        let Some(turn) = self.race.turn(index) else { return };
+        let answer = |turn: &Turn<'_, '_>, answer| {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.take(index, answer, turn, (self.search, self.members));
+            turn.answered();
+        };
+        match threads(workers) {
+            Err(error) => answer(&turn, Err(error)),
+            // The turn ends there: the thread that waits here may have taken up waiting for another member's turn meanwhile.
+            Ok(pool) => pool.install(move || answer(&turn, self.explore(index, &turn))),
+        }
+    }
+
+    fn explore(&self, index: usize, turn: &Turn<'_, '_>) -> Result<Report, SearchError> {
+        let member = self.members[index];
+        let bounds = member.bounds(&self.search.bounds);
+        member.run(&Search { bounds, monitor: turn, ..*self.search })
+    }
+}
+
+/// What the members have said.
+struct Answers {
+    reports: Vec<Option<Report>>,
+    /// The member with the answer so far.
+    best: Option<usize>,
+    error: Option<SearchError>,
+}
+
+impl Answers {
+    fn new(members: usize) -> Self {
+        Self { reports: (0..members).map(|_| None).collect(), best: None, error: None }
+    }
+
+    /// Takes what a member says at its end, and tells the others how long they may go on.
+    fn take(
+        &mut self,
+        index: usize,
+        answer: Result<Report, SearchError>,
+        turn: &Turn<'_, '_>,
+        (search, members): (&Search<'_>, &[Member]),
+    ) {
+        let report = match answer {
+            Ok(report) => report,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                turn.stop_all();
+                return;
+            }
+        };
+        if self.is_better(&report, &search.bounds) {
+            self.best = Some(index);
+        }
+        self.reports[index] = Some(report);
+        let is_exhaustive = |member: usize| members[member] != Member::Walk;
+        let Some(best) = self.best else {
+            // Walks alone would never end.
+            if !turn.is_awaited(is_exhaustive) {
+                turn.stop_all();
+            }
+            return;
+        };
+        let report = self.reports[best].as_ref().expect("the best one has an answer");
+        let helps = |member: usize| match report.end {
+            EndCondition::Violation => members[member].shows_shortest() && !is_shortest(report, &search.bounds),
+            // Local states can be all there are where a bound on local events leaves out what only repeats them.
+            EndCondition::LocalEventBound => members[member] == Member::Lmc,
+            _ => false,
+        };
+        if best == index {
+            let work = turn.work();
+            let more = work.saturating_add((work / 2).clamp(BETTER_MIN, BETTER_MAX));
+            turn.limit(|member| if helps(member) { more } else { 0 });
+        }
+        if !turn.is_awaited(helps) {
+            turn.stop_all();
+        }
+    }
+
+    /// Whether a report is an answer, and says more than the best one so far.
+    fn is_better(&self, report: &Report, bounds: &SearchBounds) -> bool {
+        let is_answer = match report.end {
+            EndCondition::SpaceExhausted | EndCondition::Violation => true,
+            EndCondition::DepthBound => bounds.depth.is_some(),
+            EndCondition::LocalEventBound => bounds.local_events.is_some(),
+            _ => false,
+        };
+        let Some(best) = self.best.and_then(|best| self.reports[best].as_ref()) else { return is_answer };
+        let lengths = |report: &Report| report.violations.first().map(|found| (found.path.len(), !found.shortest));
+        match (best.end, report.end) {
+            (EndCondition::Violation, EndCondition::Violation) => lengths(report) < lengths(best),
+            (EndCondition::LocalEventBound, EndCondition::SpaceExhausted | EndCondition::Violation) => true,
+            _ => false,
+        }
+    }
+
+    /// The answer of all, or why they were ended without one.
+    fn settle(
+        mut self,
+        search: &Search<'_>,
+        members: &[Member],
+        stopped: Option<EndCondition>,
+    ) -> Result<Report, SearchError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let all = self.reports.iter().flatten().flat_map(|report| report.witnessed.iter().enumerate());
+        let witnessed: Vec<u32> =
+            all.filter(|(_, reached)| **reached == Some(true)).map(|(property, _)| property as u32).collect();
+        let mut report = match self.best {
+            Some(best) => {
+                let report = self.reports[best].take().expect("the best one has an answer");
+                Report { decided_by: Some(members[best].decider()), ..report }
+            }
+            None => self.merged(search, members, stopped),
+        };
+        // What one has reached is reachable, whoever has the answer.
+        witnessed.into_iter().for_each(|property| report.witness(property));
+        Ok(report)
+    }
+
+    /// What there is without an answer: the counts of the first member and, of the others, those that it does not have; all
+    /// violations.
+    fn merged(self, search: &Search<'_>, members: &[Member], stopped: Option<EndCondition>) -> Report {
+        let exhaustive = members.iter().zip(&self.reports).filter(|(member, _)| **member != Member::Walk);
+        let end = stopped.or(exhaustive.filter_map(|(_, report)| Some(report.as_ref()?.end)).max());
+        let mut reports = self.reports.into_iter().flatten();
+        let mut all = reports.next().unwrap_or_else(|| Report::new(search.lts));
+        for report in reports {
+            let Counts { events, walks, walks_ended, .. } = report.counts;
+            all.counts.events = all.counts.events.or(events.filter(|_| report.counts.transitions.is_none()));
+            all.counts.walks = all.counts.walks.or(walks);
+            all.counts.walks_ended = all.counts.walks_ended.or(walks_ended);
+            all.depth = all.depth.max(report.depth);
+            all.renewals = all.renewals.max(report.renewals);
+            for found in report.violations {
+                if all.is_news(found.node, &found.judgement) {
+                    all.violations.push(found);
+                }
+            }
+        }
+        all.end = end.unwrap_or(all.end);
+        all.count_local(search.lts);
+        all
+    }
+}
+
+/// Whether nothing shorter is to be found, as far as was asked.
+fn is_shortest(report: &Report, bounds: &SearchBounds) -> bool {
+    bounds.violations.unwrap_or(1) > 1 || report.violations.iter().all(|found| found.shortest)
+}

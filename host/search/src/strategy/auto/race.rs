@@ -1,0 +1,333 @@
+//! Searches in turns: one runs at a time, and the one that has worked least runs next.
+//!
+//! Each search is on a thread of its own, which waits inside [`Monitor::check`] until it is its turn. Searches ask their monitor
+//! at points that depend on nothing but themselves, and work is counted, not timed. So who runs when, what is interned in
+//! which order, and who is over first do not depend on the machine.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use host_model::lts::Lts;
+
+use crate::kernel::{Counts, EndCondition, Monitor, Phase, Progress};
+
+/// Units of work per handler that was executed.
+const WORK_PER_CALL: u64 = 8;
+
+/// Questions without progress between them that are no sign of a long combination.
+const IDLE: u64 = 16;
+
+/// Units of work between two questions of a long combination.
+const COMBINING: u64 = 1_024;
+
+/// A turn is as long as this part of what all have worked, or as the shortest turn if that is longer.
+const TURN_SHARE: u64 = 8;
+
+/// Events of a path that make each of its states cost as much again: what is in flight grows with it.
+const LONG_PATH: u64 = 128;
+
+/// How the work of a search is counted.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    /// The work so far, from its counts.
+    pub work: fn(&Counts) -> u64,
+    /// Whether it keeps states with all that is in flight, so that one takes longer on a longer path.
+    pub keeps_messages: bool,
+    /// What a unit of work counts: where it counts twice, there are half of the turns.
+    pub weight: u64,
+}
+
+/// Searches that take turns.
+pub struct Race<'m> {
+    monitor: &'m dyn Monitor,
+    lts: &'m Lts<'m>,
+    shortest_turn: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    runners: Vec<Runner>,
+    /// The runner whose turn it is; none before the first turn, and when all are over.
+    turn: Option<usize>,
+    /// The work of this runner at which its turn ends.
+    turn_end: u64,
+    /// Why all of them are to end.
+    stop: Option<EndCondition>,
+    /// Why the monitor has ended all of them, if it has.
+    stopped: Option<EndCondition>,
+    /// Bytes of the local transition system that they share, when the turn began.
+    shared_bytes: u64,
+    /// Handlers executed when they were counted last.
+    calls: u64,
+}
+
+/// A search in the race.
+struct Runner {
+    name: &'static str,
+    pace: Pace,
+    /// Whether it has a local transition system of its own.
+    is_apart: bool,
+    work: u64,
+    /// The work at which it is to end.
+    work_max: u64,
+    /// Whether it is to end so that the others have its memory.
+    is_dropped: bool,
+    /// What its counts said last.
+    counted: u64,
+    /// Questions since they last changed.
+    idle: u64,
+    /// Bytes of its own when its last turn ended.
+    bytes: u64,
+    phase: Phase,
+    has_begun: bool,
+    is_over: bool,
+}
+
+impl Runner {
+    /// Adds what was done since the last question.
+    fn add(&mut self, progress: &Progress, calls: u64) {
+        let counted = (self.pace.work)(&progress.counts);
+        // A search that begins again counts from the start.
+        let done = counted.checked_sub(self.counted).unwrap_or(counted);
+        self.idle = if done > 0 { 0 } else { self.idle + 1 };
+        let combining = if self.idle > IDLE { COMBINING } else { 0 };
+        let length = if self.pace.keeps_messages { u64::from(progress.depth) / LONG_PATH } else { 0 };
+        self.work += (1 + done * (1 + length) + combining + calls * WORK_PER_CALL) * self.pace.weight;
+        self.counted = counted;
+    }
+}
+
+impl State {
+    /// Why a runner is to end, if it is.
+    fn end_of(&self, runner: usize) -> Option<EndCondition> {
+        let it = &self.runners[runner];
+        let own = match it.is_dropped {
+            true => Some(EndCondition::MemoryBound),
+            false => (it.work >= it.work_max).then_some(EndCondition::Interrupted),
+        };
+        self.stop.or(own)
+    }
+
+    /// Has the one with the most memory end, for the others to go on; false if there are no others.
+    fn drop_largest(&mut self) -> bool {
+        let alive: Vec<usize> = (0..self.runners.len())
+            .filter(|runner| !self.runners[*runner].is_over && self.end_of(*runner).is_none())
+            .collect();
+        let largest = alive.iter().copied().max_by_key(|runner| self.runners[*runner].bytes);
+        match largest.filter(|_| alive.len() > 1) {
+            Some(largest) => self.runners[largest].is_dropped = true,
+            None => return false,
+        }
+        true
+    }
+
+    /// The runner that is next: one that is to end, so that its memory is free, or else the one that has worked least.
+    fn next(&mut self) -> Option<usize> {
+        for runner in 0..self.runners.len() {
+            if self.end_of(runner).is_some() {
+                let it = &mut self.runners[runner];
+                it.is_over |= !it.has_begun;
+            }
+        }
+        let alive = (0..self.runners.len()).filter(|runner| !self.runners[*runner].is_over);
+        let ending = alive.clone().find(|runner| self.end_of(*runner).is_some());
+        ending.or_else(|| alive.min_by_key(|runner| (self.runners[*runner].work, *runner)))
+    }
+
+    /// The progress of one as that of all: each keeps its memory while it waits.
+    fn of_all(&self, runner: usize, progress: &Progress) -> Progress {
+        let others = self.runners.iter().enumerate().filter(|(other, it)| *other != runner && !it.is_over);
+        let waiting: u64 = others.map(|(_, it)| it.bytes).sum();
+        let shared = if self.runners[runner].is_apart { self.shared_bytes } else { 0 };
+        Progress { bytes: progress.bytes.saturating_add(waiting).saturating_add(shared), ..*progress }
+    }
+}
+
+impl<'m> Race<'m> {
+    /// Nobody has begun. Turns take so many units of work at least.
+    pub fn new(monitor: &'m dyn Monitor, lts: &'m Lts<'m>, shortest_turn: u64) -> Self {
+        let state = State {
+            runners: Vec::new(),
+            turn: None,
+            turn_end: 0,
+            stop: None,
+            stopped: None,
+            shared_bytes: 0,
+            calls: lts.counts().handler_calls,
+        };
+        Self { monitor, lts, shortest_turn, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Adds a runner. `is_apart`: it has a local transition system of its own.
+    pub fn add(&self, name: &'static str, pace: Pace, is_apart: bool) {
+        self.lock().runners.push(Runner {
+            name,
+            pace,
+            is_apart,
+            work: 0,
+            work_max: u64::MAX,
+            is_dropped: false,
+            counted: 0,
+            idle: 0,
+            bytes: 0,
+            phase: Phase::Exploring,
+            has_begun: false,
+            is_over: false,
+        });
+    }
+
+    /// Why the monitor has ended all of them, if it has.
+    pub fn stopped(&self) -> Option<EndCondition> {
+        self.lock().stopped
+    }
+
+    /// Begins; each runner is waited for.
+    pub fn begin(&self) {
+        self.pass(&mut self.lock());
+    }
+
+    /// Waits for the first turn of a runner; none if it is not to begin.
+    pub fn turn(&self, runner: usize) -> Option<Turn<'_, 'm>> {
+        let mut state = self.lock();
+        while state.turn != Some(runner) && !state.runners[runner].is_over {
+            state = self.wait(state);
+        }
+        let it = &mut state.runners[runner];
+        it.has_begun = true;
+        (!it.is_over).then(|| Turn { race: self, runner, has_answered: AtomicBool::new(false) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // After a panic the others have to end for it to be told.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the turn to who is next.
+    fn pass(&self, state: &mut State) {
+        state.turn = state.next();
+        state.shared_bytes = self.lts.counts().bytes;
+        if let Some(next) = state.turn {
+            let others = state.runners.iter().enumerate().filter(|(other, it)| *other != next && !it.is_over);
+            let least = others.map(|(_, it)| it.work).min();
+            let longer = |least: u64| least.saturating_add(self.shortest_turn.max(least / TURN_SHARE));
+            state.turn_end = least.map_or(u64::MAX, longer);
+            self.monitor.runs(state.runners[next].name);
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// A runner that has begun. When it is dropped the runner is over.
+pub struct Turn<'r, 'm> {
+    race: &'r Race<'m>,
+    runner: usize,
+    has_answered: AtomicBool,
+}
+
+impl Turn<'_, '_> {
+    /// Units of work so far.
+    pub fn work(&self) -> u64 {
+        self.race.lock().runners[self.runner].work
+    }
+
+    /// Its answer is known.
+    pub fn answered(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends all others as soon as they ask.
+    pub fn stop_all(&self) {
+        self.race.lock().stop.get_or_insert(EndCondition::Interrupted);
+    }
+
+    /// Ends each other one when it has done so much work.
+    pub fn limit(&self, work_max: impl Fn(usize) -> u64) {
+        for (runner, it) in self.race.lock().runners.iter_mut().enumerate() {
+            it.work_max = it.work_max.min(work_max(runner));
+        }
+    }
+
+    /// Whether another one that is not to end yet satisfies a condition.
+    pub fn is_awaited(&self, condition: impl Fn(usize) -> bool) -> bool {
+        let state = self.race.lock();
+        let mut others = (0..state.runners.len()).filter(|runner| *runner != self.runner);
+        others.any(|runner| !state.runners[runner].is_over && state.end_of(runner).is_none() && condition(runner))
+    }
+
+    /// Accounts for what was done, and asks the monitor of all in its turn.
+    fn ask(
+        &self,
+        progress: &Progress,
+        monitor: impl Fn(&dyn Monitor, &Progress) -> Option<EndCondition>,
+    ) -> Option<EndCondition> {
+        let (race, runner) = (self.race, self.runner);
+        let mut state = race.lock();
+        let calls = race.lts.handler_calls();
+        let new_calls = calls - std::mem::replace(&mut state.calls, calls);
+        state.runners[runner].add(progress, new_calls);
+        if let Some(end) = state.end_of(runner) {
+            return Some(end);
+        }
+        let end = monitor(race.monitor, &state.of_all(runner, progress));
+        if end.is_none() && state.runners[runner].work < state.turn_end {
+            return None;
+        }
+        let shared = if state.runners[runner].is_apart { 0 } else { race.lts.counts().bytes };
+        state.runners[runner].bytes = progress.bytes.saturating_sub(shared);
+        if let Some(end) = end
+            && !(end == EndCondition::MemoryBound && state.drop_largest())
+        {
+            (state.stop, state.stopped) = (Some(end), Some(end));
+            return Some(end);
+        }
+        let is_verifying = state.runners[runner].phase == Phase::Verifying;
+        if is_verifying {
+            race.monitor.enter(Phase::Exploring);
+        }
+        race.pass(&mut state);
+        while state.turn != Some(runner) {
+            state = race.wait(state);
+        }
+        if is_verifying {
+            race.monitor.enter(Phase::Verifying);
+        }
+        state.end_of(runner)
+    }
+}
+
+impl Monitor for Turn<'_, '_> {
+    fn check(&self, progress: &Progress) -> Option<EndCondition> {
+        self.ask(progress, |monitor, progress| monitor.check(progress))
+    }
+
+    fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
+        self.ask(progress, |monitor, progress| monitor.check_room(progress, bytes))
+    }
+
+    fn memory_max(&self) -> Option<u64> {
+        self.race.monitor.memory_max()
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.race.lock().runners[self.runner].phase = phase;
+        self.race.monitor.enter(phase);
+    }
+}
+
+impl Drop for Turn<'_, '_> {
+    fn drop(&mut self) {
+        let mut state = self.race.lock();
+        // A panic of one search is one of all: the others have to end for it to be told.
+        if !self.has_answered.load(Ordering::Relaxed) {
+            state.stop.get_or_insert(EndCondition::Interrupted);
+        }
+        state.runners[self.runner].is_over = true;
+        state.runners[self.runner].bytes = 0;
+        self.race.pass(&mut state);
+    }
+}
