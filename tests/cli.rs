@@ -162,7 +162,7 @@ impl Place {
             stdin: &mut input.as_bytes(),
             stdin_is_terminal: false,
             colours: false,
-            stderr_is_terminal: false,
+            stderr_columns: None,
             directory: self.path(self.standing),
             cache: self.cache.clone(),
             clock: self.clock(&interrupted),

@@ -97,7 +97,7 @@ fn run(plugin: &Path, options: &[&str], seconds: u64) -> Value {
         stdin: &mut std::io::empty(),
         stdin_is_terminal: false,
         colours: false,
-        stderr_is_terminal: false,
+        stderr_columns: None,
         directory: PathBuf::new(),
         cache: host::default_cache(),
         interrupted: Arc::default(),

@@ -93,8 +93,7 @@ fn interrupted_anywhere(guest: Vec<u8>, options: &[&str]) {
         assert!(late <= LATE_MAX, "{late} questions after the interrupt, {what}");
         let result = ran.json();
         match ran.code {
-            130 => {
-                assert_eq!(result["result"], "error", "{what}");
+            130 if result["result"] == "error" => {
                 unfinished[0] += 1;
                 continue;
             }

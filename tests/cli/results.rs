@@ -136,6 +136,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "seconds",
         "memory_peak_bytes",
         "properties",
+        "not_covered",
         "unreached",
         "never",
         "deadlock",
@@ -171,15 +172,24 @@ fn the_same_command_gives_the_same_result() {
 
 #[test]
 fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
-    let ran = Place::new().host(&["run", bundled("paxos"), "--algo", "bdfs", "--set", "init=event"]).exits(0);
+    let ran = Place::new().host(&["run", bundled("paxos"), "--algo", "bdfs", "--set", "init=event", "-v"]).exits(0);
     assert!(ran.out.starts_with("ok: "), "{ran:?}");
+    assert_eq!(ran.out.lines().next(), ran.out.lines().last(), "the verdict is the first and the last line");
+    assert!(
+        ran.out
+            .lines()
+            .nth(1)
+            .is_some_and(|it| it.starts_with("explored 15,648 global states, 73,933 transitions in ")),
+        "{ran:?}"
+    );
     for line in [
         "  global states  15,648\n",
         "  transitions    73,933\n",
         "  nodes       3\n",
         "bug=none (default), init=event, learners=1 (default), model=lmc (default), proposers=auto (default), quorum=off (default)\n",
         "  bounds      none\n",
-        "--algo bdfs --set init=event\n",
+        "--algo bdfs --set init=event -v\n",
+        "not covered\n  resets      try --resets 1\n  duplicates  try --network unordered-duplicating\n  breaks      try --network ordered --breaks 1\n",
         "  chosen                       sometimes   reached\n",
     ] {
         assert!(ran.out.contains(line), "no {line:?} in {}", ran.out);

@@ -55,7 +55,7 @@ fn host_until(arguments: &[&str], seed: u64, is_interrupted: bool) -> Fate {
         stdin: &mut std::io::empty(),
         stdin_is_terminal: false,
         colours: false,
-        stderr_is_terminal: false,
+        stderr_columns: None,
         directory: place().path().to_owned(),
         cache: Some(place().path().join("cache")),
         clock: if is_interrupted { interrupting(&interrupted) } else { host::system_clock() },

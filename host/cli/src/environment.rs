@@ -22,8 +22,8 @@ pub struct Environment<'a> {
     pub stdin_is_terminal: bool,
     /// Whether results may be coloured: a person watches `stdout` and has nothing against it.
     pub colours: bool,
-    /// Whether a person watches `stderr`: progress is shown then.
-    pub stderr_is_terminal: bool,
+    /// The width of the terminal that shows `stderr` to a person: progress is redrawn there. None if it is no terminal.
+    pub stderr_columns: Option<usize>,
     /// Where relative paths begin; empty for the working directory of the process.
     pub directory: PathBuf,
     /// Where compiled code and the standard library for guests are kept; none if there is no place.
@@ -128,7 +128,7 @@ mod tests {
             stdin: &mut std::io::empty(),
             stdin_is_terminal: false,
             colours: false,
-            stderr_is_terminal: false,
+            stderr_columns: None,
             directory: PathBuf::new(),
             cache: None,
             interrupted: Arc::default(),

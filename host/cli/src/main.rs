@@ -11,6 +11,16 @@ use host::exit::Exit;
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag;
 
+/// The width of a terminal that does not tell.
+const COLUMNS_DEFAULT: u16 = 80;
+
+/// The width of the terminal that shows the standard error.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    let columns = size.map_or(0, |size| size.ws_col);
+    if columns == 0 { COLUMNS_DEFAULT } else { columns }.into()
+}
+
 fn main() -> ExitCode {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in TERM_SIGNALS {
@@ -25,7 +35,7 @@ fn main() -> ExitCode {
         stdin_is_terminal: std::io::stdin().is_terminal(),
         // https://no-color.org: any value but the empty one.
         colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        stderr_is_terminal: std::io::stderr().is_terminal(),
+        stderr_columns: std::io::stderr().is_terminal().then(columns),
         directory: PathBuf::new(),
         cache: host::default_cache(),
         interrupted,

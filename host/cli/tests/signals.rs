@@ -44,7 +44,7 @@ fn the_first_signal_ends_a_search_with_what_it_has() {
         let mut out = String::new();
         child.stdout.take().expect("piped above").read_to_string(&mut out).expect("it is text");
         let status = child.wait().expect("it was started");
-        assert_eq!(status.code(), Some(0), "{status}: {out}");
+        assert_eq!(status.code(), Some(130), "{status}: {out}");
         assert!(out.contains("\"result\": \"incomplete\"") && out.contains("\"end\": \"interrupted\""), "{out}");
     }
 }

@@ -8,7 +8,7 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::FinishedRun;
 use host_session::search;
-use host_session::search::monitor::Line;
+use host_session::search::monitor::{Form, Shown};
 
 use crate::environment::Environment;
 use crate::options::run::RunArguments;
@@ -39,9 +39,13 @@ fn explore(
     let cluster = Cluster::open(spec, &mut environment.context())?;
     let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
     let lts = cluster.lts(&machines)?;
-    let is_shown = (environment.stderr_is_terminal || arguments.progress) && !arguments.source.quiet;
-    let line = is_shown.then_some(&progress::line as Line<'_>);
-    let outcome = search::run(spec, &cluster, &lts, line, &mut environment.context())?;
+    let form = match environment.stderr_columns {
+        Some(columns) => Form::Redrawn(columns),
+        None if arguments.progress => Form::EverySecond,
+        None => Form::EveryMinute,
+    };
+    let shown = (!arguments.source.quiet).then_some(Shown { line: &progress::line, form });
+    let outcome = search::run(spec, &cluster, &lts, shown, &mut environment.context())?;
     let first = outcome.violations.first().map(|violation| &violation.trace);
     let mut run_files = RunFiles::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
     let prefix_steps = cluster.prefix_steps();
@@ -49,7 +53,8 @@ fn explore(
     let run = FinishedRun { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome };
     let report = request.finish(&run, saved)?;
     run_files.save_result(&report.json(), environment);
-    let text = Text { report: &report, violations: &outcome.violations, prefix_steps, paint: environment.paint() };
+    let (violations, paint, verbose) = (&*outcome.violations, environment.paint(), arguments.verbose);
+    let text = Text { report: &report, violations, prefix_steps, paint, verbose };
     environment.print(&if arguments.json { report.json() } else { text.text() })?;
     Ok(report.exit)
 }

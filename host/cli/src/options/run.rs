@@ -137,13 +137,16 @@ pub struct RunArguments {
     /// Show a violation as the search found it, without minimising its trace
     #[arg(long, help_heading = "Output")]
     pub no_minimize: bool,
+    /// Show all counts, those that only the strategy has too
+    #[arg(long, short, help_heading = "Output")]
+    pub verbose: bool,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// Show progress, one line per second, also where standard error is no terminal
+    /// Show progress as one line per second where standard error is no terminal [default: one per minute]
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 

@@ -5,7 +5,7 @@ use host_session::search::monitor::Moment;
 
 /// How far a search is, on one line.
 pub fn line(moment: &Moment<'_>) -> String {
-    let Moment { elapsed, left, progress, process_bytes, strategy } = *moment;
+    let Moment { elapsed, left, progress, process_bytes, strategy, is_verifying } = *moment;
     let counts = &progress.counts;
     let known = [
         (counts.global_states, "global state"),
@@ -38,6 +38,9 @@ pub fn line(moment: &Moment<'_>) -> String {
     parts.push(format!("depth {}", progress.depth));
     parts.push(bytes(progress.bytes.max(process_bytes)));
     parts.extend(left.map(|left| format!("at most {} s left", grouped(left.as_secs()))));
+    if is_verifying {
+        parts.insert(0, "verifying".to_owned());
+    }
     let strategy = strategy.map(|strategy| format!("{strategy}: ")).unwrap_or_default();
     format!("{:>4} s: {strategy}{}", elapsed.as_secs(), parts.join(", "))
 }
@@ -61,6 +64,8 @@ mod tests {
         assert_eq!(left, format!("{expected}, at most 2,000 s left"));
         let turn = Moment { strategy: Some("bdfs"), ..moment(12, None, &progress) };
         assert_eq!(line(&turn), expected.replace(" s: ", " s: bdfs: "));
+        let verifying = Moment { is_verifying: true, ..moment(12, None, &progress) };
+        assert_eq!(line(&verifying), expected.replace(" s: ", " s: verifying, "));
         let counts = Counts { walks: Some(2_400), transitions: Some(36_000), ..Counts::default() };
         let walks = line(&moment(12, None, &Progress { counts, depth: 25, queue: 0, bytes: 2048 }));
         assert_eq!(walks, "  12 s: 2,400 walks, 36,000 transitions, 200 walks/s, 0 waiting, depth 25, 2.0 KiB");
@@ -75,6 +80,13 @@ mod tests {
     }
 
     fn moment(seconds: u64, left: Option<Duration>, progress: &Progress) -> Moment<'_> {
-        Moment { elapsed: Duration::from_secs(seconds), left, progress, process_bytes: 0, strategy: None }
+        Moment {
+            elapsed: Duration::from_secs(seconds),
+            left,
+            progress,
+            process_bytes: 0,
+            strategy: None,
+            is_verifying: false,
+        }
     }
 }

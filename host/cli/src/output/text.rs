@@ -29,21 +29,27 @@ pub struct Text<'r> {
     pub prefix_steps: usize,
     /// How it is written.
     pub paint: Paint,
+    /// Whether all counts are told, those of the strategy too.
+    pub verbose: bool,
 }
 
 impl Text<'_> {
-    /// The verdict first, the command that replays a violation last.
+    /// The verdict first and last: a long text has scrolled away by its end.
     pub fn text(&self) -> String {
-        let mut sections = vec![format!("{}: {}\n", self.report.result.name(), self.report.because)];
+        let verdict = format!("{}: {}\n", self.report.result.name(), self.report.because);
+        let mut sections = vec![format!("{verdict}{}", self.summary())];
         sections
             .extend(self.report.violations.iter().enumerate().map(|(index, violation)| self.steps(index, violation)));
         // Beside a trace there is less room, and less interest.
         if self.report.violations.is_empty() {
-            sections.push(table("explored", &self.explored()));
+            sections.extend(self.verbose.then(|| table("explored", &self.explored())));
             let mut assumed = self.assumed_rows();
             assumed.push(("command".to_owned(), on_one_line(&self.report.command)));
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
+            let not_covered = self.report.not_covered.iter().map(|it| (it.what, format!("try {}", it.option)));
+            let not_covered: Vec<_> = not_covered.collect();
+            sections.extend((!not_covered.is_empty()).then(|| table("not covered", &not_covered)));
             let unreached = self.report.unreached.as_ref().map(Unreached::rows).unwrap_or_default();
             let unreached: Vec<_> = unreached.into_iter().map(|(name, value)| (name, on_one_line(&value))).collect();
             sections.extend((!unreached.is_empty()).then(|| table("never reached", &unreached)));
@@ -57,8 +63,9 @@ impl Text<'_> {
             let statuses = self.report.properties.iter();
             let statuses = statuses.map(|it| format!("{} {}", on_one_line(&it.name), self.property_status(it)));
             let statuses = statuses.chain(self.report.deadlock.map(|found| format!("deadlock {}", self.status(found))));
+            let explored = || paragraph("explored", &numbers.collect::<Vec<_>>().join(", "));
             sections.push(
-                paragraph("explored", &numbers.collect::<Vec<_>>().join(", "))
+                self.verbose.then(explored).unwrap_or_default()
                     + &paragraph("assumed", &assumed.collect::<Vec<_>>().join("; "))
                     + &paragraph("properties", &statuses.collect::<Vec<_>>().join("; ")),
             );
@@ -67,7 +74,25 @@ impl Text<'_> {
         sections.extend(self.report.unmet.as_ref().map(|unmet| expected(unmet)));
         sections.push(self.cost());
         sections.extend(self.report.violations.iter().filter_map(replay));
+        sections.push(verdict);
         sections.join("\n")
+    }
+
+    /// What was explored and by whom, on one line.
+    fn summary(&self) -> String {
+        let (report, counts) = (self.report, &self.report.counts.0);
+        let goes_through = [
+            (counts.global_states, "global state"),
+            (counts.events, "event"),
+            (counts.executions, "execution"),
+            (counts.walks, "walk"),
+        ];
+        let is_local = goes_through.iter().all(|(number, _)| number.is_none());
+        let local = (counts.local_states.filter(|_| is_local), "local state");
+        let all = goes_through.into_iter().chain([local, (counts.transitions, "transition")]);
+        let all: Vec<String> = all.filter_map(|(number, noun)| Some(count(number?, noun))).collect();
+        let decider = report.decided_by.as_ref().map(|decider| format!(", decided by {decider}")).unwrap_or_default();
+        format!("explored {} in {:.3} s{decider}\n", all.join(", "), report.seconds.search)
     }
 
     fn cost(&self) -> String {

@@ -20,7 +20,7 @@ pub enum Exit {
     GuestFault = 14,
     /// A property cannot be evaluated.
     Evaluation = 75,
-    /// Told to stop before there was a result.
+    /// Told to stop before there was a result, or by a signal before anything was found.
     Stopped = 130,
     /// The plugin cannot be loaded or built.
     Plugin = 150,
@@ -42,7 +42,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Liveness, "an `eventually` property is violated"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
     (Exit::Evaluation, "a property cannot be evaluated"),
-    (Exit::Stopped, "stopped by a signal, or by --time, before there was a result"),
+    (Exit::Stopped, "stopped by a signal before anything was found, or by --time before there was a result"),
     (Exit::Plugin, "the plugin cannot be loaded or built"),
     (Exit::Configuration, "an option, the scenario, the prefix or the trace does not fit"),
     (Exit::TooLarge, "the search is incomplete and --require-complete was given"),

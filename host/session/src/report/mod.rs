@@ -6,6 +6,7 @@
 //! | `assumed` | the assumptions of a verdict |
 //! | `counts` | the counts |
 //! | `decided` | whether a search has decided what it did not find |
+//! | `not_covered` | what a run did not look for, and the options that would |
 //! | `properties` | the properties of a plugin and what came out |
 //! | `unreached` | parts of a protocol that a run never reached |
 //! | `audit` | the result of an audit |
@@ -16,6 +17,7 @@ pub mod assumed;
 pub mod audit;
 mod counts;
 mod decided;
+pub mod not_covered;
 pub mod properties;
 pub mod result;
 mod run;

@@ -17,6 +17,7 @@ use crate::report::assumed::Assumed;
 use crate::report::audit::AuditReport;
 use crate::report::counts::{CountsReport, DISTINCT};
 use crate::report::decided;
+use crate::report::not_covered::NotCovered;
 use crate::report::properties::{self, PropertyReport};
 use crate::report::run::{FinishedRun, Saved};
 use crate::report::unreached::Unreached;
@@ -71,6 +72,8 @@ pub struct RunReport {
     pub unreached: Option<Unreached>,
     /// The same under its old name.
     never: Option<Unreached>,
+    /// What was not looked for, and the options that would.
+    pub not_covered: Vec<NotCovered>,
     /// `found`, `none` or `unknown`; null if deadlocks were not looked for.
     pub deadlock: Option<&'static str>,
     /// The violations.
@@ -171,6 +174,7 @@ impl RunReport {
         let result = verdict(undecided.or(open.map(EndCondition::name)), violations);
         let exit = match violations.first() {
             Some(violation) => violation.exit(),
+            None if report.end == EndCondition::Interrupted => Exit::Stopped,
             None if result == Verdict::Incomplete && run.spec.process.require_complete => Exit::TooLarge,
             None => Exit::Ok,
         };
@@ -214,6 +218,7 @@ impl RunReport {
             },
             memory_peak_bytes: peak_bytes(),
             properties,
+            not_covered: NotCovered::of(run),
             never: unreached.clone(),
             unreached,
             deadlock: run.spec.search.deadlock.then(|| deadlock(undecided, violations)),

@@ -9,8 +9,8 @@ use host_search::kernel::{EndCondition, Keeper, Monitor, Phase, Progress};
 
 use crate::base::bounds::Bounds;
 
-/// How often progress is shown.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a line of progress is redrawn.
+const REDRAWN_EVERY: Duration = Duration::from_millis(250);
 
 /// Nothing that holds the stopwatch can panic.
 const UNPOISONED: &str = "reading a clock does not panic";
@@ -55,25 +55,60 @@ pub struct Moment<'p> {
     pub process_bytes: u64,
     /// The strategy whose turn it is, where several take turns.
     pub strategy: Option<&'static str>,
+    /// Whether it finds out if what it came across is reachable.
+    pub is_verifying: bool,
 }
 
 /// Says how far a search is, on one line.
 pub type Line<'a> = &'a (dyn Fn(&Moment<'_>) -> String + Sync);
 
+/// How progress is shown.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    /// Says how far the search is.
+    pub line: Line<'a>,
+    /// How often, and where.
+    pub form: Form,
+}
+
+/// The form of progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One line of a terminal with so many columns, redrawn.
+    Redrawn(usize),
+    /// A line per second.
+    EverySecond,
+    /// A line per minute.
+    EveryMinute,
+}
+
+impl Form {
+    fn interval(self) -> Duration {
+        match self {
+            Self::Redrawn(_) => REDRAWN_EVERY,
+            Self::EverySecond => Duration::from_secs(1),
+            Self::EveryMinute => Duration::from_secs(60),
+        }
+    }
+}
+
 struct State<'a> {
     /// Where progress goes.
     log: &'a mut (dyn Write + Send),
-    /// The line of progress; none if it is not shown.
-    line: Option<Line<'a>>,
+    /// How progress is shown; none if it is not.
+    shown: Option<Shown<'a>>,
+    /// Whether a line of a terminal is to be cleared.
+    is_drawn: bool,
     next_progress: Duration,
     /// The strategy whose turn it is, where several take turns.
     strategy: Option<&'static str>,
 }
 
 impl<'a> Watch<'a> {
-    /// A watch that begins now. With a `line`, progress goes to the log.
-    pub fn new(bounds: &'a Bounds, log: &'a mut (dyn Write + Send), line: Option<Line<'a>>) -> Self {
-        let state = State { log, line, next_progress: PROGRESS_INTERVAL, strategy: None };
+    /// A watch that begins now. Progress goes to the log, if it is shown.
+    pub fn new(bounds: &'a Bounds, log: &'a mut (dyn Write + Send), shown: Option<Shown<'a>>) -> Self {
+        let next_progress = shown.map_or(Duration::MAX, |shown| shown.form.interval());
+        let state = State { log, shown, is_drawn: false, next_progress, strategy: None };
         Self {
             began: Instant::now(),
             bounds,
@@ -85,13 +120,17 @@ impl<'a> Watch<'a> {
     }
 
     /// The same with checkpoints.
-    pub fn with_keeper(self, keeper: Option<&'a dyn Keeper>) -> Self {
-        Self { keeper, ..self }
+    #[must_use]
+    pub fn with_keeper(mut self, keeper: Option<&'a dyn Keeper>) -> Self {
+        self.keeper = keeper;
+        self
     }
 
     /// The same that knows where the search ends at the latest, so that it can say how long that may take.
-    pub fn with_goals(self, goals: Goals) -> Self {
-        Self { goals, ..self }
+    #[must_use]
+    pub fn with_goals(mut self, goals: Goals) -> Self {
+        self.goals = goals;
+        self
     }
 
     /// How long the search takes at most from now on, if it goes on as it did.
@@ -118,6 +157,31 @@ impl<'a> Watch<'a> {
     /// Seconds that went into verifying what the search came across, up to the end of the last verification.
     pub fn verification_seconds(&self) -> f64 {
         self.verification.lock().expect(UNPOISONED).total.as_secs_f64()
+    }
+}
+
+impl State<'_> {
+    /// Writes a line of progress; that it cannot be written is no reason to end.
+    fn show(&mut self, shown: Shown<'_>, moment: &Moment<'_>) {
+        let line = (shown.line)(moment);
+        let _ = match shown.form {
+            Form::Redrawn(columns) => {
+                self.is_drawn = true;
+                // A line that is wrapped cannot be redrawn.
+                let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+                write!(self.log, "\r{line}\x1b[K").and_then(|()| self.log.flush())
+            }
+            Form::EverySecond | Form::EveryMinute => writeln!(self.log, "{line}"),
+        };
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Ok(state) = self.state.get_mut() else { return };
+        if state.is_drawn {
+            let _ = write!(state.log, "\r\x1b[K").and_then(|()| state.log.flush());
+        }
     }
 }
 
@@ -149,14 +213,12 @@ impl Monitor for Watch<'_> {
         let elapsed = self.bounds.elapsed();
         // A worker that finds another one here has nothing to add.
         let Ok(mut state) = self.state.try_lock() else { return None };
-        if elapsed >= state.next_progress {
-            state.next_progress = elapsed + PROGRESS_INTERVAL;
+        if let Some(shown) = state.shown.filter(|_| elapsed >= state.next_progress) {
+            state.next_progress = elapsed + shown.form.interval();
             let left = self.left(elapsed, progress);
+            let is_verifying = self.verification.lock().expect(UNPOISONED).since.is_some();
             let (process_bytes, strategy) = (self.bounds.process_bytes(), state.strategy);
-            let moment = Moment { elapsed, left, progress, process_bytes, strategy };
-            if let Some(line) = state.line {
-                let _ = writeln!(state.log, "{}", line(&moment));
-            }
+            state.show(shown, &Moment { elapsed, left, progress, process_bytes, strategy, is_verifying });
         }
         self.bounds.is_too_much(progress.bytes).then_some(EndCondition::MemoryBound)
     }

@@ -18,7 +18,7 @@ use crate::search::checkpoint;
 use crate::search::finding::{self, Violation};
 use crate::search::identity::Identity;
 use crate::search::limits;
-use crate::search::monitor::{Goals, Line, Watch};
+use crate::search::monitor::{Goals, Shown, Watch};
 use crate::search::promises;
 use crate::spec::RunSpec;
 
@@ -41,7 +41,7 @@ pub struct Times {
     pub verification: f64,
 }
 
-/// Searches a cluster for what is asked, and confirms what it finds. With `line`, progress goes to the log.
+/// Searches a cluster for what is asked, and confirms what it finds. Progress goes to the log, if it is shown.
 ///
 /// # Errors
 ///
@@ -50,13 +50,13 @@ pub fn run(
     spec: &RunSpec,
     cluster: &Cluster,
     lts: &Lts<'_>,
-    line: Option<Line<'_>>,
+    shown: Option<Shown<'_>>,
     context: &mut Context<'_>,
 ) -> Result<Outcome, Failure> {
     let limits = SearchBounds { promises: promises::rules(spec, cluster, lts)?, ..limits::limits(spec)? };
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
-    let (report, times) = match searched(spec, limits, (cluster, lts), line, context) {
+    let (report, times) = match searched(spec, limits, (cluster, lts), shown, context) {
         Ok(searched) => searched,
         Err(Failure { stopped: Some(stopped), .. }) => (nothing_found(lts, stopped), Times::default()),
         Err(failure) => return Err(failure),
@@ -70,7 +70,7 @@ fn searched(
     spec: &RunSpec,
     limits: SearchBounds,
     (cluster, lts): (&Cluster, &Lts<'_>),
-    line: Option<Line<'_>>,
+    shown: Option<Shown<'_>>,
     context: &mut Context<'_>,
 ) -> Result<(Report, Times), Failure> {
     let (strategy, bounds) = (spec.strategy(), &cluster.plugin.bounds);
@@ -78,13 +78,14 @@ fn searched(
     let identity = Identity::new(strategy.name, limits, cluster, lts, &starts);
     let keeper = checkpoint::Folder::new(spec.process.keep.as_ref(), identity, Arc::clone(bounds) as _, context)?;
     let walks = strategy.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
-    let watch = Watch::new(bounds, &mut *context.log, line).with_goals(Goals { walks, states: limits.states });
+    let watch = Watch::new(bounds, &mut *context.log, shown).with_goals(Goals { walks, states: limits.states });
     let watch = watch.with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
     let report = match search(spec, limits, (lts, &starts), &watch, keeper.as_ref()) {
         Err(Failure { stopped: Some(stopped), .. }) => nothing_found(lts, stopped),
         report => report?,
     };
     let times = Times { search: watch.seconds(), verification: watch.verification_seconds() };
+    drop(watch);
     if let Some(why) = keeper.as_ref().and_then(checkpoint::Folder::failed) {
         context.tell(&format!("warning: the last checkpoint could not be written: {why}"));
     }
