@@ -81,6 +81,11 @@ impl Recording {
         result.map(|()| Some(recording))
     }
 
+    /// The findings at the end.
+    pub fn found(&self) -> Vec<Finding> {
+        self.findings.iter().map(|(_, finding)| finding.clone()).collect()
+    }
+
     fn execute(&mut self, factory: &dyn MachineFactory, trace: &Trace) -> Result<(), ReplayError> {
         let (mut replay, reports) = Replay::new(factory, &trace.scenario, &trace.origin())?;
         self.properties = replay.properties().to_vec();

@@ -6,12 +6,13 @@ use host_inspect::explain;
 use host_inspect::recording::{Observed, Recording};
 use host_inspect::words;
 use host_model::contract::NodeId;
-use host_model::trace::{Hex, Trace, TraceEvent};
+use host_model::trace::{Finding, Hex, Trace, TraceEvent};
 use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
-use host_session::cluster::Cluster;
 use host_session::cluster::plugin_source::LoadedPlugin;
+use host_session::cluster::{Cluster, TraceSpec};
 use host_session::report::result::PluginReport;
+use host_session::search::following::{Followed, follow};
 use host_session::search::replay::{Ending, ending, failure};
 use serde_json::{Value, json};
 
@@ -24,9 +25,19 @@ const JSON_BYTES_MAX: usize = 256 << 20;
 
 /// Runs a trace again and shows each step.
 pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let (trace, cluster) = Cluster::of_trace(&arguments.trace.spec(), &mut environment.context())?;
+    let spec = TraceSpec { any_build: true, ..arguments.trace.spec() };
+    let (trace, cluster) = Cluster::of_trace(&spec, &mut environment.context())?;
     let given = &arguments.trace.trace;
+    let has_recorded = cluster.has_recorded(&trace);
+    if !has_recorded && trace.plugin.digest.is_some() {
+        return run_followed(arguments, (&trace, &cluster), environment);
+    }
     let (recording, result) = Recording::new(cluster.factory(), &trace);
+    let is_same = result.is_ok() && ending(&trace, recording.found()).is_ok();
+    if !has_recorded && !is_same {
+        // It is meant for every build, so this one may differ.
+        return run_followed(arguments, (&trace, &cluster), environment);
+    }
     let paint = environment.paint();
     let text = format!(
         "{}\n\n{}\n{}",
@@ -41,10 +52,9 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
         }
         return Err(failure(given, error));
     }
-    let findings = recording.findings.iter().map(|(_, finding)| finding.clone()).collect();
-    let ending = ending(&trace, findings).map_err(|error| failure(given, error))?;
+    let ending = ending(&trace, recording.found()).map_err(|error| failure(given, error))?;
     let text = match arguments.json {
-        true => json_of(&recording, &cluster.plugin, given, &ending)?,
+        true => json_of(&recording, &cluster.plugin, given, (ending.result(), ending.exit(), &ending.findings))?,
         false => {
             let sibling = Recording::of_sibling(cluster.factory(), &trace).map_err(|error| failure(given, error))?;
             let sibling =
@@ -54,6 +64,43 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
     };
     environment.print(&text)?;
     Ok(ending.exit())
+}
+
+/// Follows a trace in another build than it was recorded with.
+fn run_followed(
+    arguments: &ReplayArguments,
+    (trace, cluster): (&Trace, &Cluster),
+    environment: &mut Environment<'_>,
+) -> Result<Exit, Failure> {
+    let given = &arguments.trace.trace;
+    let (recording, followed) = follow(cluster.factory(), trace);
+    let followed = followed?;
+    let paint = environment.paint();
+    let steps = || {
+        format!(
+            "{}\n\n{}\n{}",
+            title(trace, &cluster.plugin),
+            explain::start(&recording),
+            explain::steps(&recording, 0, paint)
+        )
+    };
+    if let Followed::Cut { .. } = followed {
+        if !arguments.json {
+            environment.print(&steps())?;
+        }
+        let failure = Failure::configuration(format_args!("{} {followed}", given.display()));
+        return Err(failure.help("the plugin is another one than it was recorded with; record the trace again"));
+    }
+    let findings: Vec<Finding> = match &followed {
+        Followed::Violated(finding) | Followed::Other(finding) => vec![finding.clone()],
+        Followed::Gone | Followed::Arrived | Followed::Cut { .. } => Vec::new(),
+    };
+    let text = match arguments.json {
+        true => json_of(&recording, &cluster.plugin, given, (followed.name(), followed.exit(), &findings))?,
+        false => format!("{}\n{}{}\n", steps(), explain::views(&recording), on_one_line(&followed.to_string())),
+    };
+    environment.print(&text)?;
+    Ok(followed.exit())
 }
 
 /// The cluster on one line.
@@ -82,7 +129,12 @@ fn ended(recording: &Recording, ending: &Ending) -> String {
 }
 
 /// The same as one JSON object.
-fn json_of(recording: &Recording, loaded: &LoadedPlugin, trace: &Path, ending: &Ending) -> Result<String, Failure> {
+fn json_of(
+    recording: &Recording,
+    loaded: &LoadedPlugin,
+    trace: &Path,
+    (result, exit, findings): (&str, Exit, &[Finding]),
+) -> Result<String, Failure> {
     let init = (0..)
         .zip(&recording.init)
         .map(|(node, observed)| with_effects(recording, node, observed, None, json!({ "node": node })));
@@ -113,14 +165,14 @@ fn json_of(recording: &Recording, loaded: &LoadedPlugin, trace: &Path, ending: &
     }
     let [init, steps] = all;
     Ok(json_text(&json!({
-        "result": ending.result(),
-        "exit_code": ending.exit().code(),
+        "result": result,
+        "exit_code": exit.code(),
         "trace": trace.display().to_string(),
         "plugin": PluginReport::from(&loaded.reference),
         "scenario": recording.trace.scenario,
         "init": init,
         "steps": steps,
-        "findings": ending.findings,
+        "findings": findings,
     })))
 }
 

@@ -93,7 +93,9 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Run a trace again and show each step: what was received, sent and logged, and what changed
     ///
-    /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing.
+    /// Ends with the exit code of what the trace shows at its end, or with 0 if that is nothing. In another build of the plugin than it
+    /// was recorded with, the same events are followed, whatever else they do: the violation is still there, it is gone, or some
+    /// event cannot happen.
     #[command(after_help = REPLAY_EXAMPLES, after_long_help = replay_long_help())]
     Replay(ReplayArguments),
     /// Make a trace short: leave out all events that what it shows does not need
@@ -127,7 +129,9 @@ pub enum Command {
     ///
     /// Tests are: files *.toml and *.json in folders named `scenarios`; *.scenario.toml and trace*.json anywhere below the
     /// paths; and files that are named. A scenario passes if its expected result comes out, or, if it expects nothing, if
-    /// nothing is violated. A trace passes if it replays and shows what it recorded. The exit code is 0 or 1.
+    /// nothing is violated. A trace passes if its events, in this build of the plugin, lead to the violation that it tells of. Where a
+    /// violation is mended, a file with `trace = "NAME.json"` and `expect = "gone"` beside it says so, or `expect = "impossible"` if
+    /// some event cannot happen any more. The exit code is 0 or 1.
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArguments),
     /// Compare one protocol in many languages: toolchain, build time, size, state outside memory, step cost, snapshots, counts
@@ -156,7 +160,7 @@ const TEST_EXAMPLES: &str = "Examples:\n  \
 
 const REPLAY_EXAMPLES: &str = "Examples:\n  \
     host replay out/paxos-bdfs-1a2b3c4d/trace.json --plugin plugins/paxos\n  \
-    host replay trace.json --plugin fixed.wasm --any-plugin";
+    host replay trace.json --plugin fixed.wasm";
 
 const MINIMIZE_EXAMPLES: &str = "Examples:\n  \
     host minimize out/paxos-walk-1a2b3c4d/found.json --plugin plugins/paxos\n  \

@@ -23,7 +23,8 @@ pub struct TraceArguments {
     /// The component or plugin folder of a node that ran another one; can be repeated [default: plugins/NAME as it was built]
     #[arg(long, value_name = "N=PLUGIN", value_parser = node_path)]
     pub node: Vec<(NodeId, PathBuf)>,
-    /// Try it with another build of the plugin, or another plugin, than it was recorded with
+    /// Try it with another build of the plugin, or another plugin, than it was recorded with; `replay` and `test` take other builds
+    /// anyway
     #[arg(long)]
     pub any_plugin: bool,
     /// What the plugin may use up.
@@ -42,6 +43,7 @@ impl TraceArguments {
             plugin: self.plugin.clone(),
             node: self.node.clone(),
             any_plugin: self.any_plugin,
+            any_build: false,
             limits: self.limits.given(),
             source: self.source.into(),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use host_model::contract::{NodeId, Stoppable};
 use host_model::scenario::Scenario;
-use host_model::trace::{Placement, Trace};
+use host_model::trace::{Placement, PluginRef, Trace};
 use host_sandbox::GuestLimits;
 
 use crate::base::names::short_digest;
@@ -321,6 +321,16 @@ pub fn check_trace(trace: &Trace, given: &Path, ours: &[Placement], any_plugin: 
         words(ours)
     );
     Err(Failure::configuration(what).help("give the same components as when it was recorded"))
+}
+
+/// Whether placements are the same but for the builds of their components.
+pub fn are_alike(ones: &[Placement], others: &[Placement]) -> bool {
+    let without_build = |placement: &Placement| {
+        let plugin =
+            placement.plugin.as_ref().map(|plugin| PluginRef { digest: None, version: None, ..plugin.clone() });
+        Placement { plugin, ..placement.clone() }
+    };
+    ones.iter().map(without_build).eq(others.iter().map(without_build))
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub struct TraceSpec {
     pub node: Vec<(NodeId, PathBuf)>,
     /// Whether another build of the plugin, or another plugin, may run it.
     pub any_plugin: bool,
+    /// Whether another build of the plugin may.
+    pub any_build: bool,
     /// The limits of the plugin, by name.
     pub limits: Given,
     /// How the plugin is loaded.
@@ -32,6 +34,12 @@ pub struct TraceSpec {
 }
 
 impl Cluster {
+    /// Whether these are the very components that a trace was recorded with.
+    pub fn has_recorded(&self, trace: &Trace) -> bool {
+        let digest = &trace.plugin.digest;
+        digest.is_some() && *digest == self.plugin.reference.digest && trace.placements == self.placements()
+    }
+
     /// Reads a trace and loads its plugin.
     ///
     /// # Errors
@@ -45,10 +53,13 @@ impl Cluster {
         // A trace names its plugin, but that is no reason to build it.
         let source = Source { finished: spec.plugin.is_none(), ..spec.source };
         let plugin = plugin_source::load(&path, source, limits, context)?;
-        trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, spec.any_plugin)?;
+        let is_allowed = spec.any_plugin || (spec.any_build && trace.plugin.name == plugin.reference.name);
+        trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, is_allowed)?;
         let components = placement::load(wanted, spec.source, &plugin.limits, context)?;
         let cluster = Self::new(plugin, components, trace.scenario.clone())?;
-        placement::check_trace(&trace, &spec.trace, cluster.placements(), spec.any_plugin)?;
+        let is_allowed =
+            spec.any_plugin || (spec.any_build && placement::are_alike(&trace.placements, cluster.placements()));
+        placement::check_trace(&trace, &spec.trace, cluster.placements(), is_allowed)?;
         scenario::check_keys(&cluster.plugin, &cluster.components, trace.scenario.parameters.keys())?;
         Ok((trace, cluster))
     }

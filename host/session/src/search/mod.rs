@@ -10,10 +10,12 @@
 //! | `checkpoint` | checkpoints in files |
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |
+//! | `following` | a trace in another build of its plugin |
 //! | `minimizing` | traces made short and confirmed |
 
 pub mod checkpoint;
 pub mod finding;
+pub mod following;
 mod identity;
 pub mod limits;
 pub mod minimizing;

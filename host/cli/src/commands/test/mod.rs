@@ -3,8 +3,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `junit` | results for other programs |
+//! | `saved` | a saved trace, with what is expected of it |
 
 mod junit;
+mod saved;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +14,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::commands::test::junit::Outcome;
+use crate::commands::test::saved::{Expected, Saved};
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
-use host_inspect::recording::Recording;
-use host_model::trace::replay::ReplayError;
 use host_session::Request;
 use host_session::base::text::{count, on_one_line, shortened};
 use host_session::base::{Exit, Failure};
-use host_session::cluster::{Cluster, TraceSpec};
-use host_session::scenario_file;
-use host_session::search::replay::{ending, failure};
 use host_session::spec::{RunSpec, Source};
 
 /// The folder of a plugin's scenarios: everything in it is a test.
@@ -43,6 +41,10 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
     }
     tests.sort();
     tests.dedup();
+    // A trace that a test names is tested by that one.
+    let named = |test: &Test| Some(Saved::read(&test.path, &environment.directory)?.ok()?.trace);
+    let named: Vec<PathBuf> = tests.iter().filter(|test| test.is_scenario).filter_map(named).collect();
+    tests.retain(|test| !named.contains(&test.path));
     if tests.is_empty() {
         let names: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
         let failure = Failure::configuration(format_args!("there is no scenario and no trace in {}", names.join(", ")));
@@ -118,9 +120,14 @@ fn test(path: &Path, is_named: bool) -> Option<Test> {
 fn run_one(test: &Test, arguments: &TestArguments, environment: &mut Environment<'_>) -> Outcome {
     let began = Instant::now();
     let source = Source { quiet: true, ..arguments.source.into() };
-    let (wrong, is_error) = match test.is_scenario {
-        true => run_scenario(&test.path, source, environment),
-        false => run_trace(&test.path, source, arguments.plugin.as_deref(), environment),
+    let saved = match test.is_scenario {
+        true => Saved::read(&test.path, &environment.directory),
+        false => Some(Ok(Saved { trace: test.path.clone(), expect: Expected::default() })),
+    };
+    let (wrong, is_error) = match saved {
+        None => run_scenario(&test.path, source, environment),
+        Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
+        Some(Err(error)) => (vec![format!("no test of a trace: {error}")], true),
     };
     let name = test.path.display().to_string();
     Outcome { name, wrong, is_error, time: began.elapsed() }
@@ -144,33 +151,6 @@ fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) 
         None => {
             let what = report.violations.first().map_or("", |violation| &violation.message);
             (vec![format!("{}: {what}", report.result.name())], false)
-        }
-    }
-}
-
-/// The mismatches of a trace, and whether it cannot be run at all.
-fn run_trace(
-    path: &Path,
-    source: Source,
-    plugin: Option<&Path>,
-    environment: &mut Environment<'_>,
-) -> (Vec<String>, bool) {
-    let owner = scenario_file::owner(path, &environment.directory);
-    let plugin = owner.or_else(|| plugin.map(Path::to_owned));
-    let spec = TraceSpec { trace: path.to_owned(), plugin, source, ..TraceSpec::default() };
-    let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.silent(&mut std::io::sink())) {
-        Ok(loaded) => loaded,
-        Err(failure) => return (vec![failure.message], true),
-    };
-    let (recording, result) = Recording::new(cluster.factory(), &trace);
-    let findings = recording.findings.into_iter().map(|(_, finding)| finding).collect();
-    match result.and_then(|()| ending(&trace, findings)) {
-        Ok(ending) if ending.is_recorded || ending.findings.is_empty() => (Vec::new(), false),
-        Ok(_) => (vec!["at its end there is a violation that it does not tell of".to_owned()], false),
-        Err(error) => {
-            // A trace that does not replay is a test that fails; all else is a test that cannot be run.
-            let is_error = matches!(error, ReplayError::Machine(_));
-            (vec![failure(path, error).message], is_error)
         }
     }
 }

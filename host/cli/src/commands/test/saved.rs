@@ -1,0 +1,92 @@
+//! A saved trace as a test: with what is expected of it, in a file of its own or by default.
+
+use std::path::{Path, PathBuf};
+
+use host_session::base::files;
+use host_session::cluster::{Cluster, TraceSpec};
+use host_session::scenario_file;
+use host_session::search::following::{Followed, follow};
+use host_session::spec::Source;
+use serde::Deserialize;
+
+use crate::environment::Environment;
+
+/// Bytes of a file that says what is expected of a trace.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// A test of a trace: the two lines of a file such as `forget-fixed.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saved {
+    /// The trace, beside the file.
+    pub trace: PathBuf,
+    /// The expected end.
+    #[serde(default)]
+    pub expect: Expected,
+}
+
+/// The end that is expected of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expected {
+    /// The violation that it tells of, or none where it tells of none.
+    #[default]
+    Violated,
+    /// All its events happen, and nothing bad is at their end.
+    Gone,
+    /// Some event cannot happen, or nothing bad is at their end.
+    Impossible,
+}
+
+impl Saved {
+    /// The test in a file; none if the file is something else, such as a scenario.
+    pub fn read(path: &Path, directory: &Path) -> Option<Result<Self, String>> {
+        let bytes = files::read_bounded(&directory.join(path), BYTES_MAX).ok()?;
+        let table: toml::Table = toml::from_str(str::from_utf8(&bytes).ok()?).ok()?;
+        if !table.contains_key("trace") {
+            return None;
+        }
+        let beside = |saved: Self| Self { trace: path.with_file_name(&saved.trace), ..saved };
+        Some(table.try_into().map(beside).map_err(|error: toml::de::Error| error.message().to_owned()))
+    }
+
+    /// The mismatches, and whether the trace cannot be run at all.
+    pub fn run(&self, source: Source, plugin: Option<&Path>, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
+        let owner = scenario_file::owner(&self.trace, &environment.directory);
+        let plugin = owner.or_else(|| plugin.map(Path::to_owned));
+        let spec = TraceSpec { trace: self.trace.clone(), plugin, source, any_build: true, ..TraceSpec::default() };
+        let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.silent(&mut std::io::sink())) {
+            Ok(loaded) => loaded,
+            Err(failure) => return (vec![failure.message], true),
+        };
+        let followed = match follow(cluster.factory(), &trace).1 {
+            Ok(followed) => followed,
+            Err(failure) => return (vec![failure.message], true),
+        };
+        let is_met = match self.expect {
+            Expected::Violated => matches!(followed, Followed::Violated(_) | Followed::Arrived),
+            Expected::Gone => followed == Followed::Gone,
+            Expected::Impossible => matches!(followed, Followed::Gone | Followed::Cut { .. }),
+        };
+        if is_met {
+            return (Vec::new(), false);
+        }
+        let remedy = match (self.expect, &followed) {
+            (Expected::Violated, Followed::Gone) => self.remedy("gone"),
+            (Expected::Violated | Expected::Gone, Followed::Cut { .. }) if trace.finding.is_some() => {
+                self.remedy("impossible")
+            }
+            _ => String::new(),
+        };
+        (vec![format!("{followed}{remedy}")], false)
+    }
+
+    /// How to keep a trace whose violation was mended.
+    fn remedy(&self, expected: &str) -> String {
+        let name = self.trace.file_name().unwrap_or_default().to_string_lossy();
+        format!(
+            "; if that is meant, say so in {}: trace = \"{name}\", expect = \"{expected}\"",
+            self.trace.with_extension("toml").display()
+        )
+    }
+}

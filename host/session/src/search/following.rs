@@ -1,0 +1,137 @@
+//! A trace in another build of its plugin: the same events, whatever else the handlers do there.
+
+use host_inspect::recording::Recording;
+use host_inspect::words;
+use host_model::contract::MachineFactory;
+use host_model::trace::replay::ReplayError;
+use host_model::trace::{Finding, Trace, TraceStep};
+
+use crate::base::text::count;
+use crate::base::{Exit, Failure};
+use crate::search::finding;
+
+/// The end of a trace in another build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// What was found is still there.
+    Violated(Finding),
+    /// All events happen, and nothing bad is at their end, where something was found.
+    Gone,
+    /// All events of a path without a finding happen, and nothing bad is at their end.
+    Arrived,
+    /// All events happen, and something else is at their end.
+    Other(Finding),
+    /// Some event cannot happen.
+    Cut {
+        /// The first step that differs, counted from 1; 0 is `init`.
+        step: usize,
+        /// A lower-case phrase.
+        why: String,
+    },
+}
+
+/// Follows the events of a trace. What was seen until its end, or until the step that cannot happen, comes with the verdict.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn follow(factory: &dyn MachineFactory, trace: &Trace) -> (Recording, Result<Followed, Failure>) {
+    let events = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
+    let loose = Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() };
+    let (recording, result) = Recording::new(factory, &loose);
+    let followed = match result {
+        Ok(()) => Ok(verdict(trace, &recording)),
+        Err(ReplayError::Machine(error)) => Err(error.into()),
+        Err(error) => Ok(cut(trace, &recording, &error)),
+    };
+    (recording, followed)
+}
+
+/// The verdict on a trace all of whose events have happened.
+fn verdict(trace: &Trace, recording: &Recording) -> Followed {
+    let mut findings = recording.findings.iter().map(|(_, finding)| finding);
+    if let Some(found) = findings.clone().find(|found| trace.finding.as_ref().is_some_and(|it| is_same(it, found))) {
+        return Followed::Violated(found.clone());
+    }
+    // A property that is reached is no violation.
+    match findings.find(|finding| finding::exit(finding) != Exit::Ok) {
+        Some(other) => Followed::Other(other.clone()),
+        None if trace.finding.is_none() => Followed::Arrived,
+        None => Followed::Gone,
+    }
+}
+
+/// Whether two findings are about the same, in whatever words.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    match (one, other) {
+        (Finding::Property { name, kind, .. }, Finding::Property { name: other, kind: other_kind, .. }) => {
+            (name, kind) == (other, other_kind)
+        }
+        (Finding::Broken { property, .. }, Finding::Broken { property: other, .. }) => property == other,
+        (Finding::Fault { fault, .. }, Finding::Fault { fault: other, .. }) => fault.kind == other.kind,
+        (Finding::Deadlock { .. }, Finding::Deadlock { .. }) => true,
+        _ => false,
+    }
+}
+
+/// Where a trace ends to be that of this build: at the first step that sends something else, if there is one.
+fn cut(trace: &Trace, recording: &Recording, error: &ReplayError) -> Followed {
+    let (step, why) = match error {
+        ReplayError::NotEnabled { step, why } => (*step, why.clone()),
+        ReplayError::Differs { step, what } => (*step, what.clone()),
+        ReplayError::NoFinding { what } => (trace.steps.len(), what.clone()),
+        ReplayError::Machine(error) => (0, error.to_string()),
+    };
+    let pairs = (1..).zip(trace.steps.iter().zip(&recording.steps));
+    let differences = pairs.filter_map(|(number, (recorded, observed))| {
+        let expected = recorded.sent.as_ref().filter(|expected| **expected != observed.sent)?;
+        let (now, then) = (observed.sent.len(), expected.len());
+        Some((
+            number,
+            match now == then {
+                true => "it sends other messages".to_owned(),
+                false => format!("it sends {} instead of {then}", count(now as u64, "message")),
+            },
+        ))
+    });
+    match { differences }.next() {
+        Some((first, what)) if first < step => {
+            Followed::Cut { step: first, why: format!("{what}, and step {step} cannot happen: {why}") }
+        }
+        _ => Followed::Cut { step, why },
+    }
+}
+
+impl Followed {
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Violated(finding) | Self::Other(finding) => finding::exit(finding),
+            Self::Gone | Self::Arrived => Exit::Ok,
+            Self::Cut { .. } => Exit::Configuration,
+        }
+    }
+
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Violated(_) => "still-violated",
+            Self::Gone => "gone",
+            Self::Arrived => "ok",
+            Self::Other(_) => "other-violation",
+            Self::Cut { .. } => "impossible",
+        }
+    }
+}
+
+impl std::fmt::Display for Followed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Violated(finding) => write!(f, "still violated: {}", words::finding(finding, None)),
+            Self::Gone => f.write_str("gone: the same events happen, and no property is violated at the end"),
+            Self::Arrived => f.write_str("the same events happen, and no property is violated at the end"),
+            Self::Other(finding) => write!(f, "another violation: {}", words::finding(finding, None)),
+            Self::Cut { step, why } => write!(f, "cannot be followed from step {step}: {why}"),
+        }
+    }
+}
