@@ -8,6 +8,7 @@
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
+//! | `install` | completions and manual pages |
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
@@ -41,6 +42,7 @@ mod golden;
 #[cfg(unix)]
 mod hostile_files;
 mod hostile_text;
+mod install;
 mod languages;
 mod links;
 #[cfg(unix)]

@@ -17,8 +17,11 @@
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
 //! | `list` | `host list` |
 //! | `test` | `host test` |
+//! | `completions` | `host completions` |
+//! | `man` | `host man` |
 
 mod build;
+mod completions;
 mod conformance;
 mod debug;
 mod doctor;
@@ -28,6 +31,7 @@ mod inspect;
 mod languages;
 mod line_editor;
 mod list;
+mod man;
 mod minimize;
 mod new;
 mod replay;
@@ -63,5 +67,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, environment),
         Command::List(arguments) => list::run(arguments, environment),
+        Command::Completions(arguments) => completions::run(arguments.shell, environment),
+        Command::Man(arguments) => man::run(arguments.out.as_deref(), environment),
     }
 }

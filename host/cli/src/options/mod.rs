@@ -23,7 +23,7 @@ use host_session::base::exit;
 use host_session::spec::limits;
 
 use crate::options::plugins::{BuildArguments, DoctorArguments, InspectArguments, LanguagesArguments};
-use crate::options::plugins::{ListArguments, NewArguments, TestArguments};
+use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
 use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
 
@@ -141,6 +141,12 @@ pub enum Command {
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
+    /// Print the completions of commands and options for a shell
+    ///
+    /// For bash: host completions bash > ~/.local/share/bash-completion/completions/host
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write those of all commands into a folder
+    Man(ManArguments),
 }
 
 const RUN_EXAMPLES: &str = "Examples:\n  \

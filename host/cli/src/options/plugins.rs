@@ -116,6 +116,22 @@ pub struct LanguagesArguments {
     pub source: SourceArguments,
 }
 
+/// `host completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// `host man`.
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// The folder for the pages of all commands, such as ~/.local/share/man/man1
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
 /// `host list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
