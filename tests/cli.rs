@@ -197,7 +197,7 @@ impl Place {
         let asked = self.asked.load(Ordering::Relaxed);
         for eighth in 1..=3 {
             self.interrupted = Some(asked * eighth / 8);
-            let stopped = self.host(&command).exits(0).json();
+            let stopped = self.host(&command).exits(130).json();
             assert_eq!(stopped["end"], "interrupted", "{run:?}");
             command = vec!["run", "--resume", "kept", "--json", "--workers", "2"];
         }

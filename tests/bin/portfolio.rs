@@ -28,7 +28,10 @@ fn main() {
         STRATEGIES.iter().map(|options| format!("`{}`", options[..options.len().min(2)].join(" "))).collect();
     println!("| what | {} | decided by | auto to best |", head.join(" | "));
     println!("|---{}|---|---|", "|---".repeat(head.len()));
-    for (name, plugin) in rows(&wanted) {
+    for (name, plugin, scenario) in rows(&wanted) {
+        if let Some(scenario) = &scenario {
+            std::fs::write(&plugin, scenario).expect("the folder can be written");
+        }
         let results: Vec<Value> = STRATEGIES.iter().map(|options| run(&plugin, options, seconds)).collect();
         let cells: Vec<String> = results.iter().map(|result| cell(result, seconds)).collect();
         let best = results[1..].iter().filter_map(ended).fold(f64::INFINITY, f64::min);
@@ -39,21 +42,21 @@ fn main() {
             None => "none in time".to_owned(),
         };
         let decider = results[0]["decided_by"].as_str().unwrap_or_default();
-        if name.contains(',') {
+        if scenario.is_some() {
             std::fs::remove_file(&plugin).expect("it was written above");
         }
         println!("| {name} | {} | {decider} | {ratio} |", cells.join(" | "));
     }
 }
 
-/// Names, and files for `host run`.
-fn rows(wanted: &str) -> Vec<(String, PathBuf)> {
+/// Names, files for `host run`, and what is to be written into them where they are not there.
+fn rows(wanted: &str) -> Vec<(String, PathBuf, Option<String>)> {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
     let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
     for plugin in listed(&plugins).into_iter().filter(|path| path.join("Cargo.toml").is_file()) {
         let name = plugin.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.contains(wanted) {
-            rows.push((name.clone(), plugin.clone()));
+            rows.push((name.clone(), plugin.clone(), None));
         }
         for scenario in listed(&plugin.join("scenarios")) {
             if scenario.extension().is_none_or(|it| it != "toml") {
@@ -74,8 +77,7 @@ fn rows(wanted: &str) -> Vec<(String, PathBuf)> {
                     continue;
                 }
                 let copy = plugin.join("scenarios").join(format!(".portfolio-{stem}.toml"));
-                std::fs::write(&copy, what).expect("the folder can be written");
-                rows.push((format!("{name}, {stem}"), copy));
+                rows.push((format!("{name}, {stem}"), copy, Some(what)));
             }
         }
     }

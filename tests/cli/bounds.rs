@@ -227,7 +227,7 @@ fn time_and_interrupts_end_the_following_of_a_prefix() {
     assert!(all > STEPS, "{all} questions");
     for after in (30..STEPS).step_by(27) {
         place.interrupted = Some(after);
-        let result = place.host(&run).exits(0).json();
+        let result = place.host(&run).exits(130).json();
         assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("interrupted")));
         assert_eq!(result["counts"]["global_states"], Value::Null, "it has not begun at {after}");
         assert!(asked(&place) - after <= LATE_MAX, "{} questions, interrupted after {after}", asked(&place));

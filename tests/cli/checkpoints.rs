@@ -96,7 +96,7 @@ fn another_plugin_is_refused() {
     place.host(&["run", "--resume", "kept", bundled("query")]).exits(151);
     place.put("guest.wasm", fixtures::ping_pong()).put("other.wasm", fixtures::ping_pong_too_far());
     let mut place = Place { interrupted: Some(11), ..place };
-    place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "ping"]).exits(0);
+    place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "ping"]).exits(130);
     place.interrupted = None;
     let words = "was made with the plugin blake3:";
     place.host(&["run", "--resume", "ping", "other.wasm"]).exits(151).says(&[words, ", now blake3:"]);
@@ -119,7 +119,7 @@ fn an_edited_scenario_is_refused() {
     let faults = |resets: u32| scenario(&format!("[bounds]\ndepth = 6\n[faults]\nresets = {resets}\n"));
     place.put("s.toml", faults(0));
     place.interrupted = Some(20);
-    place.host(&["run", "s.toml", "--checkpoint", "kept"]).exits(0);
+    place.host(&["run", "s.toml", "--checkpoint", "kept"]).exits(130);
     place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     let resume = || place.host(&["run", "--resume", "kept", "--json"]);
@@ -154,7 +154,7 @@ fn an_edited_prefix_is_refused() {
     place.put("guest.wasm", fixtures::ping_pong()).put("t.json", trace(json!([])));
     place.interrupted = Some(11);
     let run = ["run", "guest.wasm", "--algo", "bdfs", "--prefix", "t.json", "--any-plugin", "--checkpoint", "kept"];
-    place.host(&run).exits(0);
+    place.host(&run).exits(130);
     place.interrupted = None;
     place.put("t.json", trace(json!([go])));
     place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept was made with start states "]);
@@ -203,7 +203,7 @@ fn a_forged_checkpoint_builds_nothing() {
     let mut place = Place { interrupted: Some(11), ..Place::new() };
     place.put("guest.wasm", fixtures::ping_pong());
     put_trap(&place, "evil");
-    place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept"]).exits(0);
+    place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept"]).exits(130);
     place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     place.put("s.toml", "plugin = \"evil\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n");
@@ -242,7 +242,7 @@ fn a_plugin_folder_is_taken_as_it_was_built() {
     std::fs::create_dir(place.path("plug")).expect("writable");
     place.put("plug/guest.wasm", fixtures::ping_pong());
     let run = ["run", "plug", "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept", "--quiet"];
-    place.host(&run).exits(0);
+    place.host(&run).exits(130);
     place.interrupted = None;
     let kept = std::fs::read(place.path("kept/checkpoint")).expect("there is a checkpoint");
     // Edited since then; but what was built is there.
@@ -314,7 +314,7 @@ fn on_a_full_disk() {
     let mut place = Place { interrupted: Some(11), ..Place::new() };
     let plugin = |name: &str| std::path::Path::new(&folder).join(name).to_string_lossy().into_owned();
     let run = ["run", &plugin("guest.wasm"), "--nodes", "2", "--algo", "bdfs", "--checkpoint", "kept"];
-    let ran = place.host(&run).exits(0);
+    let ran = place.host(&run).exits(130);
     assert!(ran.err.contains("warning: the last checkpoint could not be written"), "{ran:?}");
     place.interrupted = None;
     let run = ["run", &plugin("traps.wasm"), "--nodes", "2", "--algo", "bdfs", "--out", "found"];

@@ -123,7 +123,7 @@ fn a_checkpoint_keeps_its_links() {
     let mut place = Place { interrupted: Some(9), ..Place::new() };
     place.put("guest.wasm", fixtures::ping_pong());
     let search = ["guest.wasm", "--nodes", "2", "--algo", "bdfs", "--link", "0>1=unordered-duplicating", "--json"];
-    let stopped = place.host(&[&["run"], &search[..], &["--checkpoint", "kept"]].concat()).exits(0).json();
+    let stopped = place.host(&[&["run"], &search[..], &["--checkpoint", "kept"]].concat()).exits(130).json();
     assert_eq!(stopped["end"], "interrupted");
     place.interrupted = None;
     let resumed = place.host(&["run", "--resume", "kept", "--json"]).exits(0).json();

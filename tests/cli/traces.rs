@@ -13,9 +13,15 @@ const BUG: [&str; 4] = ["--set", "bug=last-response", "--set", "proposers=2"];
 fn violation(algo: &str) -> (Place, String, String) {
     let place = Place::new();
     let ran = place.host(&[&["run", bundled("paxos"), "--algo", algo][..], &BUG].concat()).exits(12);
-    let last = ran.out.lines().last().expect("there is output").to_owned();
-    let trace = last.split(' ').nth(2).expect("host replay TRACE ...").to_owned();
+    let trace = replay_line(&ran.out).split(' ').nth(2).expect("host replay TRACE ...").to_owned();
     (place, ran.out, trace)
+}
+
+/// The command that replays a violation: the last line before the verdict.
+fn replay_line(text: &str) -> &str {
+    let mut lines = text.lines().rev();
+    assert_eq!(lines.next(), text.lines().next(), "the verdict is the last line");
+    lines.find(|line| !line.is_empty()).expect("there is output")
 }
 
 fn read(place: &Place, name: &str) -> Value {
@@ -41,7 +47,7 @@ fn the_last_line_replays_the_violation() {
         assert!(steps >= 18, "the shortest has 18 events, {algo} found one of {steps}");
         assert!(algo == "lmc" || steps == 18, "{algo} promises the shortest, this has {steps}");
         assert!(text.contains(&format!("\n  {steps}. node ")), "{text}");
-        let command: Vec<&str> = text.lines().last().expect("there is output").split(' ').collect();
+        let command: Vec<&str> = replay_line(&text).split(' ').collect();
         let replayed = place.host(&command[1..]).exits(12);
         assert!(replayed.out.trim_end().lines().last().expect("lines").starts_with("replayed: agreement is violated"));
         assert!(replayed.out.contains("sends Prepare {ballot: 1} to nodes 0, 1, 2"), "{}", replayed.out);
@@ -76,8 +82,7 @@ fn words_that_a_shell_takes_apart_are_quoted_in_the_last_line() {
     let place = Place::new();
     place.put("my guest.wasm", fixtures::traps());
     let ran = place.host(&["run", "my guest.wasm", "--nodes", "1", "--out", "what's found"]).exits(14);
-    let last = ran.out.lines().last().expect("there is output");
-    assert_eq!(last, r"host replay 'what'\''s found/trace.json' --plugin 'my guest.wasm'");
+    assert_eq!(replay_line(&ran.out), r"host replay 'what'\''s found/trace.json' --plugin 'my guest.wasm'");
 }
 
 #[test]

@@ -16,12 +16,18 @@ use host_model::toys::{Dice, Toy};
 use host_model::trace::start::{self, Start};
 use host_model::trace::{self, BreachClass, PluginRef, TRACE_VERSION, Trace};
 use host_search::kernel::rules::{Mutant, Rules};
-use host_search::kernel::{EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, Unmonitored};
+use host_search::kernel::{
+    EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored,
+};
+use host_search::strategy::auto::{self, Turns};
 use host_search::strategy::{bdfs, find};
 use rayon::ThreadPoolBuilder;
 
 use super::all_rules;
 use super::toys::{STATES_MAX, random};
+
+/// A strategy.
+type Run = dyn Fn(&Search<'_>) -> Result<Report, SearchError> + Sync;
 
 /// A search.
 struct Case {
@@ -78,14 +84,19 @@ impl Case {
         vec![start::follow(stepper, &trace).expect("the prefix can happen")]
     }
 
-    /// Runs the search, and shows its report.
+    /// Runs the search by `bdfs`, and shows its report.
     fn run(&self, workers: usize, monitor: &dyn Monitor, work: &mut dyn FnMut(&Lts<'_>, Report)) {
+        self.run_by(&bdfs::run, workers, monitor, work);
+    }
+
+    /// Runs the search by some strategy, and shows its report.
+    fn run_by(&self, run: &Run, workers: usize, monitor: &dyn Monitor, work: &mut dyn FnMut(&Lts<'_>, Report)) {
         let factory = Arc::new(self.system.toy.clone());
         let lts = Lts::new(&factory, self.system.scenario()).expect("a toy lists its properties");
         let starts = self.starts(&factory, &mut Stepper::new(&lts).expect("a machine"));
         let search = Search { lts: &lts, starts: &starts, bounds: self.bounds, monitor, collect_system_states: false };
         let pool = ThreadPoolBuilder::new().num_threads(workers).build().expect("threads");
-        let report = pool.install(|| bdfs::run(&search)).expect("a toy has no host faults");
+        let report = pool.install(|| run(&search)).expect("a toy has no host faults");
         work(&lts, report);
     }
 }
@@ -208,6 +219,30 @@ fn bdfs_reports_of_promises_what_the_reference_says() {
     }
     let enough = seen.len() == 8 && seen.values().all(|count| *count * 50 > tried);
     telling(enough && tried > 1_000, format_args!("{tried}: {seen:?}"));
+}
+
+/// The portfolio leaves promises to `bdfs`, whichever member has the answer to the rest.
+#[test]
+fn the_portfolio_reports_of_promises_what_the_reference_says() {
+    let (mut tried, mut broken) = (0, 0);
+    for seed in 0..systems(1_500) {
+        let mut case = Case::random(seed);
+        case.bounds.count_system_states = false;
+        let rules = case.bounds.promises.expect("it is asked for");
+        let Some(graph) = progress(&case.system, case.within(), STATES_MAX) else { continue };
+        let promises = 0..graph.states[0].owed.len();
+        let outcomes: Option<Vec<Outcome>> =
+            promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect();
+        let Some(outcomes) = outcomes else { continue };
+        let context = format!("seed {seed}, {:?}, {:?}, {:#?}", case.bounds, case.prefix, case.system);
+        let turns = Turns { shortest: seed % 64, only: None };
+        case.run_by(&move |search: &Search<'_>| auto::run_with(search, turns), 1, &Unmonitored, &mut |lts, report| {
+            compare(&case, lts, &report, &outcomes, &context);
+            broken += report.violations.iter().filter(|found| found.breach.is_some()).count();
+        });
+        tried += 1;
+    }
+    telling(tried > 150 && broken > 50, format_args!("{tried}, {broken} broken"));
 }
 
 /// With fewer states than there are, what is claimed is true of all of them.

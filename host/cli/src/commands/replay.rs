@@ -73,7 +73,7 @@ fn run_followed(
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
     let given = &arguments.trace.trace;
-    let (recording, followed) = follow(cluster.factory(), trace);
+    let (recording, followed) = follow(cluster, trace);
     let followed = followed?;
     let paint = environment.paint();
     let steps = || {

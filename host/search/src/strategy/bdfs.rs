@@ -27,7 +27,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// the start finds the shortest, unless several are asked for. Of the orders of two events of different nodes, one is followed at most places, see
 /// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
 /// Where a link has an order it is a breadth-first search, which keeps about 36 bytes per state, the states that wait to be expanded,
-/// and no checkpoints; so it is where `eventually` properties are decided, on a graph whose edges take about 3 bytes each, see
+/// and no checkpoints; so it is where `eventually` properties are decided, on a graph whose edges take a few bytes each, see
 /// `docs/design/liveness.md`.
 /// Honours: depth, local-event and state bounds, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor; the
 /// wish to reduce, which is another search, see

@@ -133,7 +133,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Deadlock, Bound::Seed, Bound::Violations],
         keeps_checkpoints: false,
-        decides_promises: false,
+        decides_promises: true,
         run: auto::run,
     },
     Strategy {

@@ -3,7 +3,7 @@
 use host_inspect::words;
 use host_model::contract::{NodeId, Property, PropertyKind};
 use host_model::trace::{BreachClass, Finding};
-use host_search::kernel::{Decided, EndCondition, PromiseReport};
+use host_search::kernel::{Decided, EndCondition, PromiseReport, Report};
 use serde::Serialize;
 
 use crate::report::run::FinishedRun;
@@ -104,7 +104,7 @@ pub fn properties(
     undecided: Option<&'static str>,
     violations: &[Violation],
 ) -> Vec<PropertyReport> {
-    let left_out = promises::left_out(run.spec, run.cluster, run.lts);
+    let left_out = promises::left_out(run.spec, run.cluster, run.lts).or_else(|| overtaken(&run.outcome.report));
     let status = |property: &Property, witnessed: Option<bool>| {
         let found = violations.iter().find_map(|violation| match &violation.trace.finding {
             Some(Finding::Property { name, .. }) if *name == property.name => Some("violated"),
@@ -142,6 +142,13 @@ pub fn properties(
     properties.collect()
 }
 
+/// Why the member of a portfolio that has the answer does not say more; a phrase. None if it does.
+fn overtaken(report: &Report) -> Option<String> {
+    let decider =
+        report.decided_by.filter(|_| report.promises.is_empty() && report.end == EndCondition::SpaceExhausted)?;
+    Some(format!("{} had the answer to all else long before bdfs; use --algo bdfs", decider.strategy))
+}
+
 /// What was found out about an `eventually` property.
 fn promised(
     run: &FinishedRun<'_>,
@@ -154,9 +161,8 @@ fn promised(
     let all = of_it.clone().count();
     let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
     let is_broken = promises.iter().any(|promise| promise.class.is_some());
-    let ended = found.promises_end.map(|_| "the search was ended before it was decided");
-    let is_missing = promises.len() < all || found.promises.is_empty();
-    let open = undecided.or(ended.filter(|_| is_missing));
+    let is_missing = promises.len() < all || all == 0;
+    let open = undecided.or(is_missing.then_some("the search was ended before it was decided"));
     let status = match (is_broken, open) {
         _ if report.status != "unknown" => report.status,
         (true, _) => "violated",

@@ -174,7 +174,7 @@ impl RunReport {
         let result = verdict(undecided.or(open.map(EndCondition::name)), violations);
         let exit = match violations.first() {
             Some(violation) => violation.exit(),
-            None if report.end == EndCondition::Interrupted => Exit::Stopped,
+            None if [Some(report.end), open].contains(&Some(EndCondition::Interrupted)) => Exit::Stopped,
             None if result == Verdict::Incomplete && run.spec.process.require_complete => Exit::TooLarge,
             None => Exit::Ok,
         };

@@ -2,13 +2,14 @@
 
 use host_inspect::recording::Recording;
 use host_inspect::words;
-use host_model::contract::MachineFactory;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Trace, TraceStep};
 
 use crate::base::text::count;
 use crate::base::{Exit, Failure};
+use crate::cluster::Cluster;
 use crate::search::finding;
+use crate::search::replay::ending;
 
 /// The end of a trace in another build.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,17 +35,30 @@ pub enum Followed {
 ///
 /// # Errors
 ///
-/// The host cannot provide an instance.
-pub fn follow(factory: &dyn MachineFactory, trace: &Trace) -> (Recording, Result<Followed, Failure>) {
+/// The host cannot provide an instance, or the trace is of a promise that another build has broken: whether this one breaks it takes a
+/// search.
+pub fn follow(cluster: &Cluster, trace: &Trace) -> (Recording, Result<Followed, Failure>) {
+    let is_promise = matches!(trace.finding, Some(Finding::Promise(_)));
+    let is_exact = is_promise && cluster.has_recorded(trace);
     let events = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
     let loose = Trace { steps: trace.steps.iter().map(events).collect(), ..trace.clone() };
-    let (recording, result) = Recording::new(factory, &loose);
+    let (recording, result) = Recording::new(cluster.factory(), if is_exact { trace } else { &loose });
+    let result = match result {
+        Ok(()) if is_exact => ending(trace, recording.found()).map(drop),
+        other => other,
+    };
     let followed = match result {
+        _ if is_promise && !is_exact => Err(needs_search()),
         Ok(()) => Ok(verdict(trace, &recording)),
         Err(ReplayError::Machine(error)) => Err(error.into()),
         Err(error) => Ok(cut(trace, &recording, &error)),
     };
     (recording, followed)
+}
+
+fn needs_search() -> Failure {
+    let why = "the trace shows a broken promise of another build, and whether this one breaks it depends on more than these events";
+    Failure::configuration(why).help("search again with `host run --algo bdfs`")
 }
 
 /// The verdict on a trace all of whose events have happened.
@@ -70,6 +84,7 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
         (Finding::Broken { property, .. }, Finding::Broken { property: other, .. }) => property == other,
         (Finding::Fault { fault, .. }, Finding::Fault { fault: other, .. }) => fault.kind == other.kind,
         (Finding::Deadlock { .. }, Finding::Deadlock { .. }) => true,
+        (Finding::Promise(one), Finding::Promise(other)) => one == other,
         _ => false,
     }
 }

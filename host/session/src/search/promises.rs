@@ -16,7 +16,7 @@ fn left_out_by_search(spec: &RunSpec) -> Option<String> {
     if !strategy.decides_promises {
         let others = STRATEGIES.iter().filter(|strategy| strategy.decides_promises).map(|strategy| strategy.name);
         let others: Vec<&str> = others.collect();
-        return Some(format!("the strategy {} cannot; use --algo {}", strategy.name, others.join(", ")));
+        return Some(format!("the strategy {} cannot; use --algo {}", strategy.name, others.join(" or ")));
     }
     if spec.search.reduce {
         return Some("a reduced search keeps what can happen, not what must; leave --reduce out".to_owned());

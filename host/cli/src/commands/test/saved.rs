@@ -59,7 +59,7 @@ impl Saved {
             Ok(loaded) => loaded,
             Err(failure) => return (vec![failure.message], true),
         };
-        let followed = match follow(cluster.factory(), &trace).1 {
+        let followed = match follow(&cluster, &trace).1 {
             Ok(followed) => followed,
             Err(failure) => return (vec![failure.message], true),
         };

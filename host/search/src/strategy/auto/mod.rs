@@ -12,6 +12,7 @@ use host_model::scenario::Network;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kernel::{Counts, Decider, EndCondition, Report, Search, SearchBounds, SearchError};
+use crate::liveness;
 use crate::strategy::auto::race::{Pace, Race, Turn};
 use crate::strategy::{bdfs, lmc, random_walk, unfold};
 
@@ -23,8 +24,8 @@ mod race;
 const SHORTEST_TURN: u64 = 1 << 18;
 
 /// The work on a better answer once there is one: half of what the answer took, but between these.
-const BETTER_MIN: u64 = 2_000_000;
-const BETTER_MAX: u64 = 16_000_000;
+const BETTER_MIN: u64 = 400_000;
+const BETTER_MAX: u64 = 4_000_000;
 
 /// A member of the portfolio, in the order of their first turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +63,8 @@ impl Default for Turns {
 /// Complete: within the bounds, as soon as one of its members is.
 /// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt` and random walks explore, in turns of equal work, each as far as
 /// the first one that has the answer needs. Work is counted and not timed, so which one that is does not depend on the machine.
-/// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time. Memory: that
-/// of all members together.
+/// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time; and so is an answer
+/// that leaves `eventually` properties open, which only `bdfs` decides. Memory: that of all members together.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
 /// do; the seed of the walks; the monitor, which bounds all members together.
 /// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
@@ -120,9 +121,10 @@ impl Member {
     /// What it is asked for.
     pub fn bounds(self, bounds: &SearchBounds) -> SearchBounds {
         match self {
-            Self::Reduced => SearchBounds { reduce: true, seed: None, ..*bounds },
-            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, ..*bounds },
-            _ => SearchBounds { seed: None, ..*bounds },
+            Self::Bdfs => SearchBounds { seed: None, ..*bounds },
+            Self::Reduced => SearchBounds { reduce: true, seed: None, promises: None, ..*bounds },
+            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, promises: None, ..*bounds },
+            Self::Unfold | Self::Lmc => SearchBounds { seed: None, promises: None, ..*bounds },
         }
     }
 
@@ -257,7 +259,9 @@ impl Answers {
             return;
         };
         let report = self.reports[best].as_ref().expect("the best one has an answer");
+        let is_open = leaves_promises_open(report, search);
         let helps = |member: usize| match report.end {
+            _ if is_open && members[member] == Member::Bdfs => true,
             EndCondition::Violation => members[member].shows_shortest() && !is_shortest(report, &search.bounds),
             // Local states can be all there are where a bound on local events leaves out what only repeats them.
             EndCondition::LocalEventBound => members[member] == Member::Lmc,
@@ -283,8 +287,13 @@ impl Answers {
         };
         let Some(best) = self.best.and_then(|best| self.reports[best].as_ref()) else { return is_answer };
         let lengths = |report: &Report| report.violations.first().map(|found| (found.path.len(), !found.shortest));
+        let decides = best.promises.is_empty() && !report.promises.is_empty();
+        let forgets = !best.promises.is_empty() && report.promises.is_empty();
         match (best.end, report.end) {
             (EndCondition::Violation, EndCondition::Violation) => lengths(report) < lengths(best),
+            // What was decided within a bound does not hold without it, so the two cannot be put together.
+            _ if forgets => false,
+            (end, _) if decides && is_answer && end != EndCondition::Violation => true,
             (EndCondition::LocalEventBound, EndCondition::SpaceExhausted | EndCondition::Violation) => true,
             _ => false,
         }
@@ -339,6 +348,12 @@ impl Answers {
         all.count_local(search.lts);
         all
     }
+}
+
+/// Whether an answer says nothing of promises that were to be decided, and that no violation makes unimportant.
+fn leaves_promises_open(report: &Report, search: &Search<'_>) -> bool {
+    let wanted = liveness::decides(search.lts, search.bounds.promises).is_some();
+    wanted && report.promises.is_empty() && report.end != EndCondition::Violation
 }
 
 /// Whether nothing shorter is to be found, as far as was asked.
