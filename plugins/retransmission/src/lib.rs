@@ -15,6 +15,7 @@ pub struct Retransmission {
     requests: u32,
     retries: u32,
     busy: u32,
+    gives_up: bool,
     timed: bool,
     bug: Bug,
 }
@@ -127,6 +128,8 @@ impl Protocol for Retransmission {
         let requests = parameters.get("requests", 2, "how many requests the client has, one after the other")?;
         let retries = parameters.get("retries", 2, "how often each is sent again at most")?;
         let busy = parameters.get("busy", 10, "how likely the server drops a request in a random walk, in percent")?;
+        let gives_up = [("timer", true), ("never", false)];
+        let gives_up = parameters.choice("gives-up", &gives_up, "whether a client gives up when it takes too long")?;
         let timed = parameters.choice(
             "timers",
             &[("timed", true), ("untimed", false)],
@@ -141,7 +144,7 @@ impl Protocol for Retransmission {
         if parameters.nodes() != 2 {
             return Err(parameters.reject_nodes("there is a client and a server"));
         }
-        Ok(Self { requests, retries, busy, timed, bug })
+        Ok(Self { requests, retries, busy, gives_up, timed, bug })
     }
 
     fn init(&self, ctx: &mut Context<Message>, _: Option<Never>) -> State {
@@ -194,7 +197,9 @@ impl Protocol for Retransmission {
                 client.end = None;
                 self.send(ctx, client);
                 // Last: time can pass between two readings of a clock, and would count against the retry the other way round.
-                client.timers.set(Timer::GiveUp, PATIENCE);
+                if self.gives_up {
+                    client.timers.set(Timer::GiveUp, PATIENCE);
+                }
             }
             Local::Due(Timer::Retry) => {
                 client.timers.fired(Timer::Retry);
@@ -230,6 +235,14 @@ impl Protocol for Retransmission {
             |()| Ok(()),
         );
         claims.sometimes("gives-up").node(|_, state| gave_up(state), |_| Ok(()));
+        // The server waits for nothing.
+        claims.eventually("over").node(
+            |_, state| Some(matches!(state, State::Client(Client { sent: 1.., .. }))),
+            |waits| match waits {
+                false => Ok(()),
+                true => Err("the client waits for an answer".to_owned()),
+            },
+        );
     }
 }
 
