@@ -1,4 +1,8 @@
-//! The bundled plugins in the sandbox: their counts by every strategy. `live_states` builds the traces that come with Paxos.
+//! The bundled plugins in the sandbox: their counts by every strategy.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `live_states` | the traces that come with Paxos and Multi-Paxos, and how far their bugs are from there |
 
 mod live_states;
 

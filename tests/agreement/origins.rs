@@ -1,5 +1,9 @@
 //! States from elsewhere: a search that begins in them is the one after the path that led there, by every strategy and on every
 //! network.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `absences` | messages that are lost, and nodes that are absent |
 
 mod absences;
 
