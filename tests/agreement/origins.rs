@@ -13,16 +13,14 @@ use std::sync::atomic::Ordering;
 
 use host_agreement::reference::{self, Prefix, System};
 use host_agreement::stopping::Stopping;
-use host_agreement::toys::{finding, words};
+use host_agreement::toys::{empty_trace, finding, words};
 use host_model::contract::PropertyKind;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{FaultState, Faults, Link, Network, Scenario};
 use host_model::toys::{Feature, Toy};
 use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
-use host_model::trace::{
-    self, Beginning, Finding, Flight, Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep,
-};
+use host_model::trace::{self, Beginning, Finding, Flight, Hex, Trace, TraceEvent, TraceStep};
 use host_search::kernel::{
     Counts, EndCondition, Monitor, Report, Search, SearchBounds, SearchError, SymmetryUse, Unmonitored,
 };
@@ -52,20 +50,6 @@ fn families(seed: u64) -> Vec<System> {
     ];
     let is_small = |system: &System| reference::search(system, None, None, STATES_MAX).is_some();
     all.into_iter().filter(is_small).collect()
-}
-
-fn empty_trace(scenario: &Scenario) -> Trace {
-    Trace {
-        trace_version: TRACE_VERSION,
-        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
-        scenario: scenario.clone(),
-        placements: Vec::new(),
-        limits: BTreeMap::new(),
-        init_choices: Vec::new(),
-        beginning: None,
-        finding: None,
-        steps: Vec::new(),
-    }
 }
 
 /// What a search says that does not depend on where its path begins.

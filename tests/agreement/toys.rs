@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use host_model::contract::{Judgement, Property};
 use host_model::lts::{LocalStateId, Lts, Stepper};
+use host_model::scenario::Scenario;
 use host_model::toys::{self, Toy};
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
@@ -36,6 +37,21 @@ pub fn run(system: &System, bounds: SearchBounds, strategy: Run, collect_system_
     run_after(system, &[], bounds, strategy, collect_system_states)
 }
 
+/// A trace of a toy without steps.
+pub fn empty_trace(scenario: &Scenario) -> Trace {
+    Trace {
+        trace_version: TRACE_VERSION,
+        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+        scenario: scenario.clone(),
+        placements: Vec::new(),
+        limits: BTreeMap::new(),
+        init_choices: Vec::new(),
+        beginning: None,
+        finding: None,
+        steps: Vec::new(),
+    }
+}
+
 /// The same after some steps.
 ///
 /// # Panics
@@ -52,17 +68,7 @@ pub fn run_after(
     let scenario = system.scenario();
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let prefix = Trace {
-        trace_version: TRACE_VERSION,
-        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
-        scenario: lts.scenario().clone(),
-        placements: Vec::new(),
-        limits: BTreeMap::new(),
-        init_choices: Vec::new(),
-        beginning: None,
-        finding: None,
-        steps: steps.to_vec(),
-    };
+    let prefix = Trace { steps: steps.to_vec(), ..empty_trace(lts.scenario()) };
     let starts = match steps {
         [] => start::initial(&mut stepper).expect("a toy starts"),
         _ => vec![start::follow(&mut stepper, &prefix).expect("the steps can be taken")],

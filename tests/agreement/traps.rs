@@ -12,7 +12,7 @@ use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger, forbidden_words, trap_words};
 use host_model::trace::replay::{Replay, ReplayError};
 use host_model::trace::start::{self, StartError};
-use host_model::trace::{Hex, Origin, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+use host_model::trace::{Hex, Origin, Trace, TraceEvent, TraceStep};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, random_walk};
 
@@ -323,16 +323,6 @@ fn a_prefix_does_not_go_on_after_a_trap() {
 
     let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy has properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let prefix = Trace {
-        trace_version: TRACE_VERSION,
-        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
-        scenario: Scenario::new(2),
-        placements: Vec::new(),
-        limits: BTreeMap::new(),
-        init_choices: Vec::new(),
-        beginning: None,
-        finding: None,
-        steps: vec![step],
-    };
+    let prefix = Trace { steps: vec![step], ..toys::empty_trace(&Scenario::new(2)) };
     assert_eq!(start::follow(&mut stepper, &prefix), Err(StartError::Prefix { step: 1, why }));
 }

@@ -1,6 +1,6 @@
 //! Runs a case, and says by content what came out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use host_model::contract::Choice;
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Toy;
 use host_model::trace::start::Start;
-use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
+use host_model::trace::{self, Finding, Trace, TraceStep, start};
 use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search, SearchError};
 use host_search::strategy::auto;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -194,17 +194,7 @@ fn exported(factory: &Arc<Toy>, trace: &Trace) -> Result<Trace, String> {
 
 /// A trace of a toy.
 pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep>, finding: Option<Finding>) -> Trace {
-    Trace {
-        trace_version: TRACE_VERSION,
-        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
-        scenario: lts.scenario().clone(),
-        placements: Vec::new(),
-        limits: BTreeMap::new(),
-        init_choices,
-        beginning: None,
-        finding,
-        steps,
-    }
+    Trace { init_choices, steps, finding, ..toys::empty_trace(lts.scenario()) }
 }
 
 /// A finding by its words, after its path was executed again in fresh machines.

@@ -10,11 +10,12 @@ use host_agreement::effort::{systems, telling};
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{Prefix, System};
+use host_agreement::toys;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Link, Network};
 use host_model::toys::{Dice, Toy};
 use host_model::trace::start::{self, Start};
-use host_model::trace::{self, BreachClass, PluginRef, TRACE_VERSION, Trace};
+use host_model::trace::{self, BreachClass, Trace};
 use host_search::kernel::rules::{Mutant, Rules};
 use host_search::kernel::{
     EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored,
@@ -70,6 +71,17 @@ impl Case {
         Within { prefix: self.prefix.as_ref(), depth, local_events }
     }
 
+    fn rules(&self) -> Rules {
+        self.bounds.promises.expect("it is asked for")
+    }
+
+    /// What the reference says of each promise by these rules; none if the system is too large for it.
+    fn outcomes(&self, rules: Rules) -> Option<Vec<Outcome>> {
+        let graph = progress(&self.system, self.within(), STATES_MAX)?;
+        let promises = 0..graph.states[0].owed.len();
+        promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect()
+    }
+
     /// Where the search begins.
     fn starts(&self, factory: &Arc<Toy>, stepper: &mut Stepper<'_>) -> Vec<Start> {
         let Some(prefix) = &self.prefix else { return start::initial(stepper).expect("a toy starts") };
@@ -103,17 +115,8 @@ impl Case {
 
 /// A prefix as a trace of its own.
 fn trace_of(lts: &Lts<'_>, prefix: &Prefix) -> Trace {
-    Trace {
-        trace_version: TRACE_VERSION,
-        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
-        scenario: lts.scenario().clone(),
-        placements: Vec::new(),
-        limits: BTreeMap::new(),
-        init_choices: prefix.init_choices.clone(),
-        beginning: None,
-        finding: None,
-        steps: prefix.steps.clone(),
-    }
+    let Prefix { init_choices, steps, .. } = prefix.clone();
+    Trace { init_choices, steps, ..toys::empty_trace(lts.scenario()) }
 }
 
 /// A finding as a trace that was executed again in fresh machines: its loop twice round, its sibling to where the promise is kept.
@@ -189,12 +192,7 @@ fn bdfs_reports_of_promises_what_the_reference_says() {
     let mut tried = 0;
     for seed in 0..systems(10_000) {
         let case = Case::random(seed);
-        let rules = case.bounds.promises.expect("it is asked for");
-        let Some(graph) = progress(&case.system, case.within(), STATES_MAX) else { continue };
-        let promises = 0..graph.states[0].owed.len();
-        let outcomes: Option<Vec<Outcome>> =
-            promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect();
-        let Some(outcomes) = outcomes else { continue };
+        let Some(outcomes) = case.outcomes(case.rules()) else { continue };
         let context = format!("seed {seed}, {:?}, {:?}, {:#?}", case.bounds, case.prefix, case.system);
         let mut reports = Vec::new();
         for workers in [1, 2] {
@@ -228,12 +226,7 @@ fn the_portfolio_reports_of_promises_what_the_reference_says() {
     for seed in 0..systems(1_500) {
         let mut case = Case::random(seed);
         case.bounds.count_system_states = false;
-        let rules = case.bounds.promises.expect("it is asked for");
-        let Some(graph) = progress(&case.system, case.within(), STATES_MAX) else { continue };
-        let promises = 0..graph.states[0].owed.len();
-        let outcomes: Option<Vec<Outcome>> =
-            promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect();
-        let Some(outcomes) = outcomes else { continue };
+        let Some(outcomes) = case.outcomes(case.rules()) else { continue };
         let context = format!("seed {seed}, {:?}, {:?}, {:#?}", case.bounds, case.prefix, case.system);
         let turns = Turns { shortest: seed % 64, only: None };
         case.run_by(&move |search: &Search<'_>| auto::run_with(search, turns), 1, &Unmonitored, &mut |lts, report| {
@@ -258,7 +251,7 @@ fn a_bound_on_states_hides_answers_and_makes_none_up() {
             states: Some(1 + seed % 30),
             ..case.bounds
         };
-        let rules = case.bounds.promises.expect("it is asked for");
+        let rules = case.rules();
         let Some(graph) = progress(&case.system, case.within(), STATES_MAX) else { continue };
         case.run(1, &Unmonitored, &mut |lts, report| {
             let decided = (0..).zip(&report.promises).filter_map(|(index, it)| Some((index, it.decided?)));
@@ -300,14 +293,10 @@ fn canary_mistakes_are_noticed_in_reports() {
         let mut wrong = 0;
         for seed in 0..4_000 {
             let mut case = Case::random(seed);
-            let rules = case.bounds.promises.expect("it is asked for");
+            let rules = case.rules();
             case.bounds = SearchBounds { violations: Some(u64::MAX), deadlock: false, ..case.bounds };
             case.bounds.promises = Some(Rules { mutant: Some(mutant), ..rules });
-            let Some(graph) = progress(&case.system, case.within(), STATES_MAX) else { continue };
-            let promises = 0..graph.states[0].owed.len();
-            let outcomes: Option<Vec<Outcome>> =
-                promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect();
-            let Some(outcomes) = outcomes else { continue };
+            let Some(outcomes) = case.outcomes(rules) else { continue };
             let compared = panic::catch_unwind(AssertUnwindSafe(|| {
                 case.run(1, &Unmonitored, &mut |lts, report| compare(&case, lts, &report, &outcomes, ""));
             }));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_agreement::reference::{self, Prefix, System};
+use host_agreement::toys::empty_trace;
 use host_model::contract::NodeId;
 use host_model::scenario::Scenario;
 use host_model::toys::Toy;
@@ -10,7 +11,7 @@ use host_model::trace::{Trace, TraceEvent, TraceStep};
 use host_search::kernel::SearchBounds;
 use host_search::strategy::{Bound, STRATEGIES};
 
-use super::{STATES_MAX, SYSTEMS, empty_trace, exported, families, said, said_within};
+use super::{STATES_MAX, SYSTEMS, exported, families, said, said_within};
 
 /// A message that is lost is gone: what follows is what follows from the same states without it.
 #[test]
