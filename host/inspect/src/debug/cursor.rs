@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use host_model::contract::{
-    Judgement, Machine, MachineError, MachineFactory, NodeId, PropertyKind, PropertyScope, Role,
-};
-use host_model::lts::{LocalStateId, MessageId, Stepper};
+use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
+use host_model::lts::{LocalStateId, MessageId, Promise, Stepper};
 use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{self, Trace, TraceEvent, TraceStep, Unresolved};
 use serde_json::Value;
@@ -402,17 +400,9 @@ impl<'l> Cursor<'l> {
     /// The `eventually` properties that do not hold in the present state, at which node those of node scope, and why.
     pub fn owed(&mut self) -> Result<Vec<(u32, Option<NodeId>, String)>, MachineError> {
         let locals = self.traced(self.here()).locals().to_vec();
-        let (scenario, properties) = (self.stepper.lts().scenario(), self.stepper.lts().properties());
         let mut owed = Vec::new();
-        for (property, it) in (0..).zip(properties).filter(|(_, it)| it.kind == PropertyKind::Eventually) {
-            let nodes = (0..scenario.nodes).filter(|node| !scenario.absent.contains(node)).map(Some);
-            let about: Vec<Option<NodeId>> = match it.scope {
-                PropertyScope::System => vec![None],
-                PropertyScope::Node => nodes.collect(),
-            };
-            for node in about {
-                owed.extend(self.stepper.owing(property, node, &locals)?.map(|message| (property, node, message)));
-            }
+        for Promise { property, node } in self.stepper.lts().promises() {
+            owed.extend(self.stepper.owing(property, node, &locals)?.map(|message| (property, node, message)));
         }
         Ok(owed)
     }

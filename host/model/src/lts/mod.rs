@@ -54,4 +54,4 @@ pub use links::{AsMessage, NodeLinks};
 pub use mover::Mover;
 pub use state::{LocalState, Message, Outcome, ProtocolState, Step};
 pub use stepper::Stepper;
-pub use system::{Coverage, Lts, LtsCounts};
+pub use system::{Coverage, Lts, LtsCounts, Promise};

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{ClassId, LocalEvent, MachineError, MachineFactory, Property};
+use crate::contract::{
+    ClassId, LocalEvent, MachineError, MachineFactory, NodeId, Property, PropertyKind, PropertyScope,
+};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, Trigger};
 use crate::lts::state::{Evaluated, LocalState, Message};
 use crate::lts::tables::Tables;
@@ -56,6 +58,15 @@ pub struct Lts<'f> {
 /// Verdicts of properties of node scope.
 type NodeVerdicts = FxHashMap<(u32, Vec<u8>), Evaluated>;
 
+/// A promise of progress: an `eventually` property, of node scope at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Promise {
+    /// The `eventually` property.
+    pub property: u32,
+    /// The node that it is about, of a property of node scope.
+    pub node: Option<NodeId>,
+}
+
 impl<'f> Lts<'f> {
     /// An empty local transition system; asks the protocol for its properties.
     ///
@@ -103,6 +114,22 @@ impl<'f> Lts<'f> {
     /// The properties in the protocol's order.
     pub fn properties(&self) -> &[Property] {
         &self.properties
+    }
+
+    /// The promises of progress in the cluster: absent nodes promise nothing.
+    pub fn promises(&self) -> Vec<Promise> {
+        let nodes = 0..self.scenario.nodes;
+        let present: Vec<NodeId> = nodes.filter(|node| !self.scenario.absent.contains(node)).collect();
+        let mut promises = Vec::new();
+        for (property, it) in (0..).zip(&self.properties).filter(|(_, it)| it.kind == PropertyKind::Eventually) {
+            match it.scope {
+                PropertyScope::System => promises.push(Promise { property, node: None }),
+                PropertyScope::Node => {
+                    promises.extend(present.iter().map(|node| Promise { property, node: Some(*node) }));
+                }
+            }
+        }
+        promises
     }
 
     /// The current sizes.

@@ -1,18 +1,9 @@
 //! Promises of progress in the report of a search.
 
-use host_model::contract::NodeId;
 use host_model::lts::Step;
 
+pub use host_model::lts::Promise;
 pub use host_model::trace::BreachClass;
-
-/// A promise of progress: an `eventually` property, of node scope at one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Promise {
-    /// The `eventually` property.
-    pub property: u32,
-    /// The node that it is about, of a property of node scope.
-    pub node: Option<NodeId>,
-}
 
 /// The part of a finding that only a broken promise has.
 #[derive(Clone, Debug, PartialEq, Eq)]

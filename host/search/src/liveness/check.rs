@@ -7,7 +7,7 @@ use crate::kernel::rules::Rules;
 use crate::kernel::{BreachClass, EndCondition, Progress, Promise, Report, Search, SearchError};
 use crate::liveness::critical::Critical;
 use crate::liveness::graph::Edge;
-use crate::liveness::record::{Event, Recorded, Recorder, promises};
+use crate::liveness::record::{Event, Recorded, Recorder};
 use crate::liveness::verdict::{Verdict, judge};
 use crate::liveness::watch::Watch;
 
@@ -69,7 +69,7 @@ pub fn check(search: &Search<'_>, rules: Rules) -> Result<Checked, SearchError> 
     let report = graph::explore(search, &mut recorder)?;
     let recorded = recorder.finish();
     let mut promises: Vec<(Promise, Option<Verdict>)> =
-        promises(search.lts).into_iter().map(|promise| (promise, None)).collect();
+        search.lts.promises().into_iter().map(|promise| (promise, None)).collect();
     if report.end == EndCondition::Violation || report.end.is_external() || refusal(search.lts).is_some() {
         return Ok(Checked { report, ended: None, recorded, promises });
     }

@@ -9,12 +9,11 @@ use crate::kernel::{
     BreachClass, Decided, FoundBreach, FoundViolation, Promise, PromiseReport, Report, Search, SearchError, stopped_end,
 };
 use crate::liveness::check::{Breach, Checked, check, refusal};
-use crate::liveness::record::promises;
 use crate::liveness::verdict::Verdict;
 
 /// Whether promises are to be decided, are there, and can be decided.
 pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
-    rules.filter(|_| !promises(lts).is_empty() && refusal(lts).is_none())
+    rules.filter(|_| !lts.promises().is_empty() && refusal(lts).is_none())
 }
 
 /// Explores all global states level by level, and decides each promise of progress on their graph.
@@ -29,7 +28,7 @@ pub fn decides(lts: &Lts<'_>, rules: Option<Rules>) -> Option<Rules> {
 pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> {
     // First, while nothing is lost if it is told to stop.
     let mut stepper = Stepper::new(search.lts)?;
-    let mut checked = check(search, rules)?;
+    let checked = check(search, rules)?;
     let mut breaches: Vec<(BreachClass, usize, Promise, Breach, bool)> = Vec::new();
     for (promise, verdict) in &checked.promises {
         let Some(verdict) = verdict else { continue };
@@ -42,7 +41,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
     }
     breaches.sort_by_key(|(class, length, promise, ..)| (*class, *length, *promise));
     let wanted = checked.report.violations_max.saturating_sub(checked.report.violations.len() as u64);
-    let mut report = report(&mut checked);
+    let mut report = report(checked);
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
     for (_, _, promise, breach, shortest) in breaches.into_iter().take(wanted) {
         let found = found(&mut stepper, search.starts, promise, breach)?;
@@ -52,19 +51,18 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
 }
 
 /// The report of the exploration, with what was found out about promises.
-fn report(checked: &mut Checked) -> Report {
-    let promises = checked.promises.iter();
-    let promises = promises.map(|(promise, verdict)| PromiseReport {
-        promise: *promise,
-        decided: verdict.as_ref().map(|verdict| decided(checked, verdict)),
-    });
-    let promises = promises.collect();
-    Report { promises, promises_end: checked.ended, ..checked.report.clone() }
+fn report(checked: Checked) -> Report {
+    let Checked { report, ended, promises, .. } = checked;
+    let promises = promises
+        .into_iter()
+        .map(|(promise, verdict)| PromiseReport { promise, decided: verdict.as_ref().map(decided) })
+        .collect();
+    Report { promises, promises_end: ended, ..report }
 }
 
-fn decided(checked: &Checked, verdict: &Verdict) -> Decided {
+fn decided(verdict: &Verdict) -> Decided {
     Decided {
-        class: checked.breaches(verdict).first().map(|breach| breach.class),
+        class: verdict.class(),
         kept_states: verdict.kept_states,
         live_states: verdict.live_states,
         dead_states: verdict.dead_states,

@@ -50,7 +50,7 @@ pub use decision::{decide, decides};
 pub use graph::{Edge, StoredGraph};
 pub use label::{ActionId, Draw, EventClass, Label, Source};
 pub use lasso::Lasso;
-pub use record::{Event, Recorded, Recorder, promises};
+pub use record::{Event, Recorded, Recorder};
 pub use rows::LabelId;
 pub use stuck::Stuck;
 pub use verdict::{Death, Verdict, judge};

@@ -1,6 +1,6 @@
 //! Records a graph while it is explored, as far as promises of progress depend on it.
 
-use host_model::contract::{LocalKind, NodeId, PropertyKind, PropertyScope, Role};
+use host_model::contract::{LocalKind, NodeId, Role};
 use host_model::lts::{KindId, LocalStateId, Lts, LtsCache, MessageId, Step, Trigger};
 use rustc_hash::FxHashMap;
 
@@ -12,22 +12,6 @@ use crate::liveness::rows::LabelId;
 
 /// No label yet.
 const NONE: LabelId = LabelId::MAX;
-
-/// All promises of a protocol in a cluster: absent nodes promise nothing.
-pub fn promises(lts: &Lts<'_>) -> Vec<Promise> {
-    let nodes = 0..lts.scenario().nodes;
-    let present: Vec<NodeId> = nodes.filter(|node| !lts.scenario().absent.contains(node)).collect();
-    let mut promises = Vec::new();
-    for (property, it) in (0..).zip(lts.properties()).filter(|(_, it)| it.kind == PropertyKind::Eventually) {
-        match it.scope {
-            PropertyScope::System => promises.push(Promise { property, node: None }),
-            PropertyScope::Node => {
-                promises.extend(present.iter().map(|node| Promise { property, node: Some(*node) }));
-            }
-        }
-    }
-    promises
-}
 
 /// What has to happen if it stays possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +63,7 @@ pub struct Recorded {
 impl<'l> Recorder<'l> {
     /// Nothing recorded yet.
     pub fn new(lts: &'l Lts<'l>) -> Self {
-        let promises = promises(lts);
+        let promises = lts.promises();
         Self {
             lts,
             graph: StoredGraph::new(promises.len()),

@@ -1,7 +1,7 @@
 //! All that there is to say about a promise.
 
-use crate::kernel::EndCondition;
 use crate::kernel::rules::Rules;
+use crate::kernel::{BreachClass, EndCondition};
 use crate::liveness::arena::Arena;
 use crate::liveness::critical::{Critical, critical_steps};
 use crate::liveness::dead::{Prospects, prospects, way_to_live};
@@ -55,9 +55,14 @@ impl Verdict {
         self.critical.iter().map(|kind| kind.edges).sum()
     }
 
-    /// Whether the promise fails in some fair execution.
-    pub fn is_violated(&self) -> bool {
-        self.death.is_some() || self.stop.is_some() || self.lasso.is_some()
+    /// The most certain way in which the promise is broken; none if no way was found.
+    pub fn class(&self) -> Option<BreachClass> {
+        let ways = [
+            (BreachClass::Dead, self.death.is_some()),
+            (BreachClass::Stuck, self.stop.is_some()),
+            (BreachClass::Lasso, self.lasso.is_some()),
+        ];
+        ways.into_iter().find(|(_, is_one)| *is_one).map(|(class, _)| class)
     }
 }
 
