@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use host_inspect::explain;
+use host_inspect::explain::{self, Paint};
 use host_inspect::recording::{Observed, Recording};
 use host_inspect::words;
 use host_model::contract::NodeId;
@@ -39,12 +39,7 @@ pub fn run(arguments: &ReplayArguments, environment: &mut Environment<'_>) -> Re
         return run_followed(arguments, (&trace, &cluster), environment);
     }
     let paint = environment.paint();
-    let text = format!(
-        "{}\n\n{}\n{}",
-        title(&trace, &cluster.plugin),
-        explain::start(&recording),
-        explain::steps(&recording, 0, paint)
-    );
+    let text = steps_text(&trace, &cluster, &recording, paint);
     if let Err(error) = result {
         // What led to the step that fails is worth a look.
         if !arguments.json {
@@ -76,14 +71,7 @@ fn run_followed(
     let (recording, followed) = follow(cluster, trace);
     let followed = followed?;
     let paint = environment.paint();
-    let steps = || {
-        format!(
-            "{}\n\n{}\n{}",
-            title(trace, &cluster.plugin),
-            explain::start(&recording),
-            explain::steps(&recording, 0, paint)
-        )
-    };
+    let steps = || steps_text(trace, cluster, &recording, paint);
     if let Followed::Cut { .. } = followed {
         if !arguments.json {
             environment.print(&steps())?;
@@ -101,6 +89,12 @@ fn run_followed(
     };
     environment.print(&text)?;
     Ok(followed.exit())
+}
+
+/// The cluster, how it starts, and each step.
+fn steps_text(trace: &Trace, cluster: &Cluster, recording: &Recording, paint: Paint) -> String {
+    let (title, start) = (title(trace, &cluster.plugin), explain::start(recording));
+    format!("{title}\n\n{start}\n{}", explain::steps(recording, 0, paint))
 }
 
 /// The cluster on one line.

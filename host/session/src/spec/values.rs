@@ -29,32 +29,37 @@ pub fn strategy(name: &str) -> Result<&'static Strategy, String> {
 
 /// A network from its name.
 pub fn network(name: &str) -> Result<Network, String> {
-    let found = Network::ALL.into_iter().find(|network| network.name() == name);
-    found.ok_or_else(|| possible(Network::ALL.into_iter().map(Network::name)))
+    named(Network::ALL, Network::name, name)
 }
 
 /// A mode of the audit from its name.
 pub fn audit(name: &str) -> Result<Mode, String> {
-    let found = AUDITS.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);
-    found.ok_or_else(|| possible(AUDITS.iter().map(|(name, _)| *name)))
+    named(AUDITS, |(name, _)| name, name).map(|(_, mode)| mode)
 }
 
 /// What happens in the long run, from its name.
 pub fn fairness(name: &str) -> Result<Fairness, String> {
-    let found = FAIRNESS.into_iter().find(|fairness| fairness.name() == name);
-    found.ok_or_else(|| possible(FAIRNESS.into_iter().map(Fairness::name)))
+    named(FAIRNESS, Fairness::name, name)
 }
 
 /// When timers fire in the long run, from its name.
 pub fn timers(name: &str) -> Result<Timers, String> {
-    let found = Timers::ALL.into_iter().find(|timers| timers.name() == name);
-    found.ok_or_else(|| possible(Timers::ALL.into_iter().map(Timers::name)))
+    named(Timers::ALL, Timers::name, name)
 }
 
 /// What counts as a way back to a kept promise, from its name.
 pub fn recovery(name: &str) -> Result<Recovery, String> {
-    let found = Recovery::ALL.into_iter().find(|recovery| recovery.name() == name);
-    found.ok_or_else(|| possible(Recovery::ALL.into_iter().map(Recovery::name)))
+    named(Recovery::ALL, Recovery::name, name)
+}
+
+/// The value with this name.
+fn named<T: Copy>(
+    all: impl IntoIterator<Item = T> + Clone,
+    name_of: fn(T) -> &'static str,
+    name: &str,
+) -> Result<T, String> {
+    let found = all.clone().into_iter().find(|value| name_of(*value) == name);
+    found.ok_or_else(|| possible(all.into_iter().map(name_of)))
 }
 
 fn possible<'n>(names: impl Iterator<Item = &'n str>) -> String {

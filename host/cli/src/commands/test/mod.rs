@@ -41,10 +41,15 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
     }
     tests.sort();
     tests.dedup();
+    let saved = |test: Test| (saved(&test, environment), test.path);
+    let mut tests: Vec<(Option<Result<Saved, String>>, PathBuf)> = tests.into_iter().map(saved).collect();
     // A trace that a test names is tested by that one.
-    let named = |test: &Test| Some(Saved::read(&test.path, &environment.directory)?.ok()?.trace);
-    let named: Vec<PathBuf> = tests.iter().filter(|test| test.is_scenario).filter_map(named).collect();
-    tests.retain(|test| !named.contains(&test.path));
+    let named = |(saved, path): &(Option<Result<Saved, String>>, PathBuf)| {
+        let trace = &saved.as_ref()?.as_ref().ok()?.trace;
+        (trace != path).then(|| trace.clone())
+    };
+    let named: Vec<PathBuf> = tests.iter().filter_map(named).collect();
+    tests.retain(|(_, path)| !named.contains(path));
     if tests.is_empty() {
         let names: Vec<String> = arguments.paths.iter().map(|path| path.display().to_string()).collect();
         let failure = Failure::configuration(format_args!("there is no scenario and no trace in {}", names.join(", ")));
@@ -55,11 +60,12 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
     let began = Instant::now();
     let mut outcomes = Vec::new();
     environment.print(&format!("running {}\n\n", count(tests.len() as u64, "test")))?;
-    for test in &tests {
+    let number = tests.len();
+    for (saved, path) in tests {
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let outcome = run_one(test, arguments, environment);
+        let outcome = run_one(&path, saved, arguments, environment);
         // What was stopped has neither passed nor failed.
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
@@ -70,7 +76,7 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
         }
         outcomes.push(outcome);
     }
-    let left = tests.len() - outcomes.len();
+    let left = number - outcomes.len();
     environment.print(&summary(&outcomes, left, began.elapsed()))?;
     if let Some(path) = &arguments.junit {
         junit::write(path, &outcomes, began.elapsed(), environment)?;
@@ -116,20 +122,29 @@ fn test(path: &Path, is_named: bool) -> Option<Test> {
     (is_test || in_scenarios || is_named).then(|| Test { path: path.to_owned(), is_scenario })
 }
 
-/// Runs a test. What is told meanwhile is of no interest, and no trace of an expected violation is kept.
-fn run_one(test: &Test, arguments: &TestArguments, environment: &mut Environment<'_>) -> Outcome {
-    let began = Instant::now();
-    let source = Source { quiet: true, ..arguments.source.into() };
-    let saved = match test.is_scenario {
+/// The test of a trace; none if it is one of a scenario.
+fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, String>> {
+    match test.is_scenario {
         true => Saved::read(&test.path, &environment.directory),
         false => Some(Ok(Saved { trace: test.path.clone(), expect: Expected::default() })),
-    };
+    }
+}
+
+/// Runs a test. What is told meanwhile is of no interest, and no trace of an expected violation is kept.
+fn run_one(
+    path: &Path,
+    saved: Option<Result<Saved, String>>,
+    arguments: &TestArguments,
+    environment: &mut Environment<'_>,
+) -> Outcome {
+    let began = Instant::now();
+    let source = Source { quiet: true, ..arguments.source.into() };
     let (wrong, is_error) = match saved {
-        None => run_scenario(&test.path, source, environment),
+        None => run_scenario(path, source, environment),
         Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
         Some(Err(error)) => (vec![format!("no test of a trace: {error}")], true),
     };
-    let name = test.path.display().to_string();
+    let name = path.display().to_string();
     Outcome { name, wrong, is_error, time: began.elapsed() }
 }
 
