@@ -116,12 +116,11 @@ fn the_default_decides_promises() {
 #[test]
 fn what_is_not_checked_is_said_with_the_reason() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--algo", "lmc"], "the strategy lmc-opt cannot; use --algo auto or bdfs"),
         (&["--algo", "lmc-gen"], "the strategy lmc-gen cannot"),
         (&["--algo", "unfold"], "the strategy unfold cannot"),
         (&["--algo", "dpor", "--depth", "6"], "the strategy dpor cannot"),
-        (&["--algo", "walk", "--walks", "3", "--depth", "6"], "the strategy walk cannot"),
         (&["--algo", "consequence"], "the strategy consequence cannot"),
         (&["--algo", "bdfs", "--reduce"], "leave --reduce out"),
         (&["--algo", "bdfs", "--checkpoint", "kept"], "run without --checkpoint"),
@@ -287,4 +286,33 @@ fn a_loop_is_drawn_and_exported() {
     assert_eq!(states.len(), 3);
     assert_eq!((&states[1]["nodes"], &states[1]["in_flight"]), (&states[2]["nodes"], &states[2]["in_flight"]));
     place.host(&["replay", "x.itf.json", "--plugin", plugin]).exits(13);
+}
+
+/// Walks prove that a state is dead, and name the step that killed it; of what they do not prove they say what they have seen.
+#[test]
+fn walks_find_the_dead() {
+    let place = Place::new();
+    let walk = |options: &[&str]| {
+        let lock = ["run", bundled("lock"), "--algo", "walk", "--walks", "100", "--json"];
+        place.host(&[&lock[..], options].concat())
+    };
+    let run = walk(&["--out", "found"]).exits(13).json();
+    let found = &run["violations"][0];
+    let facts = ["property", "class", "node", "critical", "length", "sibling_length", "shortest", "confirmed"];
+    let expected = json!(["served", "dead", 1, 6, 6, 3, false, true]);
+    assert_eq!(facts.map(|fact| found[fact].clone()), expected.as_array().expect("a list")[..]);
+    assert_eq!(served(&run)["sampled"][1]["dead"], 1);
+    place.host(&["replay", "found/trace.json", "--plugin", bundled("lock")]).exits(13);
+    // Where it can always be kept, nothing is proven and nothing is wrong.
+    let run = walk(&["--set", "locked=queue"]).exits(0).json();
+    let sampled = &served(&run)["sampled"][1];
+    assert_eq!((&run["result"], &served(&run)["status"]), (&json!("incomplete"), &json!("unknown")));
+    assert_eq!((&sampled["owing"], &sampled["open"]), (&sampled["alive"], &json!(0)));
+    assert_eq!(run["assumed"].get("progress"), None);
+    // Cycles are nothing that a walk looks for.
+    for (option, value) in [("--fairness", "stable"), ("--timers", "late")] {
+        walk(&[option, value]).exits(151).says(&[option, "walks look for where nothing can keep a promise any more"]);
+    }
+    // With a way back by resets that node can be helped, and nobody is served for ever all the same if there are none left.
+    walk(&["--recover-by", "resets"]).exits(151).says(&["--resets"]);
 }

@@ -1,6 +1,7 @@
 //! The graph of the global states: explored whole, and told to whoever wants it edge by edge.
 
 use crate::global::breadth_first::{self, Following};
+use crate::kernel::rules::Recovery;
 use crate::kernel::{Report, Search, SearchError};
 
 pub use crate::global::breadth_first::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
@@ -11,6 +12,23 @@ pub use crate::global::breadth_first::sink::{Discovery, Expanded, GraphEdge, Gra
 /// graph is not reduced. What the sink hears does not depend on the number of workers.
 ///
 /// Memory: as the breadth-first search of `bdfs`, and what the sink says that it keeps.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
 pub fn explore(search: &Search<'_>, sink: &mut dyn GraphSink) -> Result<Report, SearchError> {
     breadth_first::explore(search, Following::All, Some(sink))
+}
+
+/// The same of the part that events lead to on which progress can rely.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub(crate) fn explore_reliable(
+    search: &Search<'_>,
+    recovery: Recovery,
+    sink: &mut dyn GraphSink,
+) -> Result<Report, SearchError> {
+    breadth_first::explore(search, Following::Reliable(recovery), Some(sink))
 }

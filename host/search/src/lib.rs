@@ -9,6 +9,7 @@
 //! | `global` | searches of global states: state, visited set, breadth-first and parallel depth-first engines |
 //! | `graph` | the graph of the global states, told edge by edge |
 //! | `liveness` | whether what must happen happens, decided on a graph |
+//! | `outlook` | whether a promise can still be kept from one state, without the graph of everything |
 //! | `reduction` | the reduced search: messages and renamings that do not matter |
 //! | `stateless` | searches of executions: happens-before, races, wakeup trees |
 //! | `unfolding` | the causal unfolding: events, candidates, cut-offs |
@@ -21,6 +22,7 @@ pub mod graph;
 pub mod kernel;
 pub mod liveness;
 mod local;
+pub mod outlook;
 mod reduction;
 mod stateless;
 pub mod strategy;

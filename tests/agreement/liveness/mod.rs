@@ -7,14 +7,18 @@
 //! | `searches` | what `bdfs` reports of promises, under bounds, after prefixes, for any number of workers |
 //! | `toys` | toys whose graphs are recorded while they are explored |
 //! | `counted` | systems whose promises are counted by hand |
+//! | `outlooks` | what can still become of each state of a graph, asked without the graph |
+//! | `walks` | what random walks report of promises |
 //! | `scale` | the time and memory of the analysis of a large graph |
 
 mod checks;
 mod counted;
 mod graphs;
+mod outlooks;
 mod scale;
 mod searches;
 mod toys;
+mod walks;
 
 use std::collections::BTreeSet;
 use std::panic;

@@ -21,25 +21,25 @@ use host_search::kernel::{
     EndCondition, FoundViolation, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored,
 };
 use host_search::strategy::auto::{self, Turns};
-use host_search::strategy::{bdfs, find};
+use host_search::strategy::{Promises, bdfs, find};
 use rayon::ThreadPoolBuilder;
 
 use super::all_rules;
 use super::toys::{STATES_MAX, random};
 
 /// A strategy.
-type Run = dyn Fn(&Search<'_>) -> Result<Report, SearchError> + Sync;
+pub(super) type Run = dyn Fn(&Search<'_>) -> Result<Report, SearchError> + Sync;
 
 /// A search.
-struct Case {
-    system: System,
-    bounds: SearchBounds,
-    prefix: Option<Prefix>,
-    is_exported: bool,
+pub(super) struct Case {
+    pub(super) system: System,
+    pub(super) bounds: SearchBounds,
+    pub(super) prefix: Option<Prefix>,
+    pub(super) is_exported: bool,
 }
 
 impl Case {
-    fn random(seed: u64) -> Self {
+    pub(super) fn random(seed: u64) -> Self {
         let mut dice = Dice(seed ^ 0x5ea4c);
         let mut system = random(seed);
         if dice.below(3) == 0 && system.toy.roles.is_empty() && system.faults == Default::default() {
@@ -66,12 +66,12 @@ impl Case {
         Self { is_exported: prefix.is_some() && dice.below(2) == 0, system, bounds, prefix }
     }
 
-    fn within(&self) -> Within<'_> {
+    pub(super) fn within(&self) -> Within<'_> {
         let SearchBounds { depth, local_events, .. } = self.bounds;
         Within { prefix: self.prefix.as_ref(), depth, local_events }
     }
 
-    fn rules(&self) -> Rules {
+    pub(super) fn rules(&self) -> Rules {
         self.bounds.promises.expect("it is asked for")
     }
 
@@ -102,7 +102,13 @@ impl Case {
     }
 
     /// Runs the search by some strategy, and shows its report.
-    fn run_by(&self, run: &Run, workers: usize, monitor: &dyn Monitor, work: &mut dyn FnMut(&Lts<'_>, Report)) {
+    pub(super) fn run_by(
+        &self,
+        run: &Run,
+        workers: usize,
+        monitor: &dyn Monitor,
+        work: &mut dyn FnMut(&Lts<'_>, Report),
+    ) {
         let factory = Arc::new(self.system.toy.clone());
         let lts = Lts::new(&factory, self.system.scenario()).expect("a toy lists its properties");
         let starts = self.starts(&factory, &mut Stepper::new(&lts).expect("a machine"));
@@ -120,7 +126,7 @@ fn trace_of(lts: &Lts<'_>, prefix: &Prefix) -> Trace {
 }
 
 /// A finding as a trace that was executed again in fresh machines: its loop twice round, its sibling to where the promise is kept.
-fn confirmed(case: &Case, lts: &Lts<'_>, found: &FoundViolation) -> Trace {
+pub(super) fn confirmed(case: &Case, lts: &Lts<'_>, found: &FoundViolation) -> Trace {
     let factory = Arc::new(case.system.toy.clone());
     let mut stepper = Stepper::new(lts).expect("a machine");
     let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
@@ -366,7 +372,7 @@ fn nobody_else_decides_promises() {
     let mut case = Case::random(3);
     case.bounds = SearchBounds { promises: Some(Rules::default()), states: Some(50), ..SearchBounds::default() };
     let factory = Arc::new(case.system.toy.clone());
-    for strategy in host_search::strategy::STRATEGIES.iter().filter(|strategy| !strategy.decides_promises) {
+    for strategy in host_search::strategy::STRATEGIES.iter().filter(|row| row.promises == Promises::Unchecked) {
         let lts = Lts::new(&factory, case.system.scenario()).expect("a toy lists its properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
         let bounds = SearchBounds { walks: Some(3), depth: Some(5), ..case.bounds };
@@ -374,7 +380,7 @@ fn nobody_else_decides_promises() {
         let report = (strategy.run)(&search).expect("a toy has no host faults");
         assert!(report.promises.is_empty(), "{}", strategy.name);
     }
-    assert!(find("bdfs").expect("it is there").decides_promises);
+    assert_eq!(find("bdfs").expect("it is there").promises, Promises::Decided);
     // Nor does its reduced search.
     case.bounds.reduce = case.system.network == Network::Unordered;
     if case.bounds.reduce {

@@ -10,7 +10,7 @@ use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
 use host_session::report::assumed::{Prefix, ProgressRules};
-use host_session::report::properties::{PromiseCounts, PropertyReport};
+use host_session::report::properties::{PromiseCounts, PromiseWalks, PropertyReport};
 use host_session::report::result::{RunReport, Seconds, SymmetryReport};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
@@ -230,7 +230,7 @@ impl Text<'_> {
             return format!("not checked: {why}");
         }
         if let Some(why) = property.undecided {
-            return format!("not decided: {why}");
+            return format!("not decided: {why}{}", walks_text(&property.sampled));
         }
         let sum = |count: fn(&PromiseCounts) -> u64| property.promises.iter().map(count).sum::<u64>();
         let parts = [
@@ -242,7 +242,7 @@ impl Text<'_> {
         let parts = parts.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(number, what));
         let parts: Vec<String> = parts.collect();
         let counts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-        self.status(property.status) + &counts
+        self.status(property.status) + &counts + &walks_text(&property.sampled)
     }
 
     fn properties_text(&self) -> String {
@@ -258,6 +258,29 @@ impl Text<'_> {
             .map(|(name, kind, status)| (format!("{name:width$}  {kind:10}"), status))
             .collect();
         table("properties", &rows)
+    }
+}
+
+/// What random walks have seen of a promise, at the node that says most; nothing without any.
+fn walks_text(sampled: &[PromiseWalks]) -> String {
+    let Some(worst) = sampled.iter().max_by_key(|it| (it.dead, it.open, it.owing)) else { return String::new() };
+    let walks = count(worst.walks, "walk");
+    let ends = |number: u64| format!("at the end of {} of {walks}", grouped(number));
+    match (worst.dead, worst.probability_max) {
+        (1.., _) => format!(" ({} nothing can keep it any more)", ends(worst.dead)),
+        (0, Some(probability)) => {
+            let (tried, likely) = (count(worst.trials, "walk"), probability * 100.0);
+            format!(
+                "; {} it is owed, and none of {tried} from there led to where it is kept: each does with at most {likely:.1} % (confidence 95 %)",
+                ends(worst.open)
+            )
+        }
+        (0, None) if worst.owing == 0 => format!("; it is kept at the end of each of {walks}"),
+        (0, None) => format!(
+            "; {} it is owed, and from {} a way to where it is kept was found",
+            ends(worst.owing),
+            grouped(worst.alive)
+        ),
     }
 }
 

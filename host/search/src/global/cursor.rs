@@ -60,6 +60,16 @@ impl GlobalCursor {
         self.state.in_flight.len()
     }
 
+    /// This state as one to begin from. It does not know where it comes from, so no finding can begin there.
+    pub fn as_start(&self) -> Start {
+        Start { locals: self.state.locals.clone(), in_flight: self.state.in_flight.clone(), ..Start::default() }
+    }
+
+    /// The fingerprint of this state.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.state.fingerprint
+    }
+
     /// The events that are enabled here; see [`GlobalState::enabled`].
     pub fn enabled(
         &self,

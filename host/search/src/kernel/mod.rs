@@ -16,7 +16,7 @@ use host_model::lts::{LocalStateId, Lts, MessageId, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
-pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport};
+pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport, Sampled};
 pub use crate::kernel::report::{Basis, Decider, FoundViolation, Report, SymmetryUse};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};

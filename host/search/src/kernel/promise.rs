@@ -23,8 +23,29 @@ pub struct FoundBreach {
 pub struct PromiseReport {
     /// The promise.
     pub promise: Promise,
-    /// What was found out; none if the decision was ended before.
+    /// What was found out; none if the decision was ended before, or there is none.
     pub decided: Option<Decided>,
+    /// What random walks have seen of it; none of other searches.
+    pub sampled: Option<Sampled>,
+}
+
+/// What random walks have seen of a promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// Walks that have ended, other than by a violation.
+    pub walks: u64,
+    /// Of these, walks at whose end it is not kept.
+    pub owing: u64,
+    /// Of these, walks from whose end a way was found to where it is kept.
+    pub alive: u64,
+    /// Walks from whose end there is no such way: proven.
+    pub dead: u64,
+    /// Walks from whose end none was found, and there may be one.
+    pub open: u64,
+    /// Walks that were not looked at, since it was known to be broken or too much work was done already.
+    pub unexamined: u64,
+    /// How many walks were tried in vain from the end of each that is open.
+    pub trials: u64,
 }
 
 /// All that was found out about a promise in the part of the graph that was explored.

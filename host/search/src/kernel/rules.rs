@@ -1,5 +1,7 @@
 //! What a promise of progress relies on.
 
+use host_model::lts::Trigger;
+
 /// What happens in the long run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fairness {
@@ -69,6 +71,13 @@ impl Recovery {
             Self::Events => "events",
             Self::Resets => "resets",
         }
+    }
+
+    /// Whether a way back may take this step: no fault, unless it is a reset and resets are a way back.
+    #[inline]
+    pub(crate) fn can_rely_on(self, trigger: Trigger) -> bool {
+        let is_reset = || trigger.fault().is_some_and(|fault| fault.peer().is_none());
+        trigger.is_delivery() || trigger.local_event().is_some() || (self == Self::Resets && is_reset())
     }
 }
 

@@ -55,7 +55,7 @@ fn report(checked: Checked) -> Report {
     let Checked { report, ended, promises, .. } = checked;
     let promises = promises
         .into_iter()
-        .map(|(promise, verdict)| PromiseReport { promise, decided: verdict.as_ref().map(decided) })
+        .map(|(promise, verdict)| PromiseReport { promise, decided: verdict.as_ref().map(decided), sampled: None })
         .collect();
     Report { promises, promises_end: ended, ..report }
 }
@@ -101,7 +101,7 @@ fn found(
 }
 
 /// Why a promise is not kept at the end of a path, in the plugin's words; none if it is.
-fn words(
+pub fn words(
     stepper: &mut Stepper<'_>,
     start: &Start,
     promise: Promise,

@@ -46,6 +46,8 @@ mod watch;
 pub use check::{Breach, Checked, check, refusal};
 pub use critical::Critical;
 pub use dead::{FAR, distances};
+pub(crate) use dead::{prospects, way_to_live};
+pub(crate) use decision::words;
 pub use decision::{decide, decides};
 pub use graph::{Edge, StoredGraph};
 pub use label::{ActionId, Draw, EventClass, Label, Source};

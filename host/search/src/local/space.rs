@@ -114,6 +114,7 @@ pub struct LocalSpace<'l> {
     quorums: FxHashMap<QuorumId, Slots>,
     local_events_max: u32,
     local_events_cut: bool,
+    has_faults: bool,
     transitions: u64,
     looks: u64,
     /// The work since the last question whether to go on, as many looks.
@@ -139,6 +140,11 @@ const LOOKS_PER_WORK: u64 = 16;
 impl<'l> LocalSpace<'l> {
     /// The start state alone, with the messages in flight there.
     pub fn new(stepper: &mut Stepper<'l>, start: &Start, local_events_max: u32) -> Self {
+        Self::of(stepper, start, local_events_max, true)
+    }
+
+    /// The same with faults or without them.
+    pub fn of(stepper: &mut Stepper<'l>, start: &Start, local_events_max: u32, has_faults: bool) -> Self {
         let nodes = start.locals.len();
         let mut space = Self {
             lts: stepper.lts(),
@@ -151,6 +157,7 @@ impl<'l> LocalSpace<'l> {
             quorums: FxHashMap::default(),
             local_events_max,
             local_events_cut: false,
+            has_faults,
             transitions: 0,
             looks: 0,
             unasked: 0,
@@ -177,7 +184,8 @@ impl<'l> LocalSpace<'l> {
         }
         let next = Index(self.states.len() as u32);
         self.index_of[at] = next;
-        self.states.push(Reached::new(state, node, depth, local_events));
+        let faults_done = !self.has_faults;
+        self.states.push(Reached { faults_done, ..Reached::new(state, node, depth, local_events) });
         (next, true)
     }
 

@@ -97,6 +97,17 @@ impl Bound {
     }
 }
 
+/// What a strategy finds out about `eventually` properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promises {
+    /// Whether they hold.
+    Decided,
+    /// Where they can never hold again, as far as it comes.
+    Sampled,
+    /// Nothing.
+    Unchecked,
+}
+
 /// One strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct Strategy {
@@ -116,8 +127,8 @@ pub struct Strategy {
     pub honours: &'static [Bound],
     /// Whether it saves its state for a [`Keeper`](crate::kernel::Keeper).
     pub keeps_checkpoints: bool,
-    /// Whether it decides `eventually` properties, see [`SearchBounds::promises`]; the others leave them unchecked.
-    pub decides_promises: bool,
+    /// What it finds out about `eventually` properties, see [`SearchBounds::promises`].
+    pub promises: Promises,
     /// Runs it.
     pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
 }
@@ -133,7 +144,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Deadlock, Bound::Seed, Bound::Violations],
         keeps_checkpoints: false,
-        decides_promises: true,
+        promises: Promises::Decided,
         run: auto::run,
     },
     Strategy {
@@ -153,7 +164,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: true,
-        decides_promises: true,
+        promises: Promises::Decided,
         run: bdfs::run,
     },
     Strategy {
@@ -165,7 +176,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::LocalEvents, Bound::States, Bound::Violations],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: lmc::run_general,
     },
     Strategy {
@@ -177,7 +188,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::LocalEvents, Bound::Violations],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: lmc::run_optimised,
     },
     Strategy {
@@ -196,7 +207,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: unfold::run,
     },
     Strategy {
@@ -215,7 +226,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: consequence::run,
     },
     Strategy {
@@ -227,7 +238,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: dpor::run,
     },
     Strategy {
@@ -239,7 +250,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: dpor_ds::run,
     },
     Strategy {
@@ -251,7 +262,7 @@ pub const STRATEGIES: &[Strategy] = &[
         is_complete: true,
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Unchecked,
         run: dpor_ds_tree::run,
     },
     Strategy {
@@ -271,7 +282,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
         ],
         keeps_checkpoints: false,
-        decides_promises: false,
+        promises: Promises::Sampled,
         run: random_walk::run,
     },
 ];

@@ -204,7 +204,8 @@ impl Assumed {
                 steps: run.cluster.prefix_steps(),
                 from_states: run.cluster.prefix.as_ref().is_some_and(|trace| trace.beginning.is_some()),
             }),
-            progress: (!run.outcome.report.promises.is_empty()).then(|| search.rules().into()),
+            // Nothing of it matters to what walks look for.
+            progress: run.outcome.report.promises.iter().any(|it| it.sampled.is_none()).then(|| search.rules().into()),
             reduced: run.outcome.report.is_reduced(search.reduce),
             bounds: Bounds {
                 depth: search.depth,

@@ -3,7 +3,7 @@
 use host_inspect::words;
 use host_model::contract::{NodeId, Property, PropertyKind};
 use host_model::trace::{BreachClass, Finding};
-use host_search::kernel::{Decided, EndCondition, PromiseReport, Report};
+use host_search::kernel::{Decided, EndCondition, PromiseReport, Report, Sampled};
 use serde::Serialize;
 
 use crate::report::run::FinishedRun;
@@ -33,6 +33,9 @@ pub struct PropertyReport {
     /// What was found out about an `eventually` property, at each node if it is of node scope.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<PromiseCounts>,
+    /// What random walks have seen of an `eventually` property, at each node if it is of node scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sampled: Vec<PromiseWalks>,
 }
 
 /// What was found out about a promise of progress.
@@ -58,6 +61,56 @@ pub struct PromiseCounts {
     pub critical_kinds: u64,
     /// Parts of the graph in which an execution can stay for ever, never keep it, and be fair.
     pub fair_components: u64,
+}
+
+/// What random walks have seen of a promise of progress.
+#[derive(Debug, Serialize)]
+pub struct PromiseWalks {
+    /// The node that it is about; null of a property of system scope.
+    pub node: Option<NodeId>,
+    /// Walks that have ended, other than by a violation.
+    pub walks: u64,
+    /// Of these, walks at whose end it is not kept.
+    pub owing: u64,
+    /// Of these, walks from whose end a way was found to where it is kept.
+    pub alive: u64,
+    /// Walks from whose end there is no such way: proven.
+    pub dead: u64,
+    /// Walks from whose end none was found, and there may be one.
+    pub open: u64,
+    /// Walks that were not looked at.
+    pub unexamined: u64,
+    /// Walks that were tried in vain from the end of each that is open.
+    pub trials: u64,
+    /// With how much confidence the next one leads to where it is kept no more often than `probability_max`; null if none is open.
+    pub confidence: Option<f64>,
+    /// The probability.
+    pub probability_max: Option<f64>,
+}
+
+/// The confidence in what walks in vain say.
+const CONFIDENCE: f64 = 0.95;
+
+impl PromiseWalks {
+    fn new((report, sampled): (&PromiseReport, Sampled)) -> Self {
+        // Without `..`, so that a new count cannot be forgotten here.
+        let Sampled { walks, owing, alive, dead, open, unexamined, trials } = sampled;
+        // If a walk leads there with probability p, so many walks miss it with probability (1 - p)^trials.
+        let probability_max = (open > 0).then(|| 1.0 - (1.0 - CONFIDENCE).powf(1.0 / trials as f64));
+        let confidence = probability_max.map(|_| CONFIDENCE);
+        Self {
+            node: report.promise.node,
+            walks,
+            owing,
+            alive,
+            dead,
+            open,
+            unexamined,
+            trials,
+            confidence,
+            probability_max,
+        }
+    }
 }
 
 impl PromiseCounts {
@@ -130,6 +183,7 @@ pub fn properties(
             undecided: None,
             vacuous: None,
             promises: Vec::new(),
+            sampled: Vec::new(),
         };
         match (property.kind, &left_out) {
             (PropertyKind::Eventually, Some(why)) if report.status == "unknown" => {
@@ -159,10 +213,17 @@ fn promised(
     let found = &run.outcome.report;
     let of_it = found.promises.iter().filter(|other| other.promise.property == index);
     let all = of_it.clone().count();
+    let sampled: Vec<PromiseWalks> =
+        of_it.clone().filter_map(|it| Some(PromiseWalks::new((it, it.sampled?)))).collect();
     let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
-    let is_broken = promises.iter().any(|promise| promise.class.is_some());
+    let is_broken = promises.iter().any(|promise| promise.class.is_some()) || sampled.iter().any(|it| it.dead > 0);
     let is_missing = promises.len() < all || all == 0;
     let open = undecided.or(is_missing.then_some("the search was ended before it was decided"));
+    let open = if sampled.iter().any(|it| it.open > 0) {
+        Some("some walks may have led to where it cannot be kept")
+    } else {
+        open
+    };
     let status = match (is_broken, open) {
         _ if report.status != "unknown" => report.status,
         (true, _) => "violated",
@@ -179,7 +240,7 @@ fn promised(
         (false, true) => Some("never-owed"),
         (false, false) => None,
     };
-    PropertyReport { status, undecided, vacuous, promises, ..report }
+    PropertyReport { status, undecided, vacuous, promises, sampled, ..report }
 }
 
 /// Notes that the verdict needs: a goal that cannot be reached is no violation, but hardly what was meant, nor is a promise that is never

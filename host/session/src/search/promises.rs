@@ -4,7 +4,7 @@ use host_model::contract::PropertyKind;
 use host_model::lts::Lts;
 use host_search::kernel::rules::{Recovery, Rules};
 use host_search::liveness;
-use host_search::strategy::STRATEGIES;
+use host_search::strategy::{Promises, STRATEGIES};
 
 use crate::base::Failure;
 use crate::cluster::Cluster;
@@ -13,9 +13,9 @@ use crate::spec::RunSpec;
 /// Why the search decides no `eventually` property, as far as that is known without the plugin; a phrase that names what would help.
 fn left_out_by_search(spec: &RunSpec) -> Option<String> {
     let strategy = spec.strategy();
-    if !strategy.decides_promises {
-        let others = STRATEGIES.iter().filter(|strategy| strategy.decides_promises).map(|strategy| strategy.name);
-        let others: Vec<&str> = others.collect();
+    if strategy.promises == Promises::Unchecked {
+        let others = STRATEGIES.iter().filter(|strategy| strategy.promises == Promises::Decided);
+        let others: Vec<&str> = others.map(|strategy| strategy.name).collect();
         return Some(format!("the strategy {} cannot; use --algo {}", strategy.name, others.join(" or ")));
     }
     if spec.search.reduce {
@@ -72,9 +72,14 @@ pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<
 ///
 /// There is such an option.
 pub fn check(spec: &RunSpec) -> Result<(), Failure> {
-    match spec.search.option_for_promises().zip(left_out_by_search(spec)) {
-        Some((option, why)) => Err(useless(option, &format!("no `eventually` property is checked: {why}"))),
-        None => Ok(()),
+    if let Some((option, why)) = spec.search.option_for_promises().zip(left_out_by_search(spec)) {
+        return Err(useless(option, &format!("no `eventually` property is checked: {why}")));
+    }
+    match spec.search.option_for_cycles() {
+        Some(option) if spec.strategy().promises == Promises::Sampled => {
+            Err(useless(option, "walks look for where nothing can keep a promise any more, whatever happens for ever"))
+        }
+        _ => Ok(()),
     }
 }
 

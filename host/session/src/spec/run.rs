@@ -120,12 +120,12 @@ impl SearchSpec {
 
     /// The first option that is given for `eventually` properties alone.
     pub fn option_for_promises(&self) -> Option<&'static str> {
-        let given = [
-            ("fairness", self.fairness.is_some()),
-            ("timers", self.timers.is_some()),
-            ("recover-by", self.recover_by.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+        self.option_for_cycles().or(self.recover_by.map(|_| "recover-by"))
+    }
+
+    /// The first option that is given for what can happen for ever.
+    pub fn option_for_cycles(&self) -> Option<&'static str> {
+        self.fairness.map(|_| "fairness").or(self.timers.map(|_| "timers"))
     }
 }
 

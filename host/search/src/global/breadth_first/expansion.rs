@@ -12,6 +12,7 @@ use crate::global::enabled::Unknown;
 use crate::global::queues::Queues;
 use crate::global::state::{Budgets, Child, GlobalState, says_more};
 use crate::kernel::EndCondition;
+use crate::kernel::rules::Recovery;
 
 /// Words of packed successors that one worker keeps ready. Those of states with more, or with larger ones, are made when they are
 /// taken in, so that memory is asked for one by one.
@@ -34,6 +35,8 @@ pub struct Batch<'b> {
     pub is_at_bound: bool,
     /// Whether events other than deliveries are followed, by place since the first one and node; none if all are.
     pub fresh: Option<(usize, &'b [bool])>,
+    /// Which faults are followed all the same if progress is to rely on what is followed; none if all are.
+    pub reliable: Option<Recovery>,
     /// Whether edges to states met before are kept.
     pub keeps_edges: bool,
 }
@@ -178,6 +181,9 @@ impl Expansion {
         for &(node, trigger) in &*enabled {
             if !trigger.is_delivery() && !batch.is_fresh(place, node) {
                 left_out = EndCondition::Pruned;
+                continue;
+            }
+            if batch.reliable.is_some_and(|recovery| !recovery.can_rely_on(trigger)) {
                 continue;
             }
             let local = state.locals[node as usize];

@@ -34,6 +34,7 @@ use crate::global::enabled::Unknown;
 use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, Visited};
+use crate::kernel::rules::Recovery;
 use crate::kernel::{
     CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, stopped_end, table_bytes,
 };
@@ -45,6 +46,8 @@ pub enum Following {
     All,
     /// Of local events and faults those of nodes whose local state was not met before.
     Fresh,
+    /// Those that progress can rely on; what is left out is no part of the graph then.
+    Reliable(Recovery),
 }
 
 /// Pieces of a batch: enough for many workers, and for those that are done early to help the others.
@@ -78,6 +81,10 @@ pub fn explore(
         sink,
         budgets: Budgets::new(nodes, &search.bounds),
         fresh: (following == Following::Fresh).then(FreshLocals::default),
+        reliable: match following {
+            Following::Reliable(recovery) => Some(recovery),
+            Following::All | Following::Fresh => None,
+        },
         numbers: Numbers::new(),
         frontier: Frontier::new(layout),
         pieces: (0..PIECES).map(|_| Expansion::default()).collect(),
@@ -103,6 +110,8 @@ struct BreadthFirst<'s, 'k> {
     budgets: Budgets,
     /// None if all events are followed.
     fresh: Option<FreshLocals>,
+    /// None if faults are followed.
+    reliable: Option<Recovery>,
     numbers: Numbers,
     frontier: Frontier,
     pieces: Vec<Expansion>,
@@ -218,6 +227,7 @@ impl BreadthFirst<'_, '_> {
                 layout: self.frontier.layout,
                 is_at_bound,
                 fresh: self.fresh.as_ref().map(|fresh| (places.start, &*fresh.of_batch)),
+                reliable: self.reliable,
                 keeps_edges: self.sink.is_some(),
             };
             let expand = |(index, expansion): (usize, &mut Expansion)| {

@@ -12,6 +12,9 @@ use crate::kernel::SearchBounds;
 use crate::kernel::weights::Weights;
 use crate::strategy::random_walk::LENGTH_DEFAULT;
 
+/// Sets the draws of walks from elsewhere apart from those of the search.
+const TRIALS_SEED: u64 = 0x7265_636f_7665_7279;
+
 /// One walk.
 pub(super) struct Walk {
     /// Which one.
@@ -86,6 +89,27 @@ impl<'l> Ground<'l> {
         let start = below(&mut dice, self.starts.len() as u64) as usize;
         let cursor = GlobalCursor::new(&self.stepper, &self.starts[start], &self.bounds);
         Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false }
+    }
+
+    /// A walk without faults from a state that is no start of the search. Its number is among those of such walks.
+    pub(super) fn try_from(&self, state: &Start, number: u64) -> Walk {
+        // The bounds are those of the search, and a promise may be kept beyond them.
+        let cursor = GlobalCursor::new(&self.stepper, state, &SearchBounds::default());
+        let dice = dice(self.bounds.seed.unwrap_or(0) ^ TRIALS_SEED, number);
+        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false }
+    }
+
+    /// Takes the next step of a walk without faults; none where it ends.
+    pub(super) fn step(&mut self, walk: &mut Walk) -> Result<Option<Step>, MachineError> {
+        let weights = std::mem::replace(&mut self.weights, Weights { fault: 0, ..Weights::default() });
+        let drawn = self.draw(walk);
+        self.weights = weights;
+        if drawn? != Drawn::Event {
+            return Ok(None);
+        }
+        let child = self.draw_child(walk)?;
+        self.take(walk, &child);
+        Ok(Some(child.step))
     }
 
     /// Draws the next event of a walk; says why, if there is none.

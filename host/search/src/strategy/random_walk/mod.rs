@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `ground` | a walk, and how it draws and takes its steps |
 //! | `distinct` | a count of distinct things in bounded memory |
+//! | `suspects` | walks that end where a promise of progress is not kept |
 
 mod distinct;
 mod ground;
+mod suspects;
 
 use std::ops::Range;
 
@@ -19,6 +21,7 @@ use crate::global::judge::judge_start;
 use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end};
 use crate::strategy::random_walk::distinct::Distinct;
 use crate::strategy::random_walk::ground::{Drawn, Ground, Walk};
+use crate::strategy::random_walk::suspects::Suspects;
 
 /// How many walks there are unless [`SearchBounds::walks`](crate::kernel::SearchBounds::walks) says otherwise.
 pub const WALKS_DEFAULT: u64 = 1_000;
@@ -101,6 +104,7 @@ pub fn run_sabotaged(
         messages: distinct(),
         memo_max,
         schedule: CheckSchedule::default(),
+        suspects: Suspects::new(search, memo_max),
         sabotage,
     };
     let end = or_end(run.search().map(Some))?;
@@ -127,6 +131,8 @@ struct WalkSearch<'s> {
     /// Bytes of a local transition system in which walks do not go on.
     memo_max: u64,
     schedule: CheckSchedule,
+    /// None if no promise is to be looked at.
+    suspects: Option<Suspects<'s>>,
     sabotage: Option<Sabotage>,
 }
 
@@ -252,7 +258,25 @@ impl WalkSearch<'_> {
             self.ended += u64::from(walk.is_over);
             self.has_enough |= self.note(walk, vec![(None, deadlock)])?;
         }
+        let was_over = walk.is_over;
         self.ended += u64::from(ground.draw(walk)? == Drawn::Ended);
+        if walk.drawn.is_none() && !was_over {
+            self.examine(ground, walk)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the promises where a walk has ended.
+    fn examine(&mut self, ground: &mut Ground<'_>, walk: &Walk) -> Result<(), SearchError> {
+        if self.suspects.is_none() {
+            return Ok(());
+        }
+        let progress = self.progress(&ground.stepper);
+        let Some(suspects) = &mut self.suspects else { return Ok(()) };
+        let found = suspects.ended(&mut ground.stepper, walk, &progress)?;
+        let wanted = self.report.violations_max.saturating_sub(self.report.violations.len() as u64);
+        self.report.violations.extend(found.into_iter().take(usize::try_from(wanted).unwrap_or(usize::MAX)));
+        self.has_enough |= self.report.is_full();
         Ok(())
     }
 
@@ -339,12 +363,14 @@ impl WalkSearch<'_> {
         let first = if self.report.renewals > 0 { self.search.lts.counts().bytes } else { 0 };
         let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
         let walks = self.walks.iter().map(|walk| walk.cursor.bytes()).sum::<u64>();
-        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks;
+        let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
+        let bytes = first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
         Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
     }
 
     fn finish(mut self, end: EndCondition) -> Report {
         self.report.end = end;
+        self.report.promises = self.suspects.as_ref().map(Suspects::reports).unwrap_or_default();
         self.report.counts = self.counts();
         self.report.count_local(self.search.lts);
         // Executing a handler shows all of its outcomes; what counts is where the walks went.

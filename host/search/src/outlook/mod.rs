@@ -1,0 +1,54 @@
+//! The outlook of one global state: whether a promise of progress can still be kept from there, without the graph of everything.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `certificate` | a proof from local states alone that it cannot |
+//! | `nearby` | the answer of the part of the graph close by |
+//! | `turning_point` | the step of a path that takes the last chance |
+
+use host_model::contract::{MachineError, Stopped};
+use host_model::lts::{LocalStateId, Promise, Step, Stepper};
+
+use crate::kernel::EndCondition;
+
+pub mod certificate;
+pub mod nearby;
+pub mod turning_point;
+
+/// What can still become of a promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// It is kept after these steps.
+    Alive(Vec<Step>),
+    /// No event that progress can rely on ever leads to where it is kept: proven.
+    Dead,
+    /// Neither was shown.
+    Open,
+}
+
+/// Whether a promise is not kept in a global state with these local states.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn is_owed(stepper: &mut Stepper<'_>, locals: &[LocalStateId], promise: Promise) -> Result<bool, MachineError> {
+    if stepper.known().is_over(locals) {
+        return Ok(false);
+    }
+    match promise.node {
+        Some(node) => Ok(stepper.state(locals[node as usize]).protocol.owed.contains(&promise.property)),
+        None => {
+            let classes: Vec<_> = locals.iter().map(|local| stepper.known().brief(*local).class).collect();
+            Ok(stepper.owed(&classes)?.contains(&promise.property))
+        }
+    }
+}
+
+/// The end that a monitor asks for, as an error of the step in which it does.
+pub fn stop(end: EndCondition) -> MachineError {
+    MachineError::Stopped(match end {
+        EndCondition::TimeBound => Stopped::Time,
+        EndCondition::MemoryBound => Stopped::Memory,
+        _ => Stopped::Interrupted,
+    })
+}

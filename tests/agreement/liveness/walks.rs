@@ -1,0 +1,128 @@
+//! What random walks report of promises: what is said to be dead is dead, since the step that is said to have killed it.
+
+use std::collections::BTreeMap;
+
+use host_agreement::effort::{systems, telling};
+use host_agreement::reference::Prefix;
+use host_agreement::reference::progress::{Within, progress};
+use host_agreement::reference::promises::{self, Outcome};
+use host_model::contract::Judgement;
+use host_model::trace::{BreachClass, TraceStep};
+use host_search::kernel::{EndCondition, FoundViolation, SearchBounds, Unmonitored};
+use host_search::strategy::random_walk;
+
+use super::searches::{Case, confirmed};
+use super::toys::STATES_MAX;
+
+/// A case for walks: bounds that they honour, and faults.
+fn case(seed: u64) -> Case {
+    let case = Case::random(seed);
+    let SearchBounds { violations, promises, local_events, .. } = case.bounds;
+    let depth = Some([3, 10, 40][(seed % 3) as usize]);
+    let (walks, seed) = (Some(20), Some(seed));
+    let bounds = SearchBounds { depth, local_events, walks, seed, violations, promises, ..SearchBounds::default() };
+    Case { bounds, ..case }
+}
+
+/// What the reference says of the promises after more steps than those of the case's own prefix.
+fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<Outcome>> {
+    let steps = steps.iter().map(|step| TraceStep { sent: None, state: None, ..step.clone() });
+    let before = if case.is_exported { init_choices.steps.clone() } else { Vec::new() };
+    let prefix = Prefix { steps: before.into_iter().chain(steps).collect(), ..init_choices.clone() };
+    let graph = progress(&case.system, Within { prefix: Some(&prefix), ..Within::default() }, STATES_MAX)?;
+    let promises = 0..graph.states[0].owed.len();
+    promises.map(|promise| promises::decide(&graph.states, promise, case.rules())).collect()
+}
+
+#[test]
+fn what_walks_say_is_dead_is_dead_for_the_reference() {
+    let (mut seen, mut tried): (BTreeMap<&str, u64>, u64) = (BTreeMap::new(), 0);
+    for seed in 0..systems(6_000) {
+        let case = case(seed);
+        let whole = Within { prefix: case.prefix.as_ref(), ..Within::default() };
+        if progress(&case.system, whole, STATES_MAX).is_none() {
+            continue;
+        }
+        let context = format!("seed {seed}, {:?}, {:#?}", case.prefix, case.system);
+        tried += 1;
+        case.run_by(&random_walk::run, 1, &Unmonitored, &mut |lts, report| {
+            let promises = lts.promises();
+            assert_eq!(report.promises.len(), if seen_by(&case) { promises.len() } else { 0 }, "{context}");
+            let found: Vec<&FoundViolation> = report.violations.iter().filter(|found| found.breach.is_some()).collect();
+            for report in &report.promises {
+                let sampled = report.sampled.expect("walks sample");
+                assert!(report.decided.is_none(), "{context}");
+                assert_eq!(
+                    sampled.owing,
+                    sampled.alive + sampled.dead + sampled.open + sampled.unexamined,
+                    "{context}"
+                );
+                // Everything is close by.
+                assert!(sampled.open == 0 && sampled.dead <= 1 && sampled.owing <= sampled.walks, "{context}");
+                *seen.entry("alive").or_default() += sampled.alive;
+                *seen.entry("dead").or_default() += sampled.dead;
+            }
+            for violation in &found {
+                let breach = violation.breach.as_ref().expect("it is one");
+                assert_eq!(
+                    (breach.class, breach.cycle, violation.shortest),
+                    (BreachClass::Dead, 0, false),
+                    "{context}"
+                );
+                let trace = confirmed(&case, lts, violation);
+                let index = promises.iter().position(|promise| {
+                    let Judgement::Violated { property, .. } = violation.judgement else { return false };
+                    promise.property == property && promise.node == violation.node
+                });
+                let index = index.expect("it is about a promise");
+                let start = case
+                    .prefix
+                    .clone()
+                    .unwrap_or_else(|| Prefix { init_choices: trace.init_choices.clone(), steps: Vec::new() });
+                let outcome = |steps: &[TraceStep]| after(&case, steps, &start).map(|all| all[index].distances[0]);
+                let Some(at_end) = outcome(&trace.steps) else { continue };
+                assert_eq!(at_end, None, "{context}");
+                let own = if case.is_exported { 0 } else { start.steps.len() };
+                if breach.is_critical {
+                    let Some(before) = outcome(&trace.steps[..trace.steps.len() - 1]) else { continue };
+                    assert!(before.is_some_and(|distance| distance <= breach.sibling.len()), "{context}");
+                } else {
+                    assert_eq!(trace.steps.len(), own, "it is dead from the start: {context}");
+                }
+                *seen.entry(if breach.is_critical { "critical" } else { "from the start" }).or_default() += 1;
+                *seen.entry("prefix").or_default() += u64::from(case.prefix.is_some());
+            }
+            if report.end == EndCondition::Violation {
+                *seen.entry("ended").or_default() += 1;
+            }
+        });
+    }
+    let enough = seen.len() == 6 && seen.values().all(|count| *count > 20);
+    telling(enough && tried > 1_000, format_args!("{tried}: {seen:?}"));
+}
+
+/// Whether walks look at promises in a case.
+fn seen_by(case: &Case) -> bool {
+    let faults = case.system.scenario().faults;
+    faults.duplicates == 0 && faults.crashes == 0
+}
+
+/// What walks say of promises depends on nothing but the seed.
+#[test]
+fn what_walks_say_of_promises_does_not_depend_on_the_workers() {
+    let mut dead = 0;
+    for seed in 0..systems(300) {
+        let case = case(seed);
+        let mut all = Vec::new();
+        for workers in [1, 2] {
+            case.run_by(&random_walk::run, workers, &Unmonitored, &mut |_, report| {
+                let found: Vec<_> =
+                    report.violations.iter().map(|found| (found.path.len(), found.breach.clone())).collect();
+                dead += u64::from(found.iter().any(|(_, breach)| breach.is_some()));
+                all.push((report.promises, found));
+            });
+        }
+        assert!(all[0] == all[1], "seed {seed}: {all:?}");
+    }
+    telling(dead > 20, format_args!("{dead}"));
+}
