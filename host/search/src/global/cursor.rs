@@ -65,11 +65,6 @@ impl GlobalCursor {
         Start { locals: self.state.locals.clone(), in_flight: self.state.in_flight.clone(), ..Start::default() }
     }
 
-    /// The fingerprint of this state.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.state.fingerprint
-    }
-
     /// The events that are enabled here; see [`GlobalState::enabled`].
     pub fn enabled(
         &self,

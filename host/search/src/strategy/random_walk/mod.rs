@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `ground` | a walk, and how it draws and takes its steps |
 //! | `distinct` | a count of distinct things in bounded memory |
+//! | `shorten` | makes the path to where a promise is dead short |
 //! | `suspects` | walks that end where a promise of progress is not kept |
 
 mod distinct;
 mod ground;
+mod shorten;
 mod suspects;
 
 use std::ops::Range;

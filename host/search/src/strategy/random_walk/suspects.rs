@@ -1,12 +1,11 @@
 //! Walks that end where a promise of progress is not kept: whether it still can be.
 
-use host_model::contract::{Judgement, MachineError};
+use host_model::contract::Judgement;
 use host_model::lts::{Promise, Step, Stepper};
 use host_model::trace::start::Start;
-use rustc_hash::FxHashMap;
 
 use crate::global::cursor::GlobalCursor;
-use crate::kernel::rules::Rules;
+use crate::kernel::rules::{Recovery, Rules};
 use crate::kernel::{
     BreachClass, FoundBreach, FoundViolation, Progress, PromiseReport, Sampled, Search, SearchBounds, SearchError,
 };
@@ -16,6 +15,7 @@ use crate::outlook::nearby::look_around;
 use crate::outlook::turning_point::turning_point;
 use crate::outlook::{Outlook, is_owed, stop};
 use crate::strategy::random_walk::ground::{Ground, Walk};
+use crate::strategy::random_walk::shorten::shortened;
 
 /// Walks tried from a state of which nothing could be proven.
 pub const TRIALS: u64 = 40;
@@ -92,7 +92,7 @@ impl<'s> Suspects<'s> {
         let path = ground.path(walk.number, walk.depth)?;
         let mut found = Vec::new();
         for index in suspects {
-            let mut way = Way::new(self, &mut ground, (index, walk), &path, progress);
+            let mut way = Way::new(self, &mut ground, (index, walk), path.clone(), progress);
             found.extend(way.examine()?);
         }
         self.ground = Some(ground);
@@ -109,7 +109,7 @@ struct Way<'w, 's> {
     promise: Promise,
     number: u64,
     start: &'s Start,
-    path: &'w [Step],
+    path: Vec<Step>,
     cursor: GlobalCursor,
     progress: &'w Progress,
 }
@@ -119,7 +119,7 @@ impl<'w, 's> Way<'w, 's> {
         suspects: &'w mut Suspects<'s>,
         ground: &'w mut Ground<'s>,
         (index, walk): (usize, &Walk),
-        path: &'w [Step],
+        path: Vec<Step>,
         progress: &'w Progress,
     ) -> Self {
         let start = &suspects.search.starts[walk.start];
@@ -156,17 +156,8 @@ impl<'w, 's> Way<'w, 's> {
         if let Some(way) = self.trial(&state, (depth, 0))? {
             return Ok(Outlook::Alive(way));
         }
-        let (search, rules) = (self.suspects.search, self.suspects.rules);
-        let mut ask = |bytes: u64| {
-            search.monitor.check(&Progress { bytes: self.progress.bytes.saturating_add(bytes), ..*self.progress })
-        };
-        let certified = certify(&mut self.ground.stepper, &state, (self.promise, rules.recovery), &mut ask)?;
-        self.suspects.work += certified.work;
-        if certified.is_dead {
-            return Ok(Outlook::Dead);
-        }
-        let (outlook, steps) = look_around(search, &state, (self.index, rules), self.progress)?;
-        self.suspects.work += steps;
+        let (outlook, work) = self.question().ask(&mut self.ground.stepper, &state)?;
+        self.suspects.work += work;
         if outlook != Outlook::Open {
             return Ok(outlook);
         }
@@ -200,60 +191,81 @@ impl<'w, 's> Way<'w, 's> {
         Ok(None)
     }
 
-    /// The step that takes the last chance, with the way there, and what should have happened instead.
+    /// The question that is asked about each state.
+    fn question(&self) -> Question<'w, 's> {
+        let Self { suspects, index, promise, progress, .. } = self;
+        Question { search: suspects.search, rules: suspects.rules, index: *index, promise: *promise, progress }
+    }
+
+    /// Cuts the path where the promise is dead; returns how it is kept from the state before, if that is known.
+    fn cut(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
+        let is_fault: Vec<bool> = self.path.iter().map(|step| !Recovery::Events.can_rely_on(step.trigger)).collect();
+        let turn = turning_point(self.path.len(), |step| is_fault[step], |depth| self.outlook(depth))?;
+        self.path.truncate(turn.dead_from);
+        Ok(turn.way)
+    }
+
+    /// A short path to the step that takes the last chance, and what should have happened instead.
     fn finding(&mut self) -> Result<FoundViolation, SearchError> {
-        let path = self.path;
-        let is_fault = |step: usize| {
-            let trigger = path[step].trigger;
-            !trigger.is_delivery() && trigger.local_event().is_none()
-        };
-        let turn = turning_point(path.len(), is_fault, |depth| self.outlook(depth))?;
-        // The steps to the critical one are shortened, and it stays.
-        let kept = turn.dead_from - usize::from(turn.way.is_some());
-        let mut shortened = self.without_detours(kept)?;
-        shortened.extend(&path[kept..turn.dead_from]);
-        let words = liveness::words(&mut self.ground.stepper, self.start, self.promise, &shortened)?;
-        let message = words.expect("where a promise is dead it is not kept");
-        let judgement = Judgement::Violated { property: self.promise.property, message };
-        let is_critical = turn.way.is_some();
-        let sibling = match turn.way {
-            Some(way) => self.shorter(kept, way)?,
+        self.cut()?;
+        let question = self.question();
+        let path = std::mem::take(&mut self.path);
+        self.path = shortened(&mut self.ground.stepper, self.start, path, &mut |stepper, cursor| {
+            if !is_owed(stepper, cursor.locals(), question.promise)? {
+                return Ok((false, 0));
+            }
+            let (outlook, work) = question.ask(stepper, &cursor.as_start())?;
+            Ok((outlook == Outlook::Dead, work))
+        })?;
+        let way = self.cut()?;
+        let is_critical = way.is_some();
+        let sibling = match way {
+            Some(way) => self.shorter(way)?,
             None => Vec::new(),
         };
+        let words = liveness::words(&mut self.ground.stepper, self.start, self.promise, &self.path)?;
+        let message = words.expect("where a promise is dead it is not kept");
+        let judgement = Judgement::Violated { property: self.promise.property, message };
         let breach = FoundBreach { class: BreachClass::Dead, cycle: 0, is_critical, sibling };
-        let found = FoundViolation::new(self.start, &shortened, self.promise.node, judgement);
+        let found = FoundViolation::new(self.start, &self.path, self.promise.node, judgement);
         Ok(FoundViolation { breach: Some(breach), ..found })
     }
 
-    /// A shortest way after so many steps to where the promise is kept, if it is close by, or the one that is known.
-    fn shorter(&mut self, depth: usize, known: Vec<Step>) -> Result<Vec<Step>, SearchError> {
-        self.cursor.go_to(&mut self.ground.stepper, &self.path[..depth])?;
-        let (state, rules) = (self.cursor.as_start(), self.suspects.rules);
-        let (outlook, steps) = look_around(self.suspects.search, &state, (self.index, rules), self.progress)?;
-        self.suspects.work += steps;
+    /// A shortest way from the state before the last step to where the promise is kept, if it is close by, or the one that is known.
+    fn shorter(&mut self, known: Vec<Step>) -> Result<Vec<Step>, SearchError> {
+        self.cursor.go_to(&mut self.ground.stepper, &self.path[..self.path.len() - 1])?;
+        let (outlook, _) = self.question().look_around(&self.cursor.as_start())?;
         Ok(if let Outlook::Alive(way) = outlook { way } else { known })
     }
+}
 
-    /// The first so many steps without those that lead from a global state back to itself.
-    fn without_detours(&mut self, depth: usize) -> Result<Vec<Step>, MachineError> {
-        let mut first: FxHashMap<u128, usize> = FxHashMap::default();
-        let mut shortened: Vec<Step> = Vec::new();
-        let mut states = Vec::new();
-        for at in 0..=depth {
-            self.cursor.go_to(&mut self.ground.stepper, &self.path[..at])?;
-            let fingerprint = self.cursor.fingerprint();
-            if let Some(known) = first.get(&fingerprint).copied() {
-                for gone in states.drain(known + 1..) {
-                    first.remove(&gone);
-                }
-                shortened.truncate(known);
-            } else {
-                first.insert(fingerprint, states.len());
-                states.push(fingerprint);
-            }
-            shortened.extend(self.path[..depth].get(at));
+/// What is asked about states: whether a promise can still be kept.
+#[derive(Clone, Copy)]
+struct Question<'w, 's> {
+    search: &'s Search<'s>,
+    rules: Rules,
+    index: usize,
+    promise: Promise,
+    progress: &'w Progress,
+}
+
+impl Question<'_, '_> {
+    /// What can be proven, and what it took.
+    fn ask(&self, stepper: &mut Stepper<'_>, state: &Start) -> Result<(Outlook, u64), SearchError> {
+        let (monitor, progress) = (self.search.monitor, self.progress);
+        let mut stop =
+            |bytes: u64| monitor.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress });
+        let certified = certify(stepper, state, (self.promise, self.rules.recovery), &mut stop)?;
+        if certified.is_dead {
+            return Ok((Outlook::Dead, certified.work));
         }
-        Ok(shortened)
+        let (outlook, steps) = self.look_around(state)?;
+        Ok((outlook, certified.work + steps))
+    }
+
+    /// The same by the states close by alone.
+    fn look_around(&self, state: &Start) -> Result<(Outlook, u64), SearchError> {
+        look_around(self.search, state, (self.index, self.rules), self.progress)
     }
 }
 
