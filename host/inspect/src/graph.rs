@@ -29,6 +29,8 @@ pub struct Arrow {
     pub fate: Fate,
     /// The content.
     pub payload: Vec<u8>,
+    /// The step in which the copy before this one came to its end, of a message that is delivered again.
+    pub again: Option<usize>,
 }
 
 impl Arrow {
@@ -37,13 +39,17 @@ impl Arrow {
         if let Fate::Delivered(step) = self.fate { Some(step) } else { None }
     }
 
+    /// The step in which it comes to its end, if it does.
+    pub fn end(&self) -> Option<usize> {
+        match self.fate {
+            Fate::InFlight => None,
+            Fate::Delivered(step) | Fate::Lost(step) => Some(step),
+        }
+    }
+
     /// Whether it is in flight after this step.
     pub fn is_in_flight_after(&self, step: usize) -> bool {
-        self.sent <= step
-            && match self.fate {
-                Fate::InFlight => true,
-                Fate::Delivered(gone) | Fate::Lost(gone) => gone > step,
-            }
+        self.sent <= step && self.end().is_none_or(|gone| gone > step)
     }
 }
 
@@ -75,7 +81,9 @@ fn end(arrows: &mut Vec<Arrow>, (from, to, payload): (NodeId, NodeId, &[u8]), fa
     if let Some(arrow) = arrows.iter_mut().find(|arrow| arrow.fate == Fate::InFlight && is_same(arrow)) {
         arrow.fate = fate;
     } else if let Some(first) = arrows.iter().position(is_same) {
-        arrows.insert(first + 1, Arrow { fate, ..arrows[first].clone() });
+        let before = arrows.iter().filter(|arrow| is_same(arrow) && arrow.sent == arrows[first].sent);
+        let again = before.filter_map(Arrow::end).max();
+        arrows.insert(first + 1, Arrow { fate, again, ..arrows[first].clone() });
     }
 }
 
@@ -93,6 +101,7 @@ fn send(
         to: message.to,
         fate: Fate::InFlight,
         payload: message.payload.0.clone(),
+        again: None,
     }));
 }
 

@@ -9,16 +9,18 @@
 //! | `minimize` | from a long trace to a short one: delta debugging over the local transition system |
 //! | `reorder` | the same events in an order with fewer changes of node |
 //! | `recording` | an executed trace with everything that was observed |
+//! | `course` | where in a trace each property holds, is violated, is owed |
 //! | `explain` | a recording in words: changes, messages, and the reason for the verdict |
 //! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
 //! | `draw` | space-time drawings of traces |
 //! | `diff` | differences between two states, field by field |
-//! | `escape` | text of others for terminals, logs, JSON and XML |
+//! | `escape` | text of others for terminals, logs, JSON, XML and HTML |
 //! | `words` | events, messages, states and bytes in words |
 //! | `exchange` | formats of other tools |
 //! | `debug` | the debugger without a terminal |
 #![forbid(unsafe_code)]
 
+pub mod course;
 pub mod debug;
 pub mod diff;
 pub mod draw;

@@ -7,6 +7,7 @@ use host_model::trace::replay::{Replay, ReplayError, StepReport};
 use host_model::trace::{self, BrokenPromise, Finding, Hex, PromiseWatch, Sent, Trace, TraceEvent, TraceStep};
 use serde_json::Value;
 
+use crate::course::{self, Course};
 use crate::words;
 
 /// The effects of a handler, or of `init`.
@@ -39,8 +40,12 @@ pub struct Recording {
     pub steps: Vec<Observed>,
     /// The properties of the protocol.
     pub properties: Vec<Property>,
+    /// The courses of the properties; up to where the execution came.
+    pub courses: Vec<Course>,
     /// The findings at the end, each with its node if it is about one.
     pub findings: Vec<(Option<NodeId>, Finding)>,
+    /// The nodes that have crashed by the end, of a trace that shows a deadlock.
+    pub crashed: Vec<NodeId>,
     /// The messages that were sent, in the plugin's words.
     messages: BTreeMap<Vec<u8>, Value>,
 }
@@ -63,7 +68,9 @@ impl Recording {
             init: Vec::new(),
             steps: Vec::new(),
             properties: Vec::new(),
+            courses: Vec::new(),
             findings: Vec::new(),
+            crashed: Vec::new(),
             messages: BTreeMap::new(),
         };
         let result = recording.execute(factory, trace);
@@ -96,14 +103,21 @@ impl Recording {
             let observed = self.observe(&mut replay, node, report);
             self.init.push(observed);
         }
+        self.courses = course::begin(&mut replay, &self.properties, &trace.scenario)?;
         let mut watch =
             trace.promise().map(|promise| PromiseWatch::new(&mut replay, promise, &trace.steps)).transpose()?;
         for (number, step) in (1..).zip(&trace.steps) {
             let report = replay.step(step)?;
-            let observed = self.observe(&mut replay, step.node, report);
+            let mut observed = self.observe(&mut replay, step.node, report);
             let (sent, state) = (Some(observed.sent.clone()), observed.state.clone().map(Hex));
+            if matches!(step.event, TraceEvent::Lose { .. }) {
+                // The node was not asked, since nothing happens to it.
+                let before = self.observed(step.node, self.step_before(number, step.node)).clone();
+                (observed.state, observed.description) = (before.state, before.description);
+            }
             self.trace.steps.push(TraceStep { sent, state, choices: observed.choices.clone(), ..step.clone() });
             self.steps.push(observed);
+            self.follow(&mut replay, number)?;
             if let Some(watch) = &mut watch {
                 watch.after(&mut replay, number)?;
             }
@@ -117,9 +131,24 @@ impl Recording {
         }
         // Most protocols come to an end somewhere: it is a finding only where the trace says so.
         if matches!(trace.finding, Some(Finding::Deadlock { .. })) {
+            self.crashed = replay.crashed().unwrap_or_default();
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));
         }
         Ok(())
+    }
+
+    /// Judges what a step may have changed: the properties that read something else of its node, and all where it is stuck in a fault.
+    fn follow(&mut self, replay: &mut Replay, number: usize) -> Result<(), ReplayError> {
+        let node = self.trace.steps[number - 1].node;
+        let mut courses = std::mem::take(&mut self.courses);
+        let (before, after) = (self.observed(node, self.step_before(number, node)), &self.steps[number - 1]);
+        let is_changed = |course: &Course| {
+            let reads_other = before.views.get(course.property) != after.views.get(course.property);
+            after.fault.is_some() || (reads_other && course.node.is_none_or(|at| at == node))
+        };
+        let followed = course::follow(&mut courses, replay, number, is_changed);
+        self.courses = courses;
+        Ok(followed?)
     }
 
     fn observe(&mut self, replay: &mut Replay, node: NodeId, report: StepReport) -> Observed {

@@ -44,9 +44,9 @@ impl Replay {
         Ok(findings)
     }
 
-    /// The deadlock if nothing can happen any more and some node is not done. None otherwise.
+    /// The nodes that have crashed if nothing can happen any more in the present state; none if something can, or a node is stuck.
     /// The replay cannot go on if a node misbehaves when it is asked.
-    pub fn deadlock(&mut self) -> Option<Finding> {
+    pub fn crashed(&mut self) -> Option<Vec<NodeId>> {
         let (machines, rules) = (&mut self.machines, &self.rules);
         let is_busy = |(node, machine): (NodeId, &mut Box<dyn Machine>)| match rules.is_absent(node) {
             true => Some(false),
@@ -57,7 +57,14 @@ impl Replay {
             return None;
         }
         let addressees = self.in_flight.iter().map(|item| item.route.to);
-        let crashed = deadlock::crashed(is_busy, addressees, self.rules.max.crashes)?;
+        deadlock::crashed(is_busy, addressees, self.rules.max.crashes)
+    }
+
+    /// The deadlock if nothing can happen any more and some node is not done. None otherwise.
+    /// The replay cannot go on if a node misbehaves when it is asked.
+    pub fn deadlock(&mut self) -> Option<Finding> {
+        let crashed = self.crashed()?;
+        let (machines, rules) = (&mut self.machines, &self.rules);
         let is_done =
             |(node, machine): (NodeId, &mut Box<dyn Machine>)| match crashed.contains(&node) || rules.is_absent(node) {
                 true => Ok(true),

@@ -11,6 +11,7 @@
 //! | `launch` | how a replay begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
 //! | `promise` | promises of progress that a trace shows to be broken, and whether a replay shows it too |
+//! | `standing` | the standing of a property in the state that a replay is in |
 //! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
 
 mod confirm;
@@ -22,6 +23,7 @@ mod promise;
 mod record;
 pub mod replay;
 mod resolve;
+mod standing;
 pub mod start;
 
 pub use confirm::confirm;
@@ -34,3 +36,4 @@ pub use origin::{Beginning, Flight, NodeState, Origin};
 pub use promise::{PromiseWatch, check_sibling, sibling};
 pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};
+pub use standing::Standing;
