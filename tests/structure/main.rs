@@ -45,6 +45,8 @@ const PURE_USES: &[&str] = &[
     "rustc-hash",
     "serde",
     "serde_json",
+    "sha2",
+    "tempfile",
     "thiserror",
 ];
 

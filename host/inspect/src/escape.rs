@@ -1,4 +1,4 @@
-//! Text of others for terminals, logs, JSON and XML: shown, never obeyed.
+//! Text of others for terminals, logs, JSON, XML and HTML: shown, never obeyed.
 //!
 //! Text of a plugin or a file is not trusted. It must not move the cursor, recolour or reorder what stands beside it, look like
 //! another line of the program's own, or be a command to whoever reads the log: runners of workflows obey lines that begin
@@ -101,6 +101,22 @@ pub fn json(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// JSON inside of an element of HTML or XML: it means the same, and nothing in it is markup.
+pub fn json_in_markup(text: &str) -> String {
+    let escaped = json(text);
+    let mut inside = String::with_capacity(escaped.len());
+    for letter in escaped.chars() {
+        // All of them are within texts.
+        match letter {
+            '<' | '>' | '&' => {
+                let _ = write!(inside, "\\u{:04x}", u32::from(letter));
+            }
+            letter => inside.push(letter),
+        }
+    }
+    inside
 }
 
 /// Text as XML 1.0 can hold it, in elements and in attributes, on one line.
@@ -216,6 +232,9 @@ mod tests {
             assert!(!escaped.lines().any(is_command), "{escaped:?}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).expect("still JSON"), value);
             assert_eq!(guarded(&escaped, true), escaped, "it leaves the program as it is");
+            let inside = json_in_markup(&pretty);
+            assert!(!inside.contains(['<', '>', '&']) && !inside.chars().any(|letter| acts(letter) && letter != '\n'));
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&inside).expect("still JSON"), value);
         }
     }
 

@@ -151,6 +151,15 @@ pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -
     words::shortened(words::on_one_line(&text))
 }
 
+/// The heading of the steps from the critical one on, in the recording of the way that keeps a promise.
+pub fn sibling_head(sibling: &Recording, critical: usize) -> String {
+    match sibling.steps.len() + 1 - critical {
+        0 => format!("before step {critical} the promise is kept"),
+        1 => format!("in place of step {critical}, this one keeps the promise"),
+        number => format!("in place of step {critical}, these {number} keep the promise"),
+    }
+}
+
 /// The effects of a step, a line or several.
 pub fn lines(recording: &Recording, number: usize) -> Vec<String> {
     let (changes, observed) = (changes(recording, number), &recording.steps[number - 1]);
@@ -184,16 +193,19 @@ pub fn changes(recording: &Recording, number: usize) -> Vec<String> {
     if after.state == before.state || after.fault.is_some() {
         return Vec::new();
     }
-    match (&before.description, &after.description) {
-        (Some(before), Some(after)) => {
-            let changes = diff::changes(before, after);
-            match changes.is_empty() {
-                true => vec!["changes what its description leaves out".to_owned()],
-                false => changes.iter().map(|change| words::shortened(change.to_string())).collect(),
-            }
-        }
-        _ => vec![format!("state: {}", state(after))],
+    match field_changes(recording, number) {
+        Some(changes) if changes.is_empty() => vec!["changes what its description leaves out".to_owned()],
+        Some(changes) => changes.iter().map(|change| words::shortened(change.to_string())).collect(),
+        None => vec![format!("state: {}", state(after))],
     }
+}
+
+/// The same field by field, where the plugin describes both states.
+pub fn field_changes(recording: &Recording, number: usize) -> Option<Vec<diff::Change>> {
+    let node = recording.trace.steps[number - 1].node;
+    let before = recording.observed(node, recording.step_before(number, node)).description.as_ref()?;
+    let after = recording.steps[number - 1].description.as_ref()?;
+    Some(diff::changes(before, after))
 }
 
 /// The finding at the end, and the views that the property reads.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_inspect::draw::{Form, draw};
+use host_inspect::draw::{Context, Form, draw};
 use host_inspect::graph::{Fate, arrows};
 use host_inspect::recording::Recording;
 use host_model::scenario::{Faults, Network, Scenario};
@@ -47,8 +47,10 @@ fn drawings_tell_what_is_lost_from_what_is_never_delivered() {
     let recording = recording(Network::Unordered, vec![lose(7), deliver(7)]);
     let fates: Vec<Fate> = arrows(&recording).iter().map(|arrow| arrow.fate).collect();
     assert_eq!(fates, [Fate::Lost(1), Fate::Delivered(2), Fate::InFlight]);
-    let drawn = |form| draw(&recording, form, 0);
+    let drawn = |form| draw(&recording, form, Context::default());
     let mermaid = drawn(Form::Mermaid);
+    let words = host_inspect::explain::steps(&recording, 0, host_inspect::explain::Paint::Plain);
+    assert!(words.contains("is lost: 07\n     changes nothing\n"), "{words}");
     for line in [
         "n0--xn1: 07, lost in step 1",
         "n0--xn1: 08, never delivered",
@@ -80,6 +82,6 @@ fn each_delivery_of_a_copy_has_its_arrow() {
     });
     let delivered = |step| (7, Fate::Delivered(step));
     assert_eq!(steps, [delivered(1), delivered(2), delivered(3), (8, Fate::Lost(4)), delivered(5)]);
-    let mermaid = draw(&recording, Form::Mermaid, 0);
+    let mermaid = draw(&recording, Form::Mermaid, Context::default());
     assert_eq!(mermaid.matches("07 (sent in 0)").count(), 4, "{mermaid}");
 }

@@ -1,16 +1,13 @@
 //! `host minimize`.
 
-use std::path::PathBuf;
-
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::words;
 use host_model::trace::start::StartError;
-use host_session::base::text::{count, json_text, on_one_line, shell_quoted};
+use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
 use host_session::search::minimizing::shorten;
-use host_session::spec::limits;
 use serde_json::json;
 
 use crate::environment::Environment;
@@ -49,15 +46,8 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
     if minimized.is_cut {
         text.push_str("the bound on the work is used up; --work allows more\n");
     }
-    let path: PathBuf = out;
-    let words =
-        [program, "replay", &path.display().to_string(), "--plugin", &cluster.plugin.given.display().to_string()];
-    let mut words = words.map(shell_quoted).to_vec();
-    words.extend(
-        limits::raised(&limits::changed(&cluster.plugin.limits)).iter().map(|limit| format!("--limit {limit}")),
-    );
-    let path = on_one_line(&path.display().to_string());
-    text.push_str(&format!("\ntrace in {path}; replay it with\n{}\n", on_one_line(&words.join(" "))));
+    let (path, replay) = (on_one_line(&out.display().to_string()), cluster.replay_command(program, &out));
+    text.push_str(&format!("\ntrace in {path}; replay it with\n{}\n", on_one_line(&replay)));
     environment.print(&text)?;
     Ok(Exit::Ok)
 }

@@ -63,7 +63,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Replay(arguments) => replay::run(arguments, environment),
         Command::Export(arguments) => export::run(arguments, environment),
         Command::Debug(arguments) => debug::run(arguments, environment),
-        Command::Draw(arguments) => draw::run(arguments, environment),
+        Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, environment),
         Command::List(arguments) => list::run(arguments, environment),

@@ -174,6 +174,7 @@ const MINIMIZE_EXAMPLES: &str = "Examples:\n  \
 
 const DRAW_EXAMPLES: &str = "Examples:\n  \
     host draw trace.json\n  \
+    host draw trace.json --format html\n  \
     host draw trace.json --plugin plugins/paxos --out trace.svg --out trace.mmd";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use host_inspect::draw::Form;
 use host_inspect::minimize::WORK_MAX;
 use host_model::contract::NodeId;
 use host_session::cluster::TraceSpec;
@@ -87,8 +88,12 @@ pub struct DrawArguments {
     /// What to draw.
     #[command(flatten)]
     pub trace: TraceArguments,
-    /// Where the drawing goes; its ending says what it is written in: .svg, .mmd (Mermaid) or .dot (Graphviz); can be
-    /// repeated [default: the trace's name with .svg]
+    /// What it is drawn as: svg, a picture; html, a page that a browser shows without a network, step by step; mermaid or dot
+    /// [default: as the ending of --out says, or svg]
+    #[arg(long, value_name = "FORMAT", value_parser = Form::ALL.map(Form::name))]
+    pub format: Option<String>,
+    /// Where the drawing goes; without --format its ending says what it is drawn as: .svg, .html, .mmd (Mermaid) or .dot
+    /// (Graphviz); can be repeated [default: the trace's name with such an ending]
     #[arg(long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
     /// Mark the first N steps off from the rest, a live state for example

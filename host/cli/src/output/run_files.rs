@@ -1,12 +1,11 @@
 //! The files that a run leaves behind: traces, what they say, drawings, and the result.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use host_inspect::draw::{self, Form};
+use host_inspect::draw::{self, Context, Form};
 use host_inspect::explain::{self, Paint};
 use host_model::trace::Trace;
 use host_session::base::files;
-use host_session::base::text::shell_quoted;
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
 use host_session::report::Saved;
@@ -19,23 +18,20 @@ use crate::output::text::sibling_text;
 const DRAWN_MAX: usize = 2_000;
 
 /// Where the files of a run go.
-pub struct RunFiles {
+pub struct RunFiles<'r> {
     /// None if there is nothing to keep: no violation, and no folder that the user named.
     folder: Option<PathBuf>,
-    plugin: String,
-    /// Further options by which a replay finds its components.
-    options: Vec<String>,
+    cluster: &'r Cluster,
     /// Whether something could not be written: once is enough to tell.
     failed: bool,
 }
 
-impl RunFiles {
+impl<'r> RunFiles<'r> {
     /// The folder that the user named, or else one with the name of the first trace's content.
-    pub fn new(out: Option<PathBuf>, algo: &str, cluster: &Cluster, first: Option<&Trace>) -> Self {
-        let plugin = &cluster.plugin;
-        let default = |trace| trace_file::default_folder(&plugin.reference.name, algo, trace);
+    pub fn new(out: Option<PathBuf>, algo: &str, cluster: &'r Cluster, first: Option<&Trace>) -> Self {
+        let default = |trace| trace_file::default_folder(&cluster.plugin.reference.name, algo, trace);
         let folder = out.or_else(|| first.map(default));
-        Self { folder, plugin: plugin.given.display().to_string(), options: cluster.replay_options(), failed: false }
+        Self { folder, cluster, failed: false }
     }
 
     /// Writes traces, texts and drawings. What cannot be written is no reason to keep the violation back, so that is only
@@ -61,20 +57,24 @@ impl RunFiles {
             // What was not run again from the start has no states to show.
             let is_seen = recording.init.len() == recording.nodes() as usize;
             let sibling = violation.sibling.as_ref();
-            let sibling = sibling.map(|it| sibling_text(it, recording.steps.len(), Paint::Plain) + "\n");
+            let way = sibling.map(|it| sibling_text(it, recording.steps.len(), Paint::Plain) + "\n");
             let text = format!(
                 "{}\n{}\n{}{}",
                 explain::start(recording),
                 explain::steps(recording, prefix, Paint::Plain),
-                sibling.unwrap_or_default(),
+                way.unwrap_or_default(),
                 explain::end(recording)
             );
             self.write(("trace", "txt"), index, &text, environment);
-            let drawing = (is_seen && violation.trace.steps.len() <= DRAWN_MAX)
-                .then(|| self.write(("trace", "svg"), index, &draw::draw(recording, Form::Svg, prefix), environment));
-            let words = [program, "replay", &trace, "--plugin", &self.plugin].into_iter();
-            let words: Vec<String> = words.chain(self.options.iter().map(String::as_str)).map(shell_quoted).collect();
-            saved.push(Some(Saved { replay: words.join(" "), drawing: drawing.flatten(), found, trace }));
+            let replay = self.cluster.replay_command(program, Path::new(&trace));
+            let context = Context { prefix, replay: Some(&replay), sibling };
+            let is_drawn = is_seen && violation.trace.steps.len() <= DRAWN_MAX;
+            let mut drawn = |form: Form| {
+                let file = ("trace", form.extension());
+                is_drawn.then(|| self.write(file, index, &draw::draw(recording, form, context), environment)).flatten()
+            };
+            let (drawing, page) = (drawn(Form::Svg), drawn(Form::Html));
+            saved.push(Some(Saved { replay, drawing, page, found, trace }));
         }
         saved
     }

@@ -287,11 +287,7 @@ fn walks_text(sampled: &[PromiseWalks]) -> String {
 /// The way that keeps a promise, which leaves that of the trace at its critical step.
 pub fn sibling_text(sibling: &Recording, critical: usize, paint: Paint) -> String {
     let steps = explain::steps_from(sibling, critical, 0, paint);
-    match sibling.steps.len() + 1 - critical {
-        0 => format!("before step {critical} the promise is kept\n"),
-        1 => format!("in place of step {critical}, this one keeps the promise\n{steps}"),
-        number => format!("in place of step {critical}, these {number} keep the promise\n{steps}"),
-    }
+    format!("{}\n{steps}", explain::sibling_head(sibling, critical))
 }
 
 /// A count, which may be a lower bound.
@@ -370,8 +366,9 @@ fn expected(unmet: &[String]) -> String {
 
 fn replay(violation: &ViolationReport) -> Option<String> {
     let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
-    let drawing = violation.drawing.as_ref().map(|drawing| format!(", drawn in {drawing}")).unwrap_or_default();
-    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawing}")), on_one_line(replay));
+    let drawn: Vec<&str> = violation.drawing.iter().chain(&violation.page).map(String::as_str).collect();
+    let drawn = if drawn.is_empty() { String::new() } else { format!(", drawn in {}", drawn.join(" and ")) };
+    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawn}")), on_one_line(replay));
     Some(format!("trace in {where_it_is}; replay it with\n{replay}\n"))
 }
 

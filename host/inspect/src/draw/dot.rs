@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::draw::{LEFT_OUT, details, is_full, label, marks, title, undelivered, verdict};
+use crate::draw::marks::marks;
+use crate::draw::parts::{LEFT_OUT, details, is_full, label, title, undelivered, verdict};
 use crate::explain;
 use crate::graph::arrows;
 use crate::recording::Recording;

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use host_model::trace::TraceEvent;
 
-use crate::draw::{LEFT_OUT, is_full, label, marks, title, undelivered, verdict};
+use crate::draw::marks::marks;
+use crate::draw::parts::{LEFT_OUT, is_full, label, title, undelivered, verdict};
 use crate::explain;
 use crate::graph::{Arrow, Fate, arrows};
 use crate::recording::Recording;

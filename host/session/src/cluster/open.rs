@@ -1,10 +1,13 @@
 //! A cluster that is ready to run.
 
+use std::path::Path;
+
 use host_model::contract::{MachineError, MachineFactory};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::trace::{Placement, TRACE_VERSION, Trace};
 
+use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
 use crate::cluster::plugin_source::{self, LoadedPlugin};
@@ -92,6 +95,14 @@ impl Cluster {
         let placed = self.mixed.iter().flat_map(|mixed| mixed.replay_options.clone());
         let raised = limits::raised(&limits::changed(&self.plugin.limits));
         placed.chain(raised.into_iter().flat_map(|limit| ["--limit".to_owned(), limit])).collect()
+    }
+
+    /// The command that replays a trace of it, for a shell. `program` is the first word of a command line.
+    pub fn replay_command(&self, program: &str, trace: &Path) -> String {
+        let words = [program.to_owned(), "replay".to_owned(), trace.display().to_string()];
+        let plugin = ["--plugin".to_owned(), self.plugin.given.display().to_string()];
+        let words = words.into_iter().chain(plugin).chain(self.replay_options());
+        words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Its local transition system, of which nothing is known yet. `machines` are those of its [`factory`](Self::factory), or

@@ -32,6 +32,8 @@ pub struct Saved {
     pub found: Option<String>,
     /// The drawing of the trace, unless that would be too large.
     pub drawing: Option<String>,
+    /// The same as a page that goes through the trace step by step.
+    pub page: Option<String>,
     /// The command that replays it.
     pub replay: String,
 }

@@ -34,6 +34,8 @@ pub struct ViolationReport {
     pub found: Option<String>,
     /// The drawing of the trace.
     pub drawing: Option<String>,
+    /// The page that goes through the trace step by step, for a browser.
+    pub page: Option<String>,
     /// How many more were found that end in the same way.
     pub alike: usize,
     /// All events, those of the prefix included.
@@ -99,6 +101,7 @@ impl ViolationReport {
             sibling_length: promise.and_then(|promise| promise.critical.map(|_| promise.sibling.len())),
             trace: saved.as_ref().map(|saved| saved.trace.clone()),
             drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
+            page: saved.as_ref().and_then(|saved| saved.page.clone()),
             alike: violation.alike,
             found: saved.as_ref().and_then(|saved| saved.found.clone()),
             length: trace.steps.len(),

@@ -1,0 +1,71 @@
+//! The kinds of messages, by what the plugin calls them.
+
+use host_model::trace::TraceEvent;
+use serde_json::Value;
+
+use crate::graph::Arrow;
+use crate::recording::Recording;
+use crate::words;
+
+/// Kinds that are told apart; all others are one.
+const KINDS_MAX: usize = 64;
+
+/// Letters of a name.
+const LETTERS_MAX: usize = 40;
+
+/// Fields that name the kind of an object where no variant does.
+const FIELDS: [&str; 4] = ["kind", "type", "tag", "name"];
+
+/// The kinds of the messages of a recording, in the order of sending.
+pub(super) struct Kinds(Vec<String>);
+
+impl Kinds {
+    pub(super) fn new(recording: &Recording, arrows: &[Arrow]) -> Self {
+        let mut kinds = Self(Vec::new());
+        for arrow in arrows {
+            let name = name(recording, &arrow.payload);
+            if kinds.0.len() < KINDS_MAX && !kinds.0.contains(&name) {
+                kinds.0.push(name);
+            }
+        }
+        kinds
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The kind of a message; the last one stands for those that are not told apart.
+    pub(super) fn of(&self, recording: &Recording, payload: &[u8]) -> usize {
+        let name = name(recording, payload);
+        self.0.iter().position(|kind| *kind == name).unwrap_or(self.0.len().saturating_sub(1))
+    }
+
+    /// The kind of the message that a step receives or loses.
+    pub(super) fn of_step(&self, recording: &Recording, number: usize) -> Option<usize> {
+        let payload = match &recording.trace.steps[number - 1].event {
+            TraceEvent::Deliver { payload, .. } | TraceEvent::Lose { payload, .. } => payload,
+            TraceEvent::Quorum { messages, .. } => &messages.first()?.payload,
+            _ => return None,
+        };
+        Some(self.of(recording, &payload.0))
+    }
+}
+
+/// The name of the kind of a message.
+pub(super) fn name(recording: &Recording, payload: &[u8]) -> String {
+    let described = recording.message_json(payload);
+    let name = match &described {
+        Some(Value::String(word)) => Some(word.as_str()),
+        Some(value) => words::variant(value)
+            .map(|(name, _)| name)
+            .or_else(|| FIELDS.iter().find_map(|field| value.get(*field)?.as_str())),
+        None => None,
+    };
+    match name {
+        Some(name) => words::clipped(&words::on_one_line(&words::clipped(name, LETTERS_MAX)), LETTERS_MAX),
+        // The first byte of an encoding tells the variant as a rule.
+        None => payload.first().map_or("empty".to_owned(), |byte| format!("{byte:02x}\u{2026}")),
+    }
+}

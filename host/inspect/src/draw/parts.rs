@@ -1,0 +1,64 @@
+//! What all drawings say of steps, messages and the finding.
+
+use crate::explain;
+use crate::graph::{Arrow, Fate};
+use crate::recording::Recording;
+use crate::words;
+
+/// The last line of a drawing that was cut off.
+pub(super) const LEFT_OUT: &str = "the rest is left out, the drawing would be too large";
+
+/// The event of a step, without its node.
+pub(super) fn label(recording: &Recording, number: usize) -> String {
+    let event = recording.event(number);
+    let label = event.split_once(": ").map_or(event.as_str(), |(_, label)| label);
+    label.to_owned()
+}
+
+/// Whether a drawing is so long that the rest is left out.
+pub(super) fn is_full(drawing: &str) -> bool {
+    drawing.len() > explain::TEXT_BYTES_MAX
+}
+
+/// The text of a step where there is room.
+pub(super) fn details(recording: &Recording, number: usize) -> String {
+    let mut lines = vec![format!("{number}. {}", recording.event(number))];
+    lines.extend(explain::lines(recording, number));
+    lines.join("\n")
+}
+
+/// The fate of a message that is not delivered.
+pub(super) fn undelivered(arrow: &Arrow) -> String {
+    match arrow.fate {
+        Fate::Lost(step) => format!("lost in step {step}"),
+        Fate::InFlight | Fate::Delivered(_) => "never delivered".to_owned(),
+    }
+}
+
+/// The finding at the end, if there is one.
+pub(super) fn verdict(recording: &Recording) -> Option<String> {
+    recording.finding().map(|(node, finding)| explain::verdict(recording, finding, node))
+}
+
+/// The cluster on one line.
+pub(super) fn title(recording: &Recording) -> String {
+    let trace = &recording.trace;
+    let (scenario, name) = (&trace.scenario, &trace.plugin.name);
+    let (absent, network) = (words::absent(scenario), words::network(scenario));
+    let mut title = format!("{name}, {} nodes{absent}, network {network}", scenario.nodes);
+    title.extend(trace.scenario.parameters.iter().map(|(key, value)| format!(", {key}={value}")));
+    words::shortened(words::on_one_line(&title))
+}
+
+/// The components that the trace was recorded with, one per line.
+pub(super) fn components(recording: &Recording) -> Vec<String> {
+    let trace = &recording.trace;
+    let named = |plugin: &host_model::trace::PluginRef, nodes: String| {
+        let version = plugin.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let digest = plugin.digest.as_deref().unwrap_or("any build");
+        words::shortened(words::on_one_line(&format!("{}{version}{nodes}: {digest}", plugin.name)))
+    };
+    let placed = trace.placements.iter().filter_map(|placed| Some((placed.node, placed.plugin.as_ref()?)));
+    let placed = placed.map(|(node, plugin)| named(plugin, format!(" of node {node}")));
+    std::iter::once(named(&trace.plugin, String::new())).chain(placed).collect()
+}

@@ -1,0 +1,252 @@
+//! Drawings as SVG.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `layout` | where columns and rows are, and the texts of the steps |
+//! | `ground` | where lines and texts are, and where another text has room beside them |
+//! | `frame` | title, lifelines, and what stands below them |
+//! | `arrows` | messages |
+
+mod arrows;
+mod frame;
+mod ground;
+mod layout;
+
+use std::fmt::Write;
+
+use host_model::contract::NodeId;
+use host_model::trace::TraceEvent;
+
+use crate::draw::Context;
+use crate::draw::kinds::Kinds;
+use crate::draw::parts::{LEFT_OUT, details, title};
+use crate::escape::xml;
+use crate::explain::{self, TEXT_BYTES_MAX};
+use crate::graph::Arrow;
+use crate::recording::Recording;
+
+use ground::{Area, Ground};
+use layout::{LINE, Layout, StepText};
+
+/// How lines and texts look.
+pub(super) const STYLE: &str = include_str!("svg.css");
+
+/// Nodes with a colour of their own; more nodes begin again.
+const COLOURS: u32 = 8;
+
+/// A diagram that is being drawn.
+struct Painter<'d> {
+    recording: &'d Recording,
+    arrows: &'d [Arrow],
+    context: Context<'d>,
+    layout: Layout,
+    ground: Ground,
+    /// The kinds of messages, where the diagram is part of a page: its steps lead to places of the page.
+    kinds: Option<&'d Kinds>,
+    bytes_max: usize,
+    svg: String,
+}
+
+/// A picture for itself.
+pub(super) fn draw(recording: &Recording, context: Context<'_>) -> String {
+    let arrows = crate::graph::arrows(recording);
+    paint(recording, &arrows, context, (None, TEXT_BYTES_MAX))
+}
+
+/// The same as part of a page, which has title, finding, legend and command itself.
+pub(super) fn embedded(
+    recording: &Recording,
+    arrows: &[Arrow],
+    context: Context<'_>,
+    (kinds, bytes_max): (&Kinds, usize),
+) -> String {
+    paint(recording, arrows, context, (Some(kinds), bytes_max))
+}
+
+fn paint(
+    recording: &Recording,
+    arrows: &[Arrow],
+    context: Context<'_>,
+    (kinds, bytes_max): (Option<&Kinds>, usize),
+) -> String {
+    let layout = Layout::new(recording, arrows, &if kinds.is_some() { String::new() } else { title(recording) });
+    let (svg, ground) = (String::new(), Ground::default());
+    let mut painter = Painter { recording, arrows, context, layout, ground, kinds, bytes_max, svg };
+    let lines = painter.routes();
+    painter.columns();
+    painter.prefix();
+    painter.mark_loop();
+    painter.messages(&lines);
+    painter.events();
+    painter.names(&lines);
+    let height = painter.end();
+    painter.within(height)
+}
+
+impl Painter<'_> {
+    /// Whether the drawing is so long that the rest is left out.
+    fn is_full(&self) -> bool {
+        self.svg.len() > self.bytes_max
+    }
+
+    fn prefix(&mut self) {
+        let prefix = self.context.prefix;
+        if prefix > 0 && prefix < self.layout.steps() {
+            let (y, right) = ((self.layout.y(prefix) + self.layout.y(prefix + 1)) / 2.0, self.layout.width - 24.0);
+            let _ = writeln!(
+                self.svg,
+                "<line class=\"prefix\" x1=\"24\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\"/>\
+                 <text class=\"halo\" x=\"24\" y=\"{:.1}\">prefix</text>",
+                y - 4.0
+            );
+        }
+    }
+
+    /// A bracket beside the steps that happen again and again, with an arrow back to the first of them.
+    fn mark_loop(&mut self) {
+        let Some(start) = explain::loop_start(self.recording) else { return };
+        let first = self.layout.y((start + 1).min(self.layout.steps()));
+        let (top, bottom) = (first - 12.0, self.layout.y(self.layout.steps()) + 15.0);
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"warn\" d=\"M24 {bottom:.1} H10 V{top:.1} H22 m-6 -4 l6 4 l-6 4\"/>\
+             <text class=\"halo bad\" x=\"24\" y=\"{:.1}\">again and again</text>",
+            bottom + 4.0
+        );
+    }
+
+    fn events(&mut self) {
+        for number in 1..=self.layout.steps() {
+            if self.is_full() {
+                let _ = writeln!(self.svg, "<text class=\"bad\" x=\"24\" y=\"16\">{LEFT_OUT}</text>");
+                break;
+            }
+            self.event(number);
+        }
+    }
+
+    fn event(&mut self, number: usize) {
+        let step = &self.recording.trace.steps[number - 1];
+        let (x, y) = (self.layout.x(step.node), self.layout.y(number));
+        let is_fault = self.recording.steps[number - 1].fault.is_some();
+        let (fill, stroke) = match is_fault {
+            true => ("fault".to_owned(), "fault".to_owned()),
+            false => (format!("f{}", step.node % COLOURS), format!("s{}", step.node % COLOURS)),
+        };
+        let shape = match &step.event {
+            TraceEvent::Deliver { .. } | TraceEvent::Quorum { .. } => {
+                format!("<circle class=\"{fill}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>")
+            }
+            // The node breaks off and begins anew, or loses a connection or a message.
+            TraceEvent::Fault { .. } | TraceEvent::TransportError { .. } | TraceEvent::Lose { .. } => {
+                format!("<path class=\"hollow {stroke}\" d=\"M{x:.1} {:.1} l7 7 l-7 7 l-7 -7 z\"/>", y - 7.0)
+            }
+            TraceEvent::Local { .. } => {
+                let (left, top) = (x - 5.0, y - 5.0);
+                format!("<rect class=\"{fill}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"10\" height=\"10\" rx=\"2\"/>")
+            }
+        };
+        let is_marked = self.layout.texts[number - 1].is_marked;
+        let ring = match is_marked {
+            true => format!("<circle class=\"warn\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"9\"/>"),
+            false => String::new(),
+        };
+        let (open, close) = self.links(number);
+        let said = self.step_text(number, step.node, is_fault);
+        let details = xml(&details(self.recording, number));
+        let _ = writeln!(self.svg, "{open}<title>{details}</title>{ring}{shape}{said}{close}");
+    }
+
+    /// The element around a step; in a page it leads to the step.
+    fn links(&self, number: usize) -> (String, &'static str) {
+        let Some(kinds) = self.kinds else { return ("<g class=\"event\">".to_owned(), "</g>") };
+        let kind = kinds.of_step(self.recording, number).map(|kind| format!(" data-kind=\"{kind}\""));
+        let open = format!(
+            "<g class=\"event\" id=\"event-{number}\"{}><a href=\"#step-{number}\" tabindex=\"-1\">",
+            kind.unwrap_or_default()
+        );
+        (open, "</a></g>")
+    }
+
+    /// The text of a step where lines leave room for it.
+    fn step_text(&mut self, number: usize, node: NodeId, is_fault: bool) -> String {
+        let (x, y) = (self.layout.x(node), self.layout.y(number));
+        let right = self.layout.column(node);
+        let left = if node == 0 { 0.0 } else { self.layout.column(node - 1) };
+        let text = &self.layout.texts[number - 1];
+        let places = places(text, (x, y), (left, right));
+        let Some(chosen) = self.ground.place(places.iter().map(|place| (place.area, place.price))) else {
+            return String::new();
+        };
+        let Place { area, is_left, .. } = places[chosen];
+        let at = if is_left { area.left + area.width } else { area.left };
+        let side = if is_left { " left" } else { "" };
+        let (fault, mark) = (if is_fault { " bad" } else { "" }, if text.is_marked { " mark" } else { "" });
+        let classes = std::iter::repeat_n(format!("halo{side}{fault}"), text.event.len());
+        let classes = classes.chain(std::iter::repeat_n(format!("halo change{side}{mark}"), text.change.len()));
+        let mut said = String::new();
+        for ((line, class), row) in text.event.iter().chain(&text.change).zip(classes).zip(0..) {
+            let baseline = area.top + 9.5 + LINE * f64::from(row);
+            let _ = write!(said, "<text class=\"{class}\" x=\"{at:.1}\" y=\"{baseline:.1}\">{}</text>", xml(line));
+        }
+        said
+    }
+
+    /// The whole document around what was drawn.
+    fn within(self, height: f64) -> String {
+        let width = self.layout.width;
+        let name = if self.kinds.is_some() { "drawing".to_owned() } else { xml(&title(self.recording)) };
+        let mut svg = format!(
+            "<svg{} width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"{}\">\n<title>{name}</title>\n<style>{STYLE}</style>\n<defs>\n",
+            // In a page the element is known without it.
+            if self.kinds.is_some() { "" } else { " xmlns=\"http://www.w3.org/2000/svg\"" },
+            // The steps of a page can be chosen.
+            if self.kinds.is_some() { "group" } else { "img" }
+        );
+        for colour in 0..COLOURS {
+            let _ = writeln!(
+                svg,
+                "<marker id=\"head{colour}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" \
+                 orient=\"auto-start-reverse\"><path class=\"f{colour}\" d=\"M0 0 L10 5 L0 10 z\"/></marker>"
+            );
+        }
+        svg.push_str("</defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+        svg + &self.svg + "</svg>\n"
+    }
+}
+
+/// A place for the text of a step.
+#[derive(Clone, Copy)]
+struct Place {
+    area: Area,
+    price: f64,
+    is_left: bool,
+}
+
+/// Places for a text beside a lifeline at (x, y): right of it, and left of it where the last column has room.
+fn places(text: &StepText, (x, y): (f64, f64), (left, right): (f64, f64)) -> Vec<Place> {
+    let (width, height) = (text.width(), text.height());
+    if width == 0.0 {
+        return Vec::new();
+    }
+    let mut tops = vec![(y - 7.0, 0.0), (y - 6.0 - height, 0.5), (y + 6.0, 0.6)];
+    // A little further away, where an arrow comes or goes nearly level.
+    let further = [8.0, 16.0];
+    tops.extend(further.map(|away| (y - 6.0 - height - away, 1.0 + away / 8.0)));
+    tops.extend(further.map(|away| (y + 6.0 + away, 1.1 + away / 8.0)));
+    let free = (right - 44.0 - width).max(0.0);
+    let mut places = Vec::new();
+    for (top, price) in tops {
+        for shift in 0..=4 {
+            let moved = free.min(200.0) * f64::from(shift) / 4.0;
+            let area = Area { left: x + 14.0 + moved, top, width, height };
+            places.push(Place { area, price: price + f64::from(shift), is_left: false });
+        }
+        if left - 44.0 > width {
+            let area = Area { left: x - 14.0 - width, top, width, height };
+            places.push(Place { area, price: price + 4.0, is_left: true });
+        }
+    }
+    places
+}

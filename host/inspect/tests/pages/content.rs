@@ -1,0 +1,299 @@
+//! What is in a page and in a picture: parts, texts of others, sizes.
+
+use std::sync::Arc;
+
+use host_inspect::draw::{Context, Form, PAGE_BYTES_MAX, draw};
+use host_inspect::escape::acts;
+use host_inspect::explain;
+use host_inspect::graph::arrows;
+use host_inspect::recording::Recording;
+use host_model::contract::NodeId;
+use host_model::scenario::Scenario;
+use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, Sent, TraceEvent};
+use serde_json::{Value, json};
+
+use super::sample::{REPLAY, page, recording};
+use super::walks;
+
+/// Line breaks, escape sequences, C1 controls, what reorders or hides text, commands to runners of workflows, markup of all kinds.
+pub const HOSTILE: &str = "\n::error::x\r##[error]x\u{1b}[2J\u{7f}\u{85}\u{9b}31m\u{202e}\u{2066}\u{2028}\u{feff}\u{e0041}\
+    </title></style></script></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'`${1}<!--]]>&amp;&lt;<a href=\"https://x.invalid/\">";
+
+/// The object that the script of a page reads.
+pub fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("there is data");
+    serde_json::from_str(rest.split_once("</script>").expect("it ends").0).expect("it is JSON")
+}
+
+/// The recording with a text of others wherever there can be one.
+pub fn hostile() -> Recording {
+    let mut recording = recording();
+    let text = || HOSTILE.to_owned();
+    let trace = &mut recording.trace;
+    trace.plugin.name = text();
+    trace.plugin.version = Some(text());
+    trace.plugin.digest = Some(text());
+    trace.scenario.parameters.insert(text(), text());
+    if let TraceEvent::Local { name, .. } = &mut trace.steps[0].event {
+        *name = text();
+    }
+    let message = Hex(json!({ HOSTILE: HOSTILE }).to_string().into_bytes());
+    recording.steps[0].sent.push(Sent { to: 1, payload: message.clone() });
+    recording.steps[0].sent.push(Sent { to: 2, payload: Hex(json!({ "kind": HOSTILE }).to_string().into_bytes()) });
+    trace.steps[1].event = TraceEvent::Deliver { from: 0, payload: message };
+    for observed in recording.init.iter_mut().chain(&mut recording.steps) {
+        observed.log.push(text());
+        observed.description = Some(json!({ HOSTILE: [HOSTILE, observed.state.is_some()], "__proto__": HOSTILE }));
+    }
+    for property in &mut recording.properties {
+        property.name = text();
+    }
+    for (_, standing) in recording.courses.iter_mut().flat_map(|course| &mut course.standings) {
+        if let host_model::trace::Standing::Owed(why) = standing {
+            *why = host_inspect::words::on_one_line(HOSTILE);
+        }
+    }
+    if let Some((_, Finding::Property { name, message, .. })) = recording.findings.first_mut() {
+        (*name, *message) = (text(), text());
+    }
+    recording
+}
+
+#[test]
+fn a_page_is_one_file_that_asks_for_nothing() {
+    let page = page(&recording());
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
+    assert!(page.contains("default-src 'none'; script-src 'sha256-") && page.contains("base-uri 'none'"));
+    // Its own places are all that it links to, and there is no element or style that could load anything.
+    let linked: Vec<&str> = page.split("href=\"").skip(1).collect();
+    assert!(linked.len() > 10 && linked.iter().all(|rest| rest.starts_with("#step-")), "{linked:?}");
+    for word in ["://", "src=", "url(", "@import", "<link", "<img", "<iframe", "innerHTML", "eval(", "fetch("] {
+        let found = page.replace("url(#head", "").contains(word);
+        assert!(!found, "{word} in the page");
+    }
+    assert_eq!((page.matches("<script").count(), page.matches(" style=\"").count()), (2, 0));
+}
+
+#[test]
+fn a_page_has_each_step_with_and_without_its_script() {
+    let recording = recording();
+    let page = page(&recording);
+    let data = data(&page);
+    assert_eq!(data["steps"].as_array().map(Vec::len), Some(6));
+    for number in 1..=recording.steps.len() {
+        let step = &data["steps"][number - 1];
+        assert_eq!(step["text"], recording.event(number));
+        assert_eq!(step["lines"], json!(explain::lines(&recording, number)));
+        assert!(page.contains(&format!("<g class=\"event\" id=\"event-{number}\"")), "step {number}");
+        let item = format!("<li value=\"{number}\" id=\"step-{number}\" data-step=\"{number}\"");
+        let (_, rest) = page.split_once(&item).expect("the step is in the list");
+        let event = host_inspect::escape::xml(&recording.event(number));
+        assert!(rest.split("</a>").next().is_some_and(|item| item.ends_with(&event)), "step {number}");
+        // A tree has a change exactly where the state has one.
+        let node = recording.trace.steps[number - 1].node;
+        let before = recording.observed(node, recording.step_before(number, node));
+        let rows = data["trees"][step["tree"].as_u64().expect("there is room") as usize].as_array().expect("rows");
+        let is_changed = rows.iter().any(|row| row[1] != 0);
+        assert_eq!(is_changed, before.description != recording.steps[number - 1].description, "step {number}");
+    }
+    for words in [REPLAY, "0a0a0a", "served", "forbidden is violated"] {
+        assert!(page.contains(&host_inspect::escape::xml(words)), "{words}");
+    }
+    let ends: Vec<(usize, Value)> = data["arrows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| (it[5].as_u64().expect("a fate") as usize, it[4].clone()))
+        .collect();
+    assert_eq!(ends.len(), arrows(&recording).len());
+    assert_eq!(ends.iter().filter(|(fate, _)| *fate == 2).map(|(_, end)| end).collect::<Vec<_>>(), [&json!(4)]);
+}
+
+/// The finding of a promise: its loop, the critical step and the way that keeps it.
+#[test]
+fn a_page_shows_what_became_of_a_promise() {
+    let mut recording = recording();
+    let sibling = recording.clone();
+    let promise = |class, loop_start, critical| {
+        Finding::Promise(BrokenPromise {
+            name: "served".to_owned(),
+            node: None,
+            class,
+            message: "nobody is served".to_owned(),
+            loop_start,
+            critical,
+            sibling: Vec::new(),
+        })
+    };
+    recording.trace.finding = Some(promise(BreachClass::Dead, None, Some(6)));
+    let context = Context { sibling: Some(&sibling), ..Context::default() };
+    let page = draw(&recording, Form::Html, context);
+    assert_eq!(data(&page)["critical"], 6);
+    assert!(page.contains("<strong>the critical step</strong>"));
+    let (_, way) = page.split_once("<section class=\"text\" id=\"sibling\">").expect("the way is there");
+    assert!(way.starts_with("<h2>in place of step 6, this one keeps the promise</h2>\n<ol start=\"6\">\n<li>node 0"));
+    recording.trace.finding = Some(promise(BreachClass::Lasso, Some(2), None));
+    let page = draw(&recording, Form::Html, Context::default());
+    assert_eq!(data(&page)["loop"], 2);
+    let (before, after) = page.split_once("what follows happens again and again").expect("the loop begins");
+    assert!(before.contains("id=\"step-2\"") && after.contains("id=\"step-3\"") && !before.contains("id=\"step-3\""));
+    assert!(after.contains("and again from step 3 on, for ever") && page.contains("again and again</text>"));
+    assert!(!page.contains("id=\"sibling\"") && !page.contains("the critical step</strong>"));
+}
+
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn texts_of_others_are_shown_and_not_obeyed() {
+    let recording = hostile();
+    let replay = format!("host replay '{}'", host_inspect::words::on_one_line(HOSTILE));
+    let context = Context { replay: Some(&replay), sibling: Some(&recording), ..Context::default() };
+    for form in [Form::Html, Form::Svg] {
+        let drawing = draw(&recording, form, context);
+        assert!(!drawing.chars().any(|letter| acts(letter) && letter != '\n'), "{form:?} acts");
+        assert!(drawing.lines().all(|line| !line.trim_start().starts_with("::") && !line.contains("##[")));
+        for word in ["<script>alert", "<img", "<a href=\"https", "onerror=alert(1)>"] {
+            assert!(!drawing.contains(word), "{word} in {form:?}");
+        }
+    }
+    let page = draw(&recording, Form::Html, context);
+    for (element, count) in [("<script", 2), ("</script", 2), ("<style", 2), ("</style", 2), ("<svg", 3), ("</svg", 3)]
+    {
+        // A drawing, and a strip for each of two properties.
+        assert_eq!(page.matches(element).count(), count, "{element}");
+    }
+    let mut found = Vec::new();
+    texts(&data(&page), &mut found);
+    assert!(found.iter().filter(|text| text.contains("alert(1)")).count() > 5);
+    let acting = found.iter().find(|text| text.chars().any(acts));
+    assert_eq!(acting, None, "what the script shows is shown as it is");
+}
+
+#[test]
+fn pages_of_huge_states_stay_short() {
+    let steps = 120;
+    let toy = Arc::new(Toy::new(2).rule(0, 0, ToyTrigger::Local(1), 0, &[(1, 7)]));
+    let mut trace = recording().trace;
+    (trace.scenario, trace.finding) = (Scenario::new(2), None);
+    trace.steps = vec![trace.steps[0].clone(); steps];
+    for step in &mut trace.steps {
+        (step.sent, step.state) = (None, None);
+    }
+    let mut recording = walks::executed(&toy, &trace);
+    for (number, observed) in (0..).zip(&mut recording.steps) {
+        let fields = (0..800).map(|field| (format!("{field}-{HOSTILE}"), json!(format!("{number}{}", "<".repeat(60)))));
+        observed.description = Some(Value::Object(fields.collect()));
+        observed.state = Some(format!("{number}").into_bytes());
+        observed.log = vec![format!("{number}{}", "&".repeat(60_000)); 4];
+    }
+    let page = page(&recording);
+    assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
+    assert!(page.contains("the rest is left out"), "what is left out is said");
+    let trees = data(&page)["steps"].as_array().expect("a list").iter().filter(|step| step["tree"].is_null()).count();
+    assert!(trees > 0 && trees < steps, "{trees} trees are left out");
+}
+
+/// The picture names what is lost and what comes again, interrupts the lifeline of a node that begins anew, and says what belongs to it.
+#[test]
+fn a_picture_says_what_happens() {
+    let recording = recording();
+    let context = Context { replay: Some(REPLAY), ..Context::default() };
+    let svg = draw(&recording, Form::Svg, context);
+    let texts: Vec<&str> = svg
+        .split("<text")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('>'))
+        .map(|(_, rest)| rest.split("</text>").next().unwrap_or_default())
+        .collect();
+    for (text, count) in [("again", 1), ("07 lost", 1), ("08 to 2", 1), ("delivered again", 1)] {
+        assert_eq!(texts.iter().filter(|it| **it == text).count(), count, "{text} in {texts:?}");
+    }
+    assert!(
+        texts.contains(&"Running.state: 1 -&gt; 2") || texts.iter().any(|text| text.contains("1 -&gt; 2")),
+        "{texts:?}"
+    );
+    let said = texts.join(" ");
+    for words in ["interrupted by a reset or a break", "changes what the property reads", "lost, or never delivered"] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert!(
+        said.contains(&"0a".repeat(32)) && said.contains(&host_inspect::escape::xml(&format!("replay with: {REPLAY}")))
+    );
+    let pieces = |node: NodeId| {
+        let (_, column) = svg.split_once(&format!(">node {node}</text>")).expect("the node has a column");
+        column.split("</g>").next().map_or(0, |column| column.matches("<line class=\"life\"").count())
+    };
+    assert_eq!([pieces(0), pieces(1), pieces(2)], [1, 2, 1], "node 1 begins anew once");
+}
+
+/// Places of texts in a picture, as wide as their letters are in a font of even width.
+fn boxes(svg: &str) -> Vec<[f64; 4]> {
+    let number = |tag: &str, name: &str| -> f64 {
+        let (_, rest) = tag.split_once(&format!(" {name}=\"")).expect("the place of a text");
+        rest.split('"').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let texts = svg.split("<text class=\"halo").skip(1).filter_map(|rest| rest.split_once('>'));
+    let texts = texts.map(|(tag, rest)| {
+        let text = rest.split("</text>").next().unwrap_or_default();
+        let letters = text.replace("&gt;", ">").replace("&lt;", "<").replace("&quot;", "\"").chars().count() as f64;
+        let width = letters * if tag.contains("change") { 6.1 } else { 6.7 };
+        let (x, y) = (number(tag, "x"), number(tag, "y"));
+        let left = if tag.starts_with(" left") { x - width } else { x };
+        [left, y - 9.0, left + width, y + 2.0]
+    });
+    texts.collect()
+}
+
+/// Lines of messages in a picture.
+fn ways(svg: &str) -> Vec<[f64; 4]> {
+    let ways =
+        svg.split("<path class=\"").skip(1).filter(|rest| rest.starts_with("message") || rest.starts_with("lost"));
+    let ways = ways.filter_map(|rest| rest.split_once(" d=\"M")).filter_map(|(_, rest)| rest.split('"').next());
+    let numbers = ways.map(|way| -> Vec<f64> {
+        way.split([' ', 'L']).filter(|word| !word.is_empty()).filter_map(|word| word.parse().ok()).collect()
+    });
+    let corners = |numbers: Vec<f64>| {
+        let corners: Vec<[f64; 2]> = numbers.chunks(2).filter_map(|pair| pair.try_into().ok()).collect();
+        corners.windows(2).map(|ends| [ends[0][0], ends[0][1], ends[1][0], ends[1][1]]).collect::<Vec<_>>()
+    };
+    numbers.flat_map(corners).collect()
+}
+
+/// Texts stand beside each other, and beside arrows where there is room. These systems send a message in nearly every step, which
+/// leaves none for one text in a dozen.
+#[test]
+fn texts_stand_beside_arrows() {
+    let (mut texts, mut on_texts, mut on_ways) = (0, 0, 0);
+    for seed in 0..60 {
+        let toy = Arc::new(Toy::random(seed, 3));
+        let mut recording = walks::executed(&toy, &walks::trace(&toy, seed));
+        super::sample::described(&mut recording);
+        let svg = draw(&recording, Form::Svg, Context::default());
+        let (boxes, ways) = (boxes(&svg), ways(&svg));
+        assert!(!ways.is_empty() || arrows(&recording).is_empty());
+        for (index, one) in boxes.iter().enumerate() {
+            let meets =
+                |other: &&[f64; 4]| one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+            on_texts += usize::from(boxes[index + 1..].iter().any(|other| meets(&other)));
+            // In small steps along the line.
+            let is_inside = |way: &&[f64; 4]| {
+                (0..=200).map(|part| f64::from(part) / 200.0).any(|part| {
+                    let (x, y) = (way[0] + (way[2] - way[0]) * part, way[1] + (way[3] - way[1]) * part);
+                    one[0] < x && x < one[2] && one[1] < y && y < one[3]
+                })
+            };
+            on_ways += usize::from(ways.iter().any(|way| is_inside(&way)));
+            texts += 1;
+        }
+    }
+    assert!(texts > 500, "{texts} texts test little");
+    assert!(on_texts == 0 && on_ways * 12 <= texts, "{on_texts} of {texts} are on texts, {on_ways} on arrows");
+}
