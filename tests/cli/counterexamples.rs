@@ -149,16 +149,40 @@ fn a_run_leaves_trace_text_drawing_and_result_behind() {
     assert_eq!((&result["result"], &result["violations"]), (&json!("ok"), &json!([])));
     let bug = ["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold"];
     let text = place.host(&[&run[..2], &bug, &["--out", "found"]].concat()).exits(12).out;
-    assert!(text.contains("trace in found/trace.json, drawn in found/trace.svg; replay it with\n"), "{text}");
+    assert!(
+        text.contains("trace in found/trace.json, drawn in found/trace.svg and found/trace.html; replay it with\n"),
+        "{text}"
+    );
     let result: Value = serde_json::from_str(&read(&place, "found/stats.json")).expect("JSON");
     assert_eq!(result["violations"][0]["drawing"], "found/trace.svg");
+    assert_eq!(result["violations"][0]["page"], "found/trace.html");
     let shown = read(&place, "found/trace.txt");
     assert!(shown.starts_with("start\n") && shown.contains("\n  18. ") && shown.contains("\nthe property reads\n"));
-    let drawing = read(&place, "found/trace.svg");
-    place.host(&["draw", "found/trace.json", "--plugin", bundled("paxos"), "--out", "again.svg"]).exits(0);
-    assert_eq!(drawing, read(&place, "again.svg"));
+    // Both have the digest of the component, and the command that replays the trace.
+    let (drawing, page) = (read(&place, "found/trace.svg"), read(&place, "found/trace.html"));
+    let digest = trace_digest(&place);
+    for text in [&drawing, &page] {
+        assert!(text.contains(&digest) && text.contains("host replay found/trace.json --plugin "), "{text}");
+    }
+    let draw = ["draw", "found/trace.json", "--plugin", bundled("paxos")];
+    place.host(&[&draw[..], &["--out", "again.svg", "--out", "again.html"]].concat()).exits(0);
+    assert_eq!((drawing, &page), (read(&place, "again.svg"), &read(&place, "again.html")));
+    // A format decides, whatever the name; without a name it is that of the trace.
+    std::fs::remove_file(place.path("found/trace.html")).expect("it was written");
+    let named = place.host(&[&draw[..], &["--format", "html"]].concat()).exits(0);
+    assert_eq!((&*named.out, &read(&place, "found/trace.html")), ("found/trace.html\n", &page));
+    place.host(&[&draw[..], &["--format", "html", "--out", "report"]].concat()).exits(0);
+    assert_eq!(read(&place, "report"), page);
     let refused = place.host(&["draw", "found/trace.json", "--out", "picture.png"]).exits(151);
-    refused.says(&["`--out picture.png`", ".svg, .mmd, .dot"]);
+    refused.says(&["`--out picture.png`", ".svg, .html, .mmd, .dot, or --format"]);
+    let refused = place.host(&["draw", "found/trace.json", "--format", "png"]).exits(2);
+    assert!(refused.err.contains("svg, html, mermaid, dot"), "{refused:?}");
+}
+
+/// The digest of the component that a trace was recorded with.
+fn trace_digest(place: &Place) -> String {
+    let trace: Value = serde_json::from_str(&read(place, "found/trace.json")).expect("JSON");
+    trace["plugin"]["digest"].as_str().expect("a trace names its component").to_owned()
 }
 
 fn read(place: &Place, path: &str) -> String {

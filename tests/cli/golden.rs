@@ -154,11 +154,21 @@ fn read(place: &Place, path: &str) -> String {
     std::fs::read_to_string(place.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// A drawing without the digests of components: each compiler makes another one.
+fn without_digests(drawing: &str) -> String {
+    let mut parts = drawing.split("blake3:");
+    let before = parts.next().unwrap_or_default().to_owned();
+    let digits = |part: &str| part.bytes().take_while(u8::is_ascii_hexdigit).count();
+    parts.fold(before, |before, part| {
+        assert_eq!(digits(part), 64, "a digest is not cut");
+        before + "blake3:\u{2026}" + &part[64..]
+    })
+}
+
 /// Compares what a run has left in the folder `name` of the place.
 fn compare_all(place: &Place, name: &str, plugin: &str) {
-    for file in ["trace.txt", "trace.svg"] {
-        compare(&format!("{name}/{file}"), &read(place, &format!("{name}/{file}")));
-    }
+    compare(&format!("{name}/trace.txt"), &read(place, &format!("{name}/trace.txt")));
+    compare(&format!("{name}/trace.svg"), &without_digests(&read(place, &format!("{name}/trace.svg"))));
     let trace = format!("{name}/trace.json");
     let draw = ["draw", &trace, "--plugin", plugin, "--quiet", "--out", "x.mmd", "--out", "x.dot"];
     place.host(&draw).exits(0);

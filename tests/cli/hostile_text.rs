@@ -80,6 +80,8 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
                 "--out",
                 "out/d.svg",
                 "--out",
+                "out/d.html",
+                "--out",
                 "out/d.mmd",
                 "--out",
                 "out/d.dot",
@@ -112,6 +114,11 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
         let is_markup = |name: &str| [".svg", ".mmd", ".xml"].iter().any(|ending| name.ends_with(ending));
         for (name, text) in files(place.folder.path()).into_iter().filter(|(name, _)| is_markup(name)) {
             assert!(!text.contains("<script"), "{name}: {text}");
+        }
+        // A page has its data and its script, and elements of nobody else.
+        let pages = files(place.folder.path()).into_iter().filter(|(name, _)| name.ends_with(".html"));
+        for (name, text) in pages {
+            assert_eq!((text.matches("<script").count(), text.matches("</script").count()), (2, 2), "{name}: {text}");
         }
     }
 }
@@ -212,8 +219,12 @@ fn what_is_made_of_long_descriptions_stays_short() {
         small(&std::fs::read_to_string(place.path(&file)).expect("written"), format);
     }
     place.host(&["replay", "t.itf.json", "--plugin", "guest.wasm"]).exits(0);
-    place.host(&[&["draw"], &of[..], &["--out", "d.svg", "--out", "d.mmd", "--out", "d.dot"]].concat()).exits(0);
-    for file in ["d.svg", "d.mmd", "d.dot"] {
+    place
+        .host(
+            &[&["draw"], &of[..], &["--out", "d.svg", "--out", "d.html", "--out", "d.mmd", "--out", "d.dot"]].concat(),
+        )
+        .exits(0);
+    for file in ["d.svg", "d.html", "d.mmd", "d.dot"] {
         small(&std::fs::read_to_string(place.path(file)).expect("written"), file);
     }
     for json in [&[][..], &["--json"]] {
@@ -238,7 +249,7 @@ fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
     place.put("bad.scenario.toml", "plugin = \"guest.wasm\"\nnodes = 80\n[strategy]\nalgo = \"bdfs\"\n");
     let small = |text: &str, what: &str| assert!((text.len() as u64) < BYTES_MAX, "{what}: {} bytes", text.len());
     let trace = "found/trace.json";
-    let draw = ["d.svg", "d.mmd", "d.dot"].map(|name| ["--out", name]).concat();
+    let draw = ["d.svg", "d.html", "d.mmd", "d.dot"].map(|name| ["--out", name]).concat();
     let commands: [(&[&str], u8); 12] = [
         (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "found"], 14),
         (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "again", "--json"], 14),

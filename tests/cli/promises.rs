@@ -271,9 +271,10 @@ fn a_loop_is_drawn_and_exported() {
     let options = ["--set", "locked=queue", "--set", "retry=timer", "--set", "loss=adversary", "--out", "found"];
     place.host(&lock(&options)).exits(13);
     let plugin = bundled("lock");
-    let draw = ["draw", "found/trace.json", "--plugin", plugin, "--out", "x.svg", "--out", "x.mmd", "--out", "x.dot"];
-    place.host(&draw).exits(0);
-    for file in ["x.svg", "x.mmd", "x.dot", "found/trace.svg"] {
+    let files = ["x.svg", "x.html", "x.mmd", "x.dot"];
+    let out = files.map(|file| ["--out", file]).concat();
+    place.host(&[&["draw", "found/trace.json", "--plugin", plugin], &out[..]].concat()).exits(0);
+    for file in files.into_iter().chain(["found/trace.svg", "found/trace.html"]) {
         let drawing = std::fs::read_to_string(place.path(file)).expect("it is drawn");
         assert!(drawing.contains("again and again"), "{file}");
     }
