@@ -252,6 +252,7 @@ fn bundled(name: &str) -> &'static str {
             "query",
             "register",
             "register-text",
+            "regular-storage",
             "retransmission",
             "shadow-map",
             "tree",

@@ -112,17 +112,42 @@ fn the_default_decides_promises() {
     assert_eq!((&run["decided_by"], &served(&run)["status"]), (&json!("bdfs"), &json!("holds")));
 }
 
+/// Without edges the search is another one, and counts the same.
+#[test]
+fn safety_alone_is_the_search_without_edges() {
+    let place = Place::new();
+    let run = |plugin: &str, options: &[&str]| {
+        place.host(&[&["run", bundled(plugin), "--algo", "bdfs", "--json"][..], options].concat()).exits(0).json()
+    };
+    for plugin in ["paxos", "two-phase-commit", "regular-storage"] {
+        let (all, safety) = (run(plugin, &[]), run(plugin, &["--safety-only"]));
+        for count in ["global_states", "transitions", "system_states", "local_states"] {
+            assert!(all["counts"][count].is_u64(), "{plugin} {count}");
+            assert_eq!(all["counts"][count], safety["counts"][count], "{plugin} {count}");
+        }
+        let promise =
+            |run: &Value| run["properties"].as_array().into_iter().flatten().last().map(|it| it["status"].clone());
+        assert_eq!((promise(&all), promise(&safety)), (Some(json!("holds")), Some(json!("not-checked"))), "{plugin}");
+    }
+    // One that cannot be kept.
+    let stops = ["run", bundled("two-phase-commit"), "--set", "stops=coordinator", "--algo", "bdfs"];
+    place.host(&stops).exits(13);
+    place.host(&[&stops[..], &["--safety-only"]].concat()).exits(0);
+}
+
 /// Every other strategy, and every option in the way, says so in the report, and refuses options that are for promises alone.
 #[test]
 fn what_is_not_checked_is_said_with_the_reason() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--algo", "lmc"], "the strategy lmc-opt cannot; use --algo auto or bdfs"),
         (&["--algo", "lmc-gen"], "the strategy lmc-gen cannot"),
         (&["--algo", "unfold"], "the strategy unfold cannot"),
         (&["--algo", "dpor", "--depth", "6"], "the strategy dpor cannot"),
         (&["--algo", "consequence"], "the strategy consequence cannot"),
         (&["--algo", "bdfs", "--reduce"], "leave --reduce out"),
+        (&["--algo", "bdfs", "--safety-only"], "--safety-only leaves it out"),
+        (&["--safety-only"], "--safety-only leaves it out"),
         (&["--algo", "bdfs", "--checkpoint", "kept"], "run without --checkpoint"),
         (&["--algo", "bdfs", "--crashes", "1"], "nodes can crash"),
     ];
@@ -154,7 +179,7 @@ fn contradictory_rules_are_refused() {
     place.host(&lock(&["--recover-by", "resets"])).exits(151).says(&["--recover-by", "give --resets N"]);
     place.host(&lock(&["--recover-by", "resets", "--resets", "1", "--depth", "2"])).exits(0);
     place.host(&lock(&["--fairness", "fair-lossy"])).exits(2);
-    let other = ["run", bundled("query"), "--algo", "bdfs", "--timers", "late"];
+    let other = ["run", bundled("tree"), "--algo", "bdfs", "--timers", "late"];
     place.host(&other).exits(151).says(&["--timers", "no `eventually` property"]);
 }
 

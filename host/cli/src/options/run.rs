@@ -68,6 +68,9 @@ pub struct RunArguments {
     /// What counts as a way back to where an `eventually` property holds: events of the protocol, or resets too [default: events]
     #[arg(long, value_name = "WHAT", value_parser = recovery(), help_heading = "What must happen")]
     pub recover_by: Option<Recovery>,
+    /// Leave `eventually` properties unchecked: what must not happen alone is searched for, and no edges are kept
+    #[arg(long, help_heading = "What must happen")]
+    pub safety_only: bool,
     /// Distinguish states that differ only in the names of nodes which the plugin declares to be interchangeable
     #[arg(long, requires = "reduce", help_heading = "What to explore")]
     pub no_symmetry: bool,
@@ -201,6 +204,7 @@ impl RunArguments {
             fairness: self.fairness,
             timers: self.timers,
             recover_by: self.recover_by,
+            safety_only: self.safety_only,
             go_on: self.go_on,
             max_violations: self.max_violations,
         }

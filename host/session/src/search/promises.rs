@@ -12,6 +12,9 @@ use crate::spec::RunSpec;
 
 /// Why the search decides no `eventually` property, as far as that is known without the plugin; a phrase that names what would help.
 fn left_out_by_search(spec: &RunSpec) -> Option<String> {
+    if spec.search.safety_only {
+        return Some("--safety-only leaves it out".to_owned());
+    }
     let strategy = spec.strategy();
     if strategy.promises == Promises::Unchecked {
         let others = STRATEGIES.iter().filter(|strategy| strategy.promises == Promises::Decided);

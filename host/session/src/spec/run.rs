@@ -100,6 +100,8 @@ pub struct SearchSpec {
     /// What counts as a way back to a kept promise.
     #[serde(with = "recovery")]
     pub recover_by: Option<Recovery>,
+    /// Leave `eventually` properties unchecked.
+    pub safety_only: bool,
     /// Continue after a violation.
     #[serde(rename = "continue")]
     pub go_on: bool,
