@@ -22,6 +22,8 @@ pub struct Tools {
     one_acceptor: PathBuf,
     /// Options that keep a run on one core, if it would otherwise use more.
     one_worker: &'static [&'static str],
+    /// Options that leave out what the other models do not check, if it would otherwise be checked.
+    safety_only: &'static [&'static str],
     /// Whether SPIN and a C compiler are there.
     pub has_spin: bool,
 }
@@ -136,12 +138,13 @@ impl Tools {
         let (multi_paxos, one_acceptor) = (plugin("multi-paxos")?, plugin("one-acceptor")?);
         let help = measure::run(Command::new(&host).args(["run", "--help"]))?.stdout;
         let one_worker: &[&str] = if help.contains("--workers") { &["--workers", "1"] } else { &[] };
+        let safety_only: &[&str] = if help.contains("--safety-only") { &["--safety-only"] } else { &[] };
         let answers = |program: &str, option: &str| measure::run(Command::new(program).arg(option)).is_ok();
         let has_spin = answers("spin", "-V") && answers("gcc", "--version");
         if !has_spin {
             eprintln!("{SPIN_REMEDY}");
         }
-        Ok(Self { host, paxos, two_phase, multi_paxos, one_acceptor, one_worker, has_spin })
+        Ok(Self { host, paxos, two_phase, multi_paxos, one_acceptor, one_worker, safety_only, has_spin })
     }
 
     /// Whether this `host` has the strategy.
@@ -179,7 +182,8 @@ impl Tools {
             Plugin::OneAcceptor => &self.one_acceptor,
         };
         let mut command = Command::new(&self.host);
-        command.arg("run").arg(component).args(options).args(self.one_worker).args(["--json", "--quiet"]);
+        command.arg("run").arg(component).args(options).args(self.one_worker).args(self.safety_only);
+        command.args(["--json", "--quiet"]);
         let done = measure::run(&mut command)?;
         let said: Json = serde_json::from_str(&done.stdout)
             .map_err(|error| format!("`host run {}` ends with {}: {error}", options.join(" "), done.exit_code))?;
@@ -309,6 +313,45 @@ mod tests {
         assert_eq!((outcome.verdict.as_str(), outcome.seconds), ("ok", 0.02));
         assert_eq!(understood(&printed.replace("errors: 0", "errors: 1")).expect("too").verdict, "violation");
         assert!(understood("").is_err());
+    }
+
+    /// A verifier that is generated from spin/lock.pml with these definitions, run once.
+    fn lock(definitions: &[&str], compiled: &[&str], options: &[&str]) -> Outcome {
+        let folder = here().join("target/lock").join(definitions.concat() + &compiled.concat());
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        let model = here().join("spin/lock.pml");
+        succeed(Command::new("spin").arg("-a").args(definitions).arg(model).current_dir(&folder))
+            .expect("it is a model");
+        let mut compile = Command::new("gcc");
+        compile.args(["-O2", "-w", "-o", "pan", "pan.c"]).args(compiled).current_dir(&folder);
+        succeed(&mut compile).expect("it compiles");
+        let done = measure::run(Command::new(folder.join("pan")).args(options).current_dir(&folder)).expect("it runs");
+        understood(&done.stdout).expect("it ends")
+    }
+
+    /// The table of docs/benchmarks.md: states and transitions, and whether the promise is broken with a process per node and with one
+    /// per action.
+    #[test]
+    fn fairness_of_processes_is_too_coarse_for_messages() {
+        if measure::run(Command::new("spin").arg("-V")).is_err() {
+            eprintln!("{SPIN_REMEDY}");
+            return;
+        }
+        let cases = [
+            (&["-DLOCKED=DROP", "-DCLIENTS=1"][..], [8, 9], ["violation", "violation"]),
+            (&["-DLOCKED=DENY"], [51, 102], ["violation", "violation"]),
+            (&["-DLOCKED=QUEUE"], [36, 72], ["violation", "ok"]),
+        ];
+        for (definitions, space, verdicts) in cases {
+            for (actions, verdict) in [&[][..], &["-DACTIONS"]].into_iter().zip(verdicts) {
+                let definitions = [definitions, actions].concat();
+                let all = lock(&definitions, &["-DSAFETY", "-DNOCLAIM", "-DNOREDUCE"], &["-n"]);
+                let counts = [all.states, all.transitions].map(Option::unwrap_or_default);
+                assert_eq!((all.verdict.as_str(), counts), ("ok", space), "{definitions:?}");
+                let promise = lock(&definitions, &["-DNFAIR=6"], &["-a", "-f", "-n"]);
+                assert_eq!(promise.verdict, verdict, "{definitions:?}");
+            }
+        }
     }
 
     #[test]
