@@ -42,6 +42,8 @@ enum Bug {
     OneAck,
     /// Servers keep their copy in memory only.
     ForgetCopy,
+    /// A server that has a newer copy than it is asked to store does not say so.
+    QuietStore,
 }
 
 /// Which write a value comes from. Tags are ordered by number, then by client; the smallest is that of the value at the start.
@@ -152,6 +154,7 @@ impl Protocol for LinearizableRegister {
             ("no-query", Bug::NoQuery),
             ("one-ack", Bug::OneAck),
             ("forget-copy", Bug::ForgetCopy),
+            ("quiet-store", Bug::QuietStore),
         ];
         let bug = parameters.choice("bug", &bugs, "what is wrong on purpose")?;
         if parameters.nodes() < 2 {
@@ -179,8 +182,10 @@ impl Protocol for LinearizableRegister {
         match (message, state) {
             (Message::Query(request), State::Server(copy)) => ctx.send(from, Message::Reply(request, *copy)),
             (Message::Store(request, newer), State::Server(copy)) => {
+                if self.bug != Bug::QuietStore || newer >= *copy {
+                    ctx.send(from, Message::Stored(request));
+                }
                 *copy = newer.max(*copy);
-                ctx.send(from, Message::Stored(request));
             }
             (Message::Reply(request, copy), State::Clients(clients)) => {
                 if let Some(waiting) = clients.answered(request, Phase::Query, from) {

@@ -32,6 +32,14 @@ pub(crate) fn properties(claims: &mut Properties<LinearizableRegister>) {
         },
         |()| Ok(()),
     );
+    // Servers wait for nothing, and who has forgotten in a reset that it waits does not.
+    claims.eventually("answered").node(
+        |_, state| Some(matches!(state, State::Clients(clients) if !clients.waiting.is_empty())),
+        |waits| match waits {
+            false => Ok(()),
+            true => Err("a client waits for answers".to_owned()),
+        },
+    );
 }
 
 /// The history once something was called, which only node 0 has.

@@ -117,3 +117,20 @@ fn counts_of_three_servers() {
 fn programs_are_reads_and_writes() {
     cluster(4, &[("clients", "wx")]);
 }
+
+/// The read stores the old value where the write has stored its own.
+#[test]
+fn who_has_begun_is_owed_answers() {
+    for (bug, answered) in [("none", Ok(())), ("quiet-store", Err("node 0: a client waits for answers".to_owned()))] {
+        let mut cluster = cluster(4, &[("bug", bug)]);
+        cluster.happen(0, "read");
+        assert!(cluster.holds("answered").is_err());
+        [1, 2].iter().for_each(|server| ask(&mut cluster, 1, *server));
+        cluster.happen(0, "write");
+        [1, 2, 1, 2].iter().for_each(|server| ask(&mut cluster, 0, *server));
+        cluster.settle();
+        assert_eq!(cluster.holds("answered"), answered, "{bug}");
+        cluster.reset(0);
+        assert_eq!(cluster.holds("answered"), Ok(()), "{bug}");
+    }
+}

@@ -40,6 +40,11 @@ impl Learner {
         }
     }
 
+    /// Whether all that it has heard of for an index is the proposal of this vote.
+    pub(crate) fn fits(&self, vote: &Vote) -> bool {
+        self.votes.iter().all(|other| other.index != vote.index || other.proposal == vote.proposal)
+    }
+
     /// The first index of which nothing is known to be chosen.
     pub(crate) fn first_open(&self) -> Index {
         (0..).find(|index| !self.chosen.contains_key(index)).expect("a log has an end")

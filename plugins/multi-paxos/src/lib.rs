@@ -48,6 +48,7 @@ pub struct MultiPaxos {
     commands: u32,
     /// How many ballots each node may begin.
     ballots: u32,
+    nodes: u32,
     bug: Bug,
 }
 
@@ -59,6 +60,8 @@ enum Bug {
     LastResponse,
     /// The acceptor's promise and accepted proposals do not survive a reset.
     ForgetAccepted,
+    /// A learner counts votes only for the first proposal that it hears of for an index.
+    FirstVote,
 }
 
 /// What nodes tell each other.
@@ -136,17 +139,23 @@ impl Protocol for MultiPaxos {
         let ballots = parameters.get("ballots", 1, "how often each node may try to lead")?;
         let bug = parameters.choice(
             "bug",
-            &[("none", Bug::None), ("last-response", Bug::LastResponse), ("forget-accepted", Bug::ForgetAccepted)],
+            &[
+                ("none", Bug::None),
+                ("last-response", Bug::LastResponse),
+                ("forget-accepted", Bug::ForgetAccepted),
+                ("first-vote", Bug::FirstVote),
+            ],
             "what is wrong on purpose",
         )?;
-        if proposers > parameters.nodes() {
-            let reason = format_args!("there are only {} nodes", parameters.nodes());
+        let nodes = parameters.nodes();
+        if proposers > nodes {
+            let reason = format_args!("there are only {nodes} nodes");
             return Err(parameters.reject("proposers", reason));
         }
         if commands > 100 {
             return Err(parameters.reject("commands", "it is at most 100"));
         }
-        Ok(Self { proposers, commands, ballots, bug })
+        Ok(Self { proposers, commands, ballots, nodes, bug })
     }
 
     fn init(&self, _: &mut Context<Message>, durable: Option<Disk>) -> State {
@@ -161,7 +170,10 @@ impl Protocol for MultiPaxos {
             Message::Prepare { ballot, first } => acceptor.prepare(ctx, from, ballot, first),
             Message::Accept { index, proposal } => acceptor.accept(ctx, index, proposal),
             Message::Learn { index, proposal } => {
-                learner.learn(Vote { index, proposal, acceptor: from }, ctx.majority());
+                let vote = Vote { index, proposal, acceptor: from };
+                if self.bug != Bug::FirstVote || learner.fits(&vote) {
+                    learner.learn(vote, ctx.majority());
+                }
             }
             Message::PrepareResponse { ballot, accepted } => {
                 let trust_last = self.bug == Bug::LastResponse;
@@ -196,7 +208,7 @@ impl Protocol for MultiPaxos {
     fn persist(&self, state: &State) -> Option<Disk> {
         let acceptor = match self.bug {
             Bug::ForgetAccepted => Acceptor::default(),
-            Bug::None | Bug::LastResponse => state.acceptor.clone(),
+            _ => state.acceptor.clone(),
         };
         Some(Disk { acceptor, used: state.proposer.used })
     }

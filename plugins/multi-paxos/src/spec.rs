@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use guest_sdk::{NodeId, Properties};
 
-use crate::{Index, MultiPaxos, NOTHING, State, Value};
+use crate::{Index, MultiPaxos, NOTHING, Phase, State, Value};
 
 /// The log that a node knows to be chosen.
 type Log = BTreeMap<Index, Value>;
@@ -34,6 +34,28 @@ pub(crate) fn properties(claims: &mut Properties<MultiPaxos>) {
         },
         |()| Ok(()),
     );
+    claims.eventually("served").node(
+        |protocol, state| Some(open_commands(protocol, state)),
+        |open| match open[..] {
+            [] => Ok(()),
+            [first, ..] => Err(format!("the client waits for command {first} to be chosen")),
+        },
+    );
+}
+
+/// The commands that a client waits for. A proposer that knows of a higher ballot and has used up its own has given up, and one that was
+/// reset has no client that waits.
+fn open_commands(protocol: &MultiPaxos, state: &State) -> Vec<Value> {
+    let State { proposer, acceptor, learner } = state;
+    let used = proposer.used;
+    let has_given_up = acceptor.promised > used.ballot && used.ballots >= protocol.ballots;
+    match (&proposer.phase, used.ballot.checked_sub(1)) {
+        // The number of a ballot says whose it is.
+        (Phase::Collecting { .. } | Phase::Leading { .. }, Some(attempt)) if !has_given_up => {
+            proposer.open_commands(attempt % protocol.nodes, learner)
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// None while nothing is known to be chosen: such a node disagrees with nobody.

@@ -188,3 +188,52 @@ fn more_proposers_than_nodes_are_refused() {
     let refused = Cluster::<MultiPaxos>::new(3, &[("proposers", "4")]).err().expect("there are three nodes");
     assert_eq!(refused.to_string(), r#"parameter proposers cannot be "4": there are only 3 nodes"#);
 }
+
+/// Node 0 is overtaken by node 1. With a second ballot it has something left to try; without, it gives up.
+#[test]
+fn a_client_is_owed_its_command_while_there_are_ballots() {
+    for (ballots, is_owed) in [("1", false), ("2", true)] {
+        let mut cluster = cluster(&[("ballots", ballots)]);
+        assert_eq!(cluster.holds("served"), Ok(()));
+        cluster.happen(0, "command");
+        assert_eq!(cluster.holds("served"), Err("node 0: the client waits for command 100 to be chosen".to_owned()));
+        cluster.happen(1, "command");
+        (0..3)
+            .for_each(|node| cluster.deliver_to(node, |message| matches!(message, Message::Prepare { ballot: 2, .. })));
+        cluster.settle();
+        assert_eq!(cluster.holds("served").is_err(), is_owed, "{ballots}");
+        if is_owed {
+            cluster.happen(0, "retry");
+            cluster.settle();
+            assert_eq!(cluster.holds("served"), Ok(()));
+        }
+    }
+}
+
+/// The proposer begins again after node 0 has voted and before node 1 has: the vote for the first ballot is the only one there is.
+#[test]
+fn a_learner_that_sticks_to_the_first_vote_learns_nothing() {
+    for (bug, served) in [("none", true), ("first-vote", false)] {
+        let mut cluster = Cluster::<MultiPaxos>::new(2, &[("proposers", "1"), ("ballots", "2"), ("bug", bug)])
+            .expect("the parameters are known");
+        cluster.happen(0, "command");
+        for node in [0, 1] {
+            cluster.deliver_to(node, is_prepare);
+            cluster.deliver_to(0, is_response);
+        }
+        cluster.deliver_to(0, is_accept);
+        cluster.deliver_to(0, is_learn);
+        cluster.happen(0, "retry");
+        cluster.deliver_to(1, is_prepare);
+        cluster.settle();
+        assert_eq!(cluster.holds("served").is_ok(), served, "{bug}");
+    }
+}
+
+#[test]
+fn a_client_that_was_reset_does_not_wait() {
+    let mut cluster = cluster(&[]);
+    cluster.happen(0, "command");
+    cluster.reset(0);
+    assert_eq!(cluster.holds("served"), Ok(()));
+}

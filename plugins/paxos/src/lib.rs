@@ -72,6 +72,8 @@ enum Bug {
     LastResponse,
     /// The acceptor's promise and accepted proposal do not survive a reset.
     ForgetAccepted,
+    /// An acceptor accepts only ballots above the one that it has promised, and so not this one.
+    StrictAccept,
 }
 
 /// What nodes tell each other.
@@ -163,7 +165,12 @@ impl Protocol for Paxos {
         )?;
         let bug = parameters.choice(
             "bug",
-            &[("none", Bug::None), ("last-response", Bug::LastResponse), ("forget-accepted", Bug::ForgetAccepted)],
+            &[
+                ("none", Bug::None),
+                ("last-response", Bug::LastResponse),
+                ("forget-accepted", Bug::ForgetAccepted),
+                ("strict-accept", Bug::StrictAccept),
+            ],
             "what is wrong on purpose",
         )?;
         let proposers = match (proposers, bug) {
@@ -192,6 +199,8 @@ impl Protocol for Paxos {
         let assignment = &self.assignment;
         match message {
             Message::Prepare { ballot } => roles.acceptor.prepare(ctx, assignment, from, ballot),
+            Message::Accept(Proposal { ballot, .. })
+                if self.bug == Bug::StrictAccept && ballot == roles.acceptor.promised => {}
             Message::Accept(proposal) => roles.acceptor.accept(ctx, assignment, proposal),
             Message::Learn(proposal) => roles.learner.learn(assignment, from, proposal),
             Message::PrepareResponse { ballot, accepted } => {

@@ -56,6 +56,11 @@ impl RoleAssignment {
         }
     }
 
+    /// Whether a node that proposes or accepts learns as well.
+    pub(crate) fn shares_nodes(&self) -> bool {
+        self.model == Model::Lmc
+    }
+
     pub(crate) fn proposes(&self, node: NodeId) -> bool {
         node < self.proposers
     }

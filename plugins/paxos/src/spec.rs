@@ -2,7 +2,7 @@
 
 use guest_sdk::Properties;
 
-use crate::{Paxos, Roles, State, Value};
+use crate::{Paxos, Proposer, Roles, State, Value};
 
 pub(crate) fn properties(claims: &mut Properties<Paxos>) {
     claims.always("agreement").system(|_, state| chosen(state), agreement);
@@ -17,6 +17,24 @@ pub(crate) fn properties(claims: &mut Properties<Paxos>) {
         },
     );
     claims.sometimes("chosen").node(|_, state| chosen(state), |_| Ok(()));
+    claims.eventually("decided").node(
+        |protocol, state| Some(protocol.assignment.shares_nodes() && waits(state)),
+        |waits| match waits {
+            false => Ok(()),
+            true => Err("the node knows of a ballot, and has not learned that a value is chosen".to_owned()),
+        },
+    );
+}
+
+/// Whether a node has begun or promised a ballot, and knows of no choice.
+fn waits(state: &State) -> bool {
+    match state {
+        State::Uninitialised(_) => false,
+        State::Running(Roles { proposer, acceptor, learner, .. }) => {
+            let knows_of_ballot = matches!(proposer, Proposer::Collecting { .. }) || acceptor.promised > 0;
+            knows_of_ballot && learner.chosen.is_empty()
+        }
+    }
 }
 
 /// The values that a node knows to be chosen; none if it knows of none. More than one is a violation by itself.

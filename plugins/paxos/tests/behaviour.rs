@@ -149,3 +149,16 @@ fn more_proposers_than_nodes_are_refused() {
     let refused = Cluster::<Paxos>::new(3, &[("proposers", "4")]).err().expect("there are three nodes");
     assert_eq!(refused.to_string(), r#"parameter proposers cannot be "4": there are only 3 nodes"#);
 }
+
+#[test]
+fn who_knows_of_a_ballot_is_owed_a_decision() {
+    let owed = Err("node 0: the node knows of a ballot, and has not learned that a value is chosen".to_owned());
+    for (bug, decided) in [("none", Ok(())), ("strict-accept", owed.clone())] {
+        let mut cluster = cluster(&[("bug", bug)]);
+        assert_eq!(cluster.holds("decided"), Ok(()));
+        cluster.happen(0, "propose");
+        assert_eq!(cluster.holds("decided"), owed);
+        cluster.settle();
+        assert_eq!(cluster.holds("decided"), decided, "{bug}");
+    }
+}

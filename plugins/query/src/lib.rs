@@ -7,9 +7,19 @@
 use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// The query service; there is nothing to configure.
+/// The query service.
 #[derive(Clone, Copy, Debug)]
-pub struct Query;
+pub struct Query {
+    bug: Bug,
+}
+
+/// What is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// A node that waits for an answer gives none.
+    Busy,
+}
 
 /// What the two nodes tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,8 +62,10 @@ impl Protocol for Query {
     type Durable = Never;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        let bugs = [("none", Bug::None), ("busy", Bug::Busy)];
+        let bug = parameters.choice("bug", &bugs, "what is wrong on purpose")?;
         match parameters.nodes() {
-            2 => Ok(Query),
+            2 => Ok(Self { bug }),
             _ => Err(parameters.reject_nodes("a node has exactly one peer, so there are 2")),
         }
     }
@@ -65,6 +77,7 @@ impl Protocol for Query {
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
         state.local_counter += 1;
         match message {
+            Message::Query if self.bug == Bug::Busy && state.phase == Phase::QuerySent => {}
             Message::Query => ctx.send(from, Message::Response),
             Message::Response => state.phase = Phase::Finished,
         }
@@ -104,6 +117,13 @@ impl Protocol for Query {
                 false => Err("a node waits for its answer".to_owned()),
             },
         );
+        claims.eventually("answered").node(
+            |_, state| Some(state.phase == Phase::QuerySent),
+            |waits| match waits {
+                false => Ok(()),
+                true => Err("the node waits for its answer".to_owned()),
+            },
+        );
     }
 }
 
@@ -134,6 +154,19 @@ mod tests {
         cluster.happen(0, "do-query");
         cluster.settle();
         assert_eq!(cluster.holds("both-finished"), Ok(()));
+    }
+
+    #[test]
+    fn a_node_that_has_asked_is_owed_an_answer() {
+        for (bug, answered) in [("none", Ok(())), ("busy", Err("node 0: the node waits for its answer".to_owned()))] {
+            let mut cluster = Cluster::<Query>::new(2, &[("bug", bug)]).expect("the bug is known");
+            assert_eq!(cluster.holds("answered"), Ok(()));
+            cluster.happen(0, "do-query");
+            assert!(cluster.holds("answered").is_err());
+            cluster.happen(1, "do-query");
+            cluster.settle();
+            assert_eq!(cluster.holds("answered"), answered, "{bug}");
+        }
     }
 
     #[test]

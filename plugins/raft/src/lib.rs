@@ -40,6 +40,8 @@ enum Bug {
     CommitOlderTerm,
     /// Votes go to candidates whose log is behind, too.
     NoLogCheck,
+    /// A leader does not go back in its log for a node that lacks more than the last entries.
+    NoBacktrack,
 }
 
 /// What nodes tell each other. Each message has the sender's term.
@@ -152,6 +154,7 @@ impl Protocol for Raft {
             ("answer-before-write", Bug::AnswerBeforeWrite),
             ("commit-older-term", Bug::CommitOlderTerm),
             ("no-log-check", Bug::NoLogCheck),
+            ("no-backtrack", Bug::NoBacktrack),
         ];
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
         let terms = match (terms, bug) {

@@ -81,6 +81,7 @@ pub(crate) fn appended(
             progress.next = progress.next.max(index + 1);
             advance_commit(ctx, state, bug);
         }
+        Appended::Missing(_) if bug == Bug::NoBacktrack => {}
         // An answer to an older message, which another one has answered meanwhile, says nothing new.
         Appended::Missing(index) if index + 1 == progress.next && progress.matched < index => {
             progress.next = index;

@@ -27,6 +27,13 @@ pub(crate) fn properties(claims: &mut Properties<Raft>) {
     );
     claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
     claims.sometimes("committed").node(|_, state| (!committed(state).is_empty()).then_some(()), |()| Ok(()));
+    claims.eventually("answered").node(
+        |_, state| Some(uncommitted(state)),
+        |uncommitted| match uncommitted {
+            0 => Ok(()),
+            some => Err(format!("clients wait for {some} of its entries to be committed")),
+        },
+    );
 }
 
 fn leads(state: &State) -> Option<Term> {
@@ -35,6 +42,13 @@ fn leads(state: &State) -> Option<Term> {
 
 fn committed(state: &State) -> Vec<Entry> {
     state.log.up_to(state.commit).to_vec()
+}
+
+/// How many entries a leader has taken in its term that it does not know to be committed. It owes nothing for older ones: whoever led
+/// when they were taken leads no more, and has told nobody that they are safe.
+fn uncommitted(state: &State) -> usize {
+    let is_open = |entry: &&Entry| entry.term == state.term;
+    leads(state).map_or(0, |_| state.log.after(state.commit).iter().filter(is_open).count())
 }
 
 fn knowledge(state: &State) -> Option<Knowledge> {

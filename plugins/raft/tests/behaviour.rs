@@ -214,3 +214,37 @@ fn an_old_append_does_not_shorten_the_log() {
     cluster.deliver_where(|flight| flight.to == 1 && flight.message == empty);
     assert_eq!(log(&cluster, 1), [(1, 0)]);
 }
+
+/// A leader owes its clients the entries of its own term, and as long as it leads.
+#[test]
+fn a_leader_owes_what_it_has_taken() {
+    let mut cluster = cluster(&[]);
+    elect(&mut cluster, 0, 1);
+    assert_eq!(cluster.holds("answered"), Ok(()));
+    cluster.happen(0, "command");
+    let owed = "node 0: clients wait for 1 of its entries to be committed";
+    assert_eq!(cluster.holds("answered"), Err(owed.to_owned()));
+    let mut other = cluster.clone();
+    cluster.settle();
+    assert_eq!(cluster.holds("answered"), Ok(()));
+    other.reset(0);
+    assert_eq!(other.holds("answered"), Ok(()));
+}
+
+/// Node 0 has an entry of term 1 that nobody else has, and leads again in term 3: node 1 lacks what comes before the new entry.
+#[test]
+fn a_leader_that_does_not_go_back_commits_nothing() {
+    for (bug, is_committed) in [("none", true), ("no-backtrack", false)] {
+        let mut cluster = Cluster::<Raft>::new(2, &[("terms", "3"), ("bug", bug)]).expect("the parameters are known");
+        elect(&mut cluster, 0, 1);
+        cluster.happen(0, "command");
+        cluster.lose_all();
+        cluster.happen(1, "timeout");
+        ask(&mut cluster, 1, 0);
+        assert!(!leads(&cluster, 1));
+        elect(&mut cluster, 0, 1);
+        cluster.happen(0, "command");
+        cluster.settle();
+        assert_eq!((cluster.holds("answered").is_ok(), cluster.check()), (is_committed, Ok(())), "{bug}");
+    }
+}

@@ -36,6 +36,8 @@ enum Bug {
     LastReply,
     /// Objects keep their value in memory only.
     ForgetValue,
+    /// A read counts only replies with the newest value that it knows of.
+    OnlyNewest,
 }
 
 /// What nodes tell each other.
@@ -143,6 +145,7 @@ impl Protocol for RegularStorage {
             ("one-ack", Bug::OneAck),
             ("last-reply", Bug::LastReply),
             ("forget-value", Bug::ForgetValue),
+            ("only-newest", Bug::OnlyNewest),
         ];
         let bug = parameters.choice("bug", bugs, "what is wrong on purpose")?;
         match parameters.nodes().checked_sub(readers.saturating_add(1)) {
@@ -264,6 +267,12 @@ impl RegularStorage {
 
     fn value(&self, ctx: &Context<Message>, reader: &mut Reader, from: NodeId, value: Version) {
         let Some(Read::Waiting { floor, replies, newest }) = &mut reader.read else { return };
+        if self.bug == Bug::OnlyNewest && value != *newest {
+            if value < *newest {
+                return;
+            }
+            replies.clear();
+        }
         replies.insert(from);
         *newest = value.max(*newest);
         if replies.len() >= self.majority(ctx.nodes()) {

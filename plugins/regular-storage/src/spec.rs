@@ -45,6 +45,20 @@ pub(crate) fn properties(claims: &mut Properties<RegularStorage>) {
     claims
         .sometimes("read-knows-of-write")
         .node(|_, state| returned(state).filter(|(floor, _)| *floor > 0), |_| Ok(()));
+    // Objects wait for nothing, and who has forgotten in a reset that it waits does not.
+    claims.eventually("answered").node(
+        |_, state| {
+            Some(match state {
+                State::Writer(writer) => writer.acks.is_some(),
+                State::Reader(reader) => matches!(reader.read, Some(Read::Waiting { .. })),
+                State::Object(_) => false,
+            })
+        },
+        |waits| match waits {
+            false => Ok(()),
+            true => Err("the node waits for a majority of objects".to_owned()),
+        },
+    );
 }
 
 /// What was known to be complete before a read, and what it returned.

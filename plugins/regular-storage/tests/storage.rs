@@ -199,3 +199,31 @@ fn an_observer_tells_apart_what_nodes_do_not() {
     assert_eq!(explore_observed(1, "on"), (706, 1_764));
     assert_eq!(explore_observed(2, "on"), (38_296, 137_180));
 }
+
+/// Object 2 has the new value when it is asked, objects 3 and 4 have the old one.
+#[test]
+fn who_has_begun_is_owed_a_majority() {
+    let waits = Err("node 1: the node waits for a majority of objects".to_owned());
+    for (bug, answered) in [("none", Ok(())), ("only-newest", waits)] {
+        let mut cluster = cluster(&[("bug", bug)]);
+        cluster.happen(0, "write");
+        assert!(cluster.holds("answered").is_err());
+        ask(&mut cluster, 0, 2);
+        cluster.happen(1, "read");
+        [2, 3, 4].iter().for_each(|object| ask(&mut cluster, 1, *object));
+        cluster.settle();
+        assert_eq!(cluster.holds("answered"), answered, "{bug}");
+    }
+}
+
+/// A newer value begins the count anew, an older one is not counted.
+#[test]
+fn only_newest_returns_what_a_majority_has() {
+    let mut cluster = cluster(&[("bug", "only-newest")]);
+    cluster.happen(1, "read");
+    ask(&mut cluster, 1, 4);
+    cluster.happen(0, "write");
+    [2, 3].iter().for_each(|object| ask(&mut cluster, 0, *object));
+    [2, 3].iter().for_each(|object| ask(&mut cluster, 1, *object));
+    assert_eq!(returned(&cluster), Some((0, 1)));
+}

@@ -182,7 +182,7 @@ impl Protocol for TwoPhaseCommit {
     /// Who has asked waits for the votes, and who has voted yes for the decision. Nobody else waits: not who may still abort
     /// by itself, and not who has stopped.
     fn is_done(&self, state: &State) -> bool {
-        !matches!(state, State::Coordinator(Coordinator::Collecting(_)) | State::Participant(Participant::Prepared))
+        !waits(state)
     }
 
     fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
@@ -194,6 +194,13 @@ impl Protocol for TwoPhaseCommit {
         claims.always("atomicity").system(|_, state| decision(state), atomicity);
         claims.sometimes("committed").node(|_, state| ended(state, Decision::Commit), |()| Ok(()));
         claims.sometimes("aborted").node(|_, state| ended(state, Decision::Abort), |()| Ok(()));
+        claims.eventually("ended").node(
+            |_, state| Some(waits(state)),
+            |waits| match waits {
+                false => Ok(()),
+                true => Err("the node waits, and may not decide by itself".to_owned()),
+            },
+        );
     }
 }
 
@@ -252,6 +259,11 @@ impl Participant {
 
 fn to_participants(ctx: &mut Context<Message>, message: Message) {
     (1..ctx.nodes()).for_each(|participant| ctx.send(participant, message));
+}
+
+/// For votes, or for the decision.
+fn waits(state: &State) -> bool {
+    matches!(state, State::Coordinator(Coordinator::Collecting(_)) | State::Participant(Participant::Prepared))
 }
 
 fn decision(state: &State) -> Option<Decision> {
@@ -401,6 +413,20 @@ mod tests {
             cluster.transport_error(1, COORDINATOR);
             assert_eq!(*cluster.state(1), State::Participant(expected), "{bug}");
         }
+    }
+
+    #[test]
+    fn who_waits_for_a_node_that_has_stopped_is_owed_an_end() {
+        let mut cluster = with(2, &[("stops", "coordinator")]);
+        assert_eq!(cluster.holds("ended"), Ok(()));
+        cluster.happen(COORDINATOR, "begin");
+        cluster.happen(COORDINATOR, "stop");
+        // Node 1 votes yes and node 2 no.
+        cluster.answer(&[0, 1]);
+        cluster.settle();
+        assert_eq!(cluster.holds("ended"), Err("node 1: the node waits, and may not decide by itself".to_owned()));
+        let cluster = ended_with(&[0, 1, 0], &[]);
+        assert_eq!(cluster.holds("ended"), Ok(()));
     }
 
     #[test]
