@@ -149,10 +149,9 @@ fn a_run_leaves_trace_text_drawing_and_result_behind() {
     assert_eq!((&result["result"], &result["violations"]), (&json!("ok"), &json!([])));
     let bug = ["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold"];
     let text = place.host(&[&run[..2], &bug, &["--out", "found"]].concat()).exits(12).out;
-    assert!(
-        text.contains("trace in found/trace.json, drawn in found/trace.svg and found/trace.html; replay it with\n"),
-        "{text}"
-    );
+    let page = "step by step, for a browser: found/trace.html\n";
+    let told = format!("{page}trace in found/trace.json, drawn in found/trace.svg; replay it with\n");
+    assert!(text.contains(&told), "{text}");
     let result: Value = serde_json::from_str(&read(&place, "found/stats.json")).expect("JSON");
     assert_eq!(result["violations"][0]["drawing"], "found/trace.svg");
     assert_eq!(result["violations"][0]["page"], "found/trace.html");

@@ -366,10 +366,10 @@ fn expected(unmet: &[String]) -> String {
 
 fn replay(violation: &ViolationReport) -> Option<String> {
     let (trace, replay) = (violation.trace.as_ref()?, violation.replay.as_ref()?);
-    let drawn: Vec<&str> = violation.drawing.iter().chain(&violation.page).map(String::as_str).collect();
-    let drawn = if drawn.is_empty() { String::new() } else { format!(", drawn in {}", drawn.join(" and ")) };
-    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawn}")), on_one_line(replay));
-    Some(format!("trace in {where_it_is}; replay it with\n{replay}\n"))
+    let drawing = violation.drawing.as_ref().map(|drawing| format!(", drawn in {drawing}")).unwrap_or_default();
+    let (where_it_is, replay) = (on_one_line(&format!("{trace}{drawing}")), on_one_line(replay));
+    let page = violation.page.as_ref().map(|page| format!("step by step, for a browser: {}\n", on_one_line(page)));
+    Some(format!("{}trace in {where_it_is}; replay it with\n{replay}\n", page.unwrap_or_default()))
 }
 
 fn list(parts: &[String]) -> String {
