@@ -8,6 +8,7 @@
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and what they expect comes out |
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
+//! | `losses` | lost messages: reports, traces, what is refused, checkpoints |
 //! | `install` | completions and manual pages |
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
@@ -45,6 +46,7 @@ mod hostile_text;
 mod install;
 mod languages;
 mod links;
+mod losses;
 #[cfg(unix)]
 mod machines;
 mod mixed;

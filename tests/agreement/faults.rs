@@ -124,7 +124,8 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let is_tractable = |row: &&Strategy| {
                 row.name != "lmc-gen" || (system.network == Network::Unordered && system.links.is_empty())
             };
-            let complete = complete.filter(honours).filter(is_tractable);
+            let loses = |row: &&Strategy| system.faults.losses == 0 || row.loses_messages;
+            let complete = complete.filter(honours).filter(is_tractable).filter(loses);
             let complete =
                 complete.map(|row| (row.name, row.run)).chain(reductions.iter().map(|run| ("reduced", *run)));
             for (name, strategy) in complete {
@@ -172,8 +173,10 @@ fn check_after(system: &System, steps: &[TraceStep], seed: u64) {
     let states = |strategy| toys::run_after(system, steps, SearchBounds::default(), strategy, true);
     let expected = states(bdfs::run).system_states;
     // DPOR-DS may explore an execution many times, so it has no bound that would be enough.
-    let is_tractable =
-        |row: &&Strategy| row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
+    let is_tractable = |row: &&Strategy| {
+        let is_other = row.name != "bdfs" && row.name != "lmc-gen" && !row.name.starts_with("dpor-ds");
+        is_other && (system.faults.losses == 0 || row.loses_messages)
+    };
     for row in STRATEGIES.iter().filter(|row| row.is_complete).filter(is_tractable) {
         let budget = SearchBounds { states: (row.name == "dpor").then_some(5_000), ..SearchBounds::default() };
         let ran = toys::run_after(system, steps, budget, row.run, true);

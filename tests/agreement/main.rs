@@ -11,6 +11,7 @@
 //! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |
+//! | `losses` | lost messages, on every network: against the reference, and counted by hand |
 //! | `memory` | the bound on memory in the searches: what they keep is counted |
 //! | `origins` | searches that begin in states from elsewhere, absent nodes, messages that are lost |
 //! | `portfolio` | the portfolio: its members, their turns, and what bounds all of them |
@@ -35,6 +36,7 @@ mod graph;
 mod links;
 mod liveness;
 mod local;
+mod losses;
 mod memory;
 mod origins;
 mod portfolio;

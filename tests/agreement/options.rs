@@ -1,6 +1,6 @@
 //! The options of a search, each with its values, and which of them exclude each other.
 
-use host_search::strategy::{Bound, STRATEGIES};
+use host_search::strategy::{Bound, Promises, STRATEGIES};
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,10 +62,18 @@ pub enum Axis {
     Choices,
     /// `--walks` and `--seed`, or `--weights`.
     Walks,
+    /// `--losses`.
+    Losses,
+    /// `--fairness`, where the protocol has `eventually` properties.
+    Fairness,
+    /// `--timers`.
+    Timers,
+    /// `--recover-by`.
+    Recovery,
 }
 
 /// How many options there are.
-pub const AXES: usize = Axis::Walks as usize + 1;
+pub const AXES: usize = Axis::Recovery as usize + 1;
 
 /// The options of which every three are combined; of the others, every two.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
@@ -105,6 +113,10 @@ impl Axis {
         Self::Copies,
         Self::Choices,
         Self::Walks,
+        Self::Losses,
+        Self::Fairness,
+        Self::Timers,
+        Self::Recovery,
     ];
 
     /// The names of its values.
@@ -122,6 +134,10 @@ impl Axis {
             Self::Stop => vec!["no", "interrupted", "resumed"],
             Self::Counted => vec!["no", "counted", "collected"],
             Self::Walks => vec!["not given", "walks and seed", "weights"],
+            Self::Losses => vec!["none", "1", "unlimited"],
+            Self::Fairness => vec!["no such property", "not given", "fair-lossy", "none"],
+            Self::Timers => vec!["not given", "late"],
+            Self::Recovery => vec!["not given", "resets"],
             _ => SWITCH.to_vec(),
         }
     }
@@ -179,17 +195,25 @@ pub fn refusals() -> Vec<Refusal> {
             let values = vec![(Axis::Strategy, vec![index]), (Axis::Stop, vec![2])];
             found.push(Refusal { values, why: "the strategy keeps no checkpoints" });
         }
+        if !strategy.loses_messages {
+            let values = vec![(Axis::Strategy, vec![index]), (Axis::Losses, vec![1, 2])];
+            found.push(Refusal { values, why: "the strategy loses no messages" });
+        }
+        if strategy.promises != Promises::Decided {
+            found.extend(without_promises((Axis::Strategy, vec![index]), "the strategy decides no promises"));
+        }
     }
     let reduce = || (Axis::Reduce, vec![1]);
     let ordered = || (Axis::Network, vec![2]);
     let alike = || (Axis::Links, vec![0]);
     let resumed = || (Axis::Stop, vec![2]);
-    let others: [(Values, &str); 12] = [
+    let others: [(Values, &str); 15] = [
         (vec![reduce(), (Axis::Depth, vec![1, 2, 3])], "paths get shorter"),
         (vec![reduce(), (Axis::Deadlock, vec![1])], "what is in flight is not known"),
         (vec![reduce(), ordered()], "a message can be in the way of another one"),
         (vec![reduce(), (Axis::Breaks, vec![1])], "only ordered connections break"),
         (vec![reduce(), resumed()], "it keeps no checkpoints"),
+        (vec![reduce(), (Axis::Losses, vec![1, 2])], "what is in flight only becomes more"),
         (vec![(Axis::Reduce, vec![0]), (Axis::NoSymmetry, vec![1])], "symmetry is a reduction"),
         (vec![(Axis::Duplicates, vec![1]), (Axis::Network, vec![0, 2]), alike()], "no message comes twice"),
         (vec![(Axis::Breaks, vec![1]), (Axis::Network, vec![0, 1]), alike()], "there are no connections"),
@@ -197,6 +221,8 @@ pub fn refusals() -> Vec<Refusal> {
         (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
         (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
         (vec![resumed(), (Axis::Violations, vec![1, 2, 3])], "a checkpoint keeps no violations"),
+        (vec![(Axis::Fairness, vec![2]), (Axis::Losses, vec![0, 1])], "losses come to an end"),
+        (vec![(Axis::Recovery, vec![1]), (Axis::Resets, vec![0])], "no node is reset"),
     ];
     found.extend(others.into_iter().map(|(values, why)| Refusal { values, why }));
     // Where only ordered links break.
@@ -204,5 +230,21 @@ pub fn refusals() -> Vec<Refusal> {
         values: vec![resumed(), (Axis::Breaks, vec![1])],
         why: "a search in order keeps no checkpoints",
     });
+    for (axis, why) in [
+        (reduce(), "a reduced search decides no promises"),
+        (resumed(), "a checkpoint keeps no edges"),
+        ((Axis::Duplicates, vec![1]), "a second delivery need not happen"),
+        ((Axis::Crashes, vec![1]), "no state says that a node has crashed"),
+        ((Axis::Fairness, vec![0]), "there is no promise"),
+    ] {
+        found.extend(without_promises(axis, why));
+    }
     found
+}
+
+/// Options for promises where none is decided. Promises without such an option are left unchecked.
+fn without_promises(other: (Axis, Vec<usize>), why: &'static str) -> impl Iterator<Item = Refusal> {
+    let options = [(Axis::Fairness, vec![2, 3]), (Axis::Timers, vec![1]), (Axis::Recovery, vec![1])];
+    let options = options.into_iter().filter(move |(axis, _)| *axis != other.0).collect::<Vec<_>>();
+    options.into_iter().map(move |option| Refusal { values: vec![other.clone(), option], why })
 }

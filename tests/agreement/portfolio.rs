@@ -43,7 +43,8 @@ fn members_honour_what_they_are_asked() {
     assert_eq!(auto.honours.len(), 6, "each has a bit of its own");
     let mut asked = 0;
     for (bounds, is_ordered) in (0..128).map(set).flat_map(|bounds| [(bounds, false), (bounds, true)]) {
-        let members = Member::of(&bounds, is_ordered);
+        let network = if is_ordered { Network::Ordered } else { Network::Unordered };
+        let members = Member::of(&bounds, &Scenario { network, ..Scenario::new(2) });
         assert!(members.starts_with(&[Member::Bdfs, Member::Unfold]), "{members:?}");
         for member in members {
             let (given, row) = (member.bounds(&bounds), find(member.decider().strategy).expect("it is in the table"));

@@ -207,6 +207,8 @@ enum Happening {
     Local(u8),
     /// Something goes wrong at the node.
     Fault(FaultEvent),
+    /// An item from this node, which stands at this position in its channel, is lost.
+    Lose(NodeId, Item, usize),
 }
 
 /// What a full search of a toy finds.
@@ -398,6 +400,7 @@ fn label(happening: Happening) -> Happening {
             Happening::Quorum(name, set.into_iter().map(|(from, item)| (from, without_times(item))).collect())
         }
         Happening::Take(from, item, _) => Happening::Take(from, without_times(item), 0),
+        Happening::Lose(from, item, _) => Happening::Lose(from, without_times(item), 0),
         other => other,
     }
 }

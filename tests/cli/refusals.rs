@@ -5,7 +5,7 @@ use host_agreement::options::{Axis, Refusal, refusals};
 use host_sandbox::fixtures;
 use host_search::strategy::STRATEGIES;
 
-use super::Place;
+use super::{Place, bundled};
 
 /// The words that give an option a value, and what the reason says of it: one of these.
 type Given = (Vec<String>, Vec<&'static str>);
@@ -23,7 +23,7 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Deadlock, _) => (words(&["--deadlock"]), vec!["--deadlock"]),
         (Axis::Reduce, 1) => (words(&["--reduce"]), vec!["--reduce"]),
         (Axis::NoSymmetry, _) => (words(&["--no-symmetry"]), vec!["--no-symmetry", "--reduce"]),
-        (Axis::Duplicates, _) => (words(&["--duplicates", "1"]), vec!["--duplicates"]),
+        (Axis::Duplicates, _) => (words(&["--duplicates", "1"]), vec!["--duplicates", "delivered again"]),
         // What can break has an order, and the order is what does not go together with other options.
         (Axis::Breaks, _) => (words(&["--breaks", "1"]), vec!["--breaks", "ordered"]),
         (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
@@ -31,6 +31,16 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Walks, 2) => (words(&["--weights", "fault=3"]), vec!["--weights"]),
         (Axis::Stop, 2) => (words(&["--checkpoint", "kept"]), vec!["checkpoint"]),
         (Axis::Quorums, 1) => (Vec::new(), vec!["quorum"]),
+        (Axis::Losses, 1) => (words(&["--losses", "1"]), vec!["--losses"]),
+        (Axis::Losses, 2) => (words(&["--losses", "unlimited"]), vec!["--losses"]),
+        (Axis::Losses, 0) => (Vec::new(), vec!["--losses"]),
+        (Axis::Fairness, 2) => (words(&["--fairness", "fair-lossy"]), vec!["--fairness"]),
+        (Axis::Fairness, 3) => (words(&["--fairness", "none"]), vec!["--fairness"]),
+        (Axis::Fairness, 0) => (Vec::new(), vec!["no `eventually` property"]),
+        (Axis::Timers, 1) => (words(&["--timers", "late"]), vec!["--timers"]),
+        (Axis::Recovery, 1) => (words(&["--recover-by", "resets"]), vec!["--recover-by"]),
+        (Axis::Resets, 0) => (Vec::new(), vec!["--resets"]),
+        (Axis::Crashes, 1) => (words(&["--crashes", "1"]), vec!["nodes can crash"]),
         (Axis::Reduce | Axis::Links, 0) => (Vec::new(), vec![""]),
         other => panic!("no words for {other:?}"),
     }
@@ -52,12 +62,22 @@ fn what_does_not_go_together_is_refused_with_all_its_names() {
     for refusal in refusals() {
         for row in combinations(&refusal) {
             let has = |axis| row.iter().any(|(other, _)| *other == axis);
-            let guest = if has(Axis::Quorums) { "pairs.wasm" } else { "guest.wasm" };
+            // Unless it has no promise.
+            let is_promised = [Axis::Fairness, Axis::Timers, Axis::Recovery].into_iter().any(has);
+            let promises = is_promised && !row.contains(&(Axis::Fairness, 0));
+            let guest = match (has(Axis::Quorums), promises) {
+                (true, _) => "pairs.wasm",
+                (false, true) => bundled("lock"),
+                (false, false) => "guest.wasm",
+            };
             let mut command: Vec<String> = ["run", guest, "--nodes", "2"].map(str::to_owned).to_vec();
             let given: Vec<Given> = row.iter().map(|(axis, value)| given(*axis, *value)).collect();
             given.iter().for_each(|(words, _)| command.extend_from_slice(words));
             if !has(Axis::Strategy) {
                 command.extend(["--algo", "bdfs"].map(str::to_owned));
+            }
+            if promises && has(Axis::Duplicates) {
+                command.extend(["--network", "unordered-duplicating"].map(str::to_owned));
             }
             if has(Axis::Breaks) && !has(Axis::Network) {
                 command.extend(["--network", "ordered"].map(str::to_owned));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug)]
 pub struct Lock {
     locked: Locked,
-    retries: bool,
+    retry: Retry,
     loss: Loss,
     is_release_free: bool,
 }
@@ -24,6 +24,16 @@ enum Locked {
     Deny,
     /// It remembers it.
     Queue,
+}
+
+/// Whether a client asks again, and gives back again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retry {
+    Never,
+    /// When time is up, which is so where a message or its answer got lost here, and nowhere else.
+    Timer,
+    /// At any time: it does not know what got lost.
+    Always,
 }
 
 /// Whether messages get lost.
@@ -113,8 +123,8 @@ impl Protocol for Lock {
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
         let locked = [("drop", Locked::Drop), ("deny", Locked::Deny), ("queue", Locked::Queue)];
         let locked = parameters.choice("locked", &locked, "what the server does with a request while it is locked")?;
-        let retries = [("never", false), ("timer", true)];
-        let retries = parameters.choice("retry", &retries, "whether a client asks again, and gives back again")?;
+        let retry = [("never", Retry::Never), ("timer", Retry::Timer), ("always", Retry::Always)];
+        let retry = parameters.choice("retry", &retry, "when a client asks again, and gives back again")?;
         let loss = [("none", Loss::None), ("adversary", Loss::Adversary), ("chance", Loss::Chance)];
         let loss =
             parameters.choice("loss", &loss, "whether messages get lost: at the worst moments, or one in ten")?;
@@ -124,10 +134,10 @@ impl Protocol for Lock {
         if parameters.nodes() < 2 {
             return Err(parameters.reject_nodes("there is a server, and a client at least"));
         }
-        if locked == Locked::Deny && !retries {
+        if locked == Locked::Deny && retry == Retry::Never {
             return Err(parameters.reject("locked", "who is denied the lock has to ask again: give retry=timer, too"));
         }
-        Ok(Self { locked, retries, loss, is_release_free })
+        Ok(Self { locked, retry, loss, is_release_free })
     }
 
     fn init(&self, ctx: &mut Context<Message>, _: Option<Never>) -> State {
@@ -162,10 +172,11 @@ impl Protocol for Lock {
             (Local::Ask | Local::Retry, _) => Message::Request,
         };
         // Time is longer than a message and its answer take: it is up where one of them is lost, and nowhere else.
-        let retry = !self.arrives(ctx, SERVER, message) && self.retries;
+        let is_lost = !self.arrives(ctx, SERVER, message);
+        let retry = self.retry == Retry::Always || is_lost && self.retries();
         *client = match message {
             Message::Request => Client::Waiting { retry },
-            _ if self.retries => Client::Releasing { retry },
+            _ if self.retries() => Client::Releasing { retry },
             _ => Client::Idle,
         };
     }
@@ -193,10 +204,14 @@ impl Protocol for Lock {
 }
 
 impl Lock {
+    fn retries(&self) -> bool {
+        self.retry != Retry::Never
+    }
+
     /// The server hears of a client.
     fn serve(&self, ctx: &mut Context<Message>, server: &mut Server, from: NodeId, message: Message) {
         match message {
-            Message::Request if server.holder.is_none_or(|holder| holder == from && self.retries) => {
+            Message::Request if server.holder.is_none_or(|holder| holder == from && self.retries()) => {
                 server.holder = Some(from);
                 self.answer(ctx, from, Message::Grant);
             }
@@ -206,7 +221,7 @@ impl Lock {
                 Locked::Queue => server.queue.push_back(from),
             },
             Message::Release => {
-                if self.retries {
+                if self.retries() {
                     self.answer(ctx, from, Message::Released);
                 }
                 // Who says it again has given it back before.
@@ -235,7 +250,7 @@ impl Lock {
     }
 
     fn answer(&self, ctx: &mut Context<Message>, to: NodeId, message: Message) {
-        if !self.arrives(ctx, to, message) && self.retries {
+        if !self.arrives(ctx, to, message) && self.retries() {
             ctx.send(to, Message::Nothing);
         }
     }
@@ -276,7 +291,7 @@ mod tests {
         assert_eq!(found.terminal_states, 1, "the client waits, and nothing happens");
     }
 
-    /// With retries there is one message of each client at most on its way, so everything is finite.
+    /// With `retry=timer` there is one message of each client at most on its way, so everything is finite.
     #[test]
     fn the_lock_is_exclusive_whatever_is_lost() {
         for locked in ["deny", "queue"] {

@@ -1,13 +1,16 @@
 //! A case: a random system and what a search of it is asked, made for a row of options.
 
 use host_agreement::options::{Axis, Row};
+use host_agreement::reference::progress::{Within, progress};
+use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{self, Prefix, Reached, System};
 use host_model::scenario::{Faults, Link, Network};
 use host_model::toys::{Dice, Feature, Toy};
 use host_search::kernel::SearchBounds;
+use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::weights::Weights;
 use host_search::strategy::auto::{Member, Turns};
-use host_search::strategy::{STRATEGIES, Strategy};
+use host_search::strategy::{Promises, STRATEGIES, Strategy};
 
 use crate::faults::fault;
 
@@ -56,6 +59,9 @@ pub struct Truth {
     pub within: Reached,
     /// The executions within the bound on local events, up to the order of independent events; none if they were not counted.
     pub executions: Option<u64>,
+    /// What becomes of each promise within these bounds, and whether the system is small enough to know its cycles; none where no promise is
+    /// decided.
+    pub promises: Option<Vec<(Outcome, bool)>>,
 }
 
 /// Whether a strategy explores executions one by one.
@@ -101,7 +107,25 @@ impl Case {
                 Some(found.maximal)
             }
         };
-        Some(Truth { all: search((None, None))?, within: search((depth, local_events))?, executions })
+        let promises = if self.decides_promises() { Some(self.outcomes()?) } else { None };
+        Some(Truth { all: search((None, None))?, within: search((depth, local_events))?, executions, promises })
+    }
+
+    /// Whether the search decides promises, by what the command line and the strategies say about that.
+    pub fn decides_promises(&self) -> bool {
+        let Faults { duplicates, crashes, .. } = self.system.faults;
+        let is_asked = self.bounds.promises.is_some() && self.strategy.promises == Promises::Decided;
+        is_asked && !self.bounds.reduce && !matches!(self.stop, Stop::Resumed(_)) && duplicates == 0 && crashes == 0
+    }
+
+    fn outcomes(&self) -> Option<Vec<(Outcome, bool)>> {
+        let SearchBounds { depth, local_events, promises: rules, .. } = self.bounds;
+        let graph = progress(&self.system, Within { prefix: self.prefix.as_ref(), depth, local_events }, 2 * STATES_MAX)?;
+        let outcome = |promise: usize| {
+            let whole = promises::decide(&graph.states, promise, rules?).map(|outcome| (outcome, true));
+            whole.or_else(|| Some((promises::decide_but_lassos(&graph.states, promise, rules?), false)))
+        };
+        (0..graph.states[0].owed.len()).map(outcome).collect()
     }
 
     /// A case for a row of options but for bounds and prefix, whatever its size.
@@ -115,6 +139,19 @@ impl Case {
             true => Toy::random_symmetric(seed, nodes),
             false => Toy::random(seed, nodes),
         };
+        let strategy = &STRATEGIES[value(Axis::Strategy)];
+        // What explores executions or events has no end there.
+        let is_busy = is_on(Axis::Fairness) && strategy.promises == Promises::Decided && !is_symmetric && dice.below(3) > 0;
+        let is_ordered = value(Axis::Network) == 2 && value(Axis::Links) == 0;
+        if is_busy {
+            toy = match is_on(Axis::Losses) && is_ordered {
+                true => Toy::random_busy_with_heralds(seed, 2),
+                false => Toy::random_busy(seed, 2),
+            };
+        } else if is_on(Axis::Fairness) {
+            toy = toy.with_random_promises(seed, is_symmetric);
+        }
+        let nodes = toy.nodes;
         if value(Axis::Declared) == 2 {
             toy.interchangeable = vec![(0..nodes).collect()];
         }
@@ -146,7 +183,6 @@ impl Case {
         // Faults that happen on all networks take turns, and so do those that need an order.
         *system.faults.of_mut(fault(seed, true)) = value(Axis::Resets) as u32;
         *system.faults.of_mut(fault(seed, false)) += value(Axis::Breaks) as u32;
-        let strategy = &STRATEGIES[value(Axis::Strategy)];
         let stop = match value(Axis::Stop) {
             0 => Stop::Never,
             1 => Stop::Interrupted(dice.below(1 << 30).into()),
@@ -161,11 +197,16 @@ impl Case {
             seed: (value(Axis::Walks) == 1).then_some(seed),
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
+            promises: is_on(Axis::Fairness).then(|| rules(row)),
             ..SearchBounds::default()
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);
         let is_exported = value(Axis::Prefix) == 2;
-        let turns = turns(&mut Dice(seed ^ 0x7042));
+        let mut turns = turns(&mut Dice(seed ^ 0x7042));
+        if is_on(Axis::Fairness) {
+            // Of the members one alone decides promises.
+            turns.only = None;
+        }
         Self { strategy, turns, system, bounds, prefix: None, is_exported, workers, stop, collects }
     }
 
@@ -189,6 +230,16 @@ impl Case {
         let states = around(Axis::States, all.global_states as u32).map(|max| u64::from(max.max(1)));
         self.bounds = SearchBounds { depth, local_events, states, ..self.bounds };
         Some(())
+    }
+}
+
+/// The rules of a row for promises.
+fn rules(row: &Row) -> Rules {
+    Rules {
+        fairness: [Fairness::Stable, Fairness::Stable, Fairness::FairLossy, Fairness::None][row[Axis::Fairness as usize]],
+        timers: Timers::ALL[row[Axis::Timers as usize]],
+        recovery: Recovery::ALL[row[Axis::Recovery as usize]],
+        mutant: None,
     }
 }
 
@@ -246,6 +297,7 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
         breaks: partitioned,
         refusals: value(Axis::Refusals) as u32,
         crashes: value(Axis::Crashes) as u32,
+        losses: [0, 1, Faults::UNLIMITED][value(Axis::Losses)],
         ..Faults::default()
     };
     System { toy, network, links, faults }

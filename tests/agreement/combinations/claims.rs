@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_agreement::reference::Words;
+use host_model::trace::BreachClass;
 use host_search::kernel::{EndCondition, SymmetryUse};
 
 use crate::combinations::case::{Case, Truth, is_stateless};
@@ -39,6 +40,8 @@ pub const CLAIMS: &[(&str, Claim)] = &[
     ("global states and transitions", global_states_are_those_of_the_reference),
     ("executions", executions_are_those_of_the_reference),
     ("walks", walks_are_as_many_as_wanted),
+    ("promises", promises_are_decided_as_the_reference_says),
+    ("broken promises", broken_promises_are_broken),
 ];
 
 /// Checks all claims about all runs of a case; the first that is false, with what is wrong.
@@ -295,6 +298,56 @@ fn walks_are_as_many_as_wanted(facts: &Facts<'_>) -> Result<(), String> {
     ensure(!is_done || walks == bounds.walks.or(Some(host_search::strategy::random_walk::WALKS_DEFAULT)), || {
         format!("{walks:?}")
     })
+}
+
+/// Where promises are decided and the search came to its end, all of them are as the reference says; else nothing is said that is more
+/// than there is.
+fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), String> {
+    let report = &facts.ran.report;
+    let Some(expected) = &facts.truth.promises else {
+        return ensure(report.promises.is_empty(), || "the search decides none".to_owned());
+    };
+    let is_over = facts.is_exact() && facts.end() != EndCondition::Violation;
+    let is_decided = report.promises.len() == expected.len() && report.promises.iter().all(|it| it.decided.is_some());
+    ensure(!is_over || is_decided || report.promises_end.is_some(), || format!("{:?} are open", report.promises))?;
+    let decided = report.promises.iter().zip(expected).filter_map(|(it, outcome)| Some((it.decided?, outcome)));
+    decided.into_iter().try_for_each(|(decided, (outcome, is_whole))| {
+        let states = (decided.live_states, decided.dead_states, decided.unknown_states);
+        let others = (decided.critical_edges, decided.stuck_states);
+        let class = outcome.ways().first().map(|(class, _)| *class);
+        let found = decided.class.filter(|class| *is_whole || *class != BreachClass::Lasso);
+        let is_fair = !is_whole || decided.fair_components == outcome.fair.len() as u64;
+        let is_right = match is_over {
+            true => is_fair && (states, others, found) == (outcome.states, (outcome.critical_edges, outcome.stuck), class),
+            false => {
+                states.0 <= outcome.states.0 && states.1 <= outcome.states.1 && decided.stuck_states <= outcome.stuck
+            }
+        };
+        ensure(is_right, || format!("{decided:?} of {outcome:?}"))
+    })
+}
+
+fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
+    let (breaches, report) = (&facts.ran.breaches, &facts.ran.report);
+    let Some(expected) = &facts.truth.promises else {
+        return ensure(breaches.is_empty(), || "the search decides none".to_owned());
+    };
+    let is_over = facts.is_exact() && facts.end() != EndCondition::Violation && report.promises_end.is_none();
+    for breach in breaches {
+        let promise = breach.promise.and_then(|promise| expected.get(promise));
+        let (outcome, is_whole) = promise.ok_or_else(|| format!("{breach:?} is about no promise"))?;
+        let ways = outcome.ways();
+        let least = ways.iter().find(|(class, _)| *class == breach.class).map(|(_, length)| *length as u32);
+        let is_unknown = breach.class == BreachClass::Lasso && !is_whole;
+        // Where the search ended early, what it found may be broken in another way as well, and nearer.
+        let is_there = is_unknown || if is_over { least == Some(breach.length) } else { !ways.is_empty() || !is_whole };
+        let is_shortest = !breach.is_shortest || least == Some(breach.length);
+        ensure(is_there && is_shortest && breach.replayed.is_ok(), || format!("{breach:?}; there is {ways:?}"))?;
+    }
+    let all: usize = expected.iter().map(|(outcome, _)| outcome.ways().len()).sum();
+    let wanted = facts.wanted().saturating_sub(facts.ran.findings.len() as u64) as usize;
+    let is_known = is_over && expected.iter().all(|(_, is_whole)| *is_whole);
+    ensure(!is_known || breaches.len() == all.min(wanted), || format!("{} of {all}, {wanted} wanted", breaches.len()))
 }
 
 /// Everything but times.

@@ -2,7 +2,9 @@
 
 use host_agreement::covering::covering;
 use host_agreement::options::Axis;
-use host_search::kernel::{EndCondition, Report, Search, SearchBounds, SearchError};
+use host_search::kernel::{
+    BreachClass, Decided, EndCondition, FoundBreach, Report, Search, SearchBounds, SearchError,
+};
 use host_search::strategy::{STRATEGIES, Strategy, bdfs, dpor, random_walk};
 
 use crate::combinations::case::Case;
@@ -104,6 +106,21 @@ const LIARS: &[(&str, &str, Run)] = &[
     ),
     ("executions", "dpor", liar!(dpor, |report| report.counts.executions = report.counts.executions.map(|it| it + 1))),
     ("executions", "dpor", liar!(dpor, |report| report.counts.redundant = Some(1))),
+    (
+        "promises",
+        "bdfs",
+        liar!(|report| report.promises.iter_mut().for_each(|it| {
+            it.decided = it.decided.map(|decided| Decided { live_states: decided.live_states + 1, ..decided });
+        })),
+    ),
+    (
+        "broken promises",
+        "bdfs",
+        liar!(|report| report.violations.iter_mut().for_each(|found| {
+            let change = |breach: FoundBreach| FoundBreach { class: BreachClass::Stuck, ..breach };
+            found.breach = found.breach.take().map(change);
+        })),
+    ),
     ("walks", "walk", liar!(random_walk, |report| report.counts.walks = report.counts.walks.map(|it| it - 1))),
 ];
 

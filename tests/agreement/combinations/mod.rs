@@ -155,7 +155,7 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
 }
 
 /// Why options are refused that a strategy would run with.
-const ONLY_BY_THE_COMMAND_LINE: [&str; 8] = [
+const ONLY_BY_THE_COMMAND_LINE: [&str; 18] = [
     "paths get shorter",
     "what is in flight is not known",
     "a message can be in the way of another one",
@@ -164,6 +164,16 @@ const ONLY_BY_THE_COMMAND_LINE: [&str; 8] = [
     "a message may wait for others for ever",
     "a search in order keeps no checkpoints",
     "a checkpoint keeps no violations",
+    "what is in flight only becomes more",
+    "the strategy loses no messages",
+    "the strategy decides no promises",
+    "a reduced search decides no promises",
+    "a checkpoint keeps no edges",
+    "a second delivery need not happen",
+    "no state says that a node has crashed",
+    "there is no promise",
+    "losses come to an end",
+    "no node is reset",
 ];
 
 /// Every answer to every combination of options is right.

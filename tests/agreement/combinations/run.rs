@@ -8,12 +8,15 @@ use std::sync::{Arc, OnceLock};
 use host_agreement::reference::{Local, Words};
 use host_agreement::stopping::Stopping;
 use host_agreement::toys;
-use host_model::contract::Choice;
+use host_model::contract::{Choice, Judgement};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Toy;
 use host_model::trace::start::Start;
-use host_model::trace::{self, Finding, Trace, TraceStep, start};
-use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Progress, Report, Search, SearchError};
+use host_model::trace::{self, BreachClass, Finding, Trace, TraceStep, start};
+use host_model::trace::replay::ReplayError;
+use host_search::kernel::{
+    EndCondition, FoundViolation, Keeper, Monitor, Progress, PromiseReport, Report, Search, SearchError,
+};
 use host_search::strategy::auto;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -28,6 +31,8 @@ const CHECKS_MAX: u64 = 20_000;
 pub struct Ran {
     pub report: Report,
     pub findings: Vec<FoundByContent>,
+    /// The promises that are broken.
+    pub breaches: Vec<Breach>,
     pub system_states: Option<BTreeSet<Vec<Local>>>,
     /// How often the monitor was asked.
     pub checks: u64,
@@ -41,6 +46,19 @@ pub struct FoundByContent {
     pub length: u32,
     pub is_shortest: bool,
     /// Whether the path replays in fresh machines and ends in the finding; if not, why.
+    pub replayed: Result<(), String>,
+}
+
+/// A broken promise that a search found.
+#[derive(Debug)]
+pub struct Breach {
+    /// Which of those of the report.
+    pub promise: Option<usize>,
+    pub class: BreachClass,
+    /// Events after the prefix, up to the first state of a cycle.
+    pub length: u32,
+    pub is_shortest: bool,
+    /// Whether the path replays in fresh machines, a loop twice round, and the way that keeps the promise does; if not, why.
     pub replayed: Result<(), String>,
 }
 
@@ -151,13 +169,14 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     };
     let report = pool(workers).install(|| run_strategy(case, &search)).map_err(|it| error(&it))?;
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
-    let findings =
-        report.violations.iter().map(|found| by_content(&mut stepper, &factory, starts[0].path.len(), found));
-    let findings = findings.collect();
+    let before = starts[0].path.len();
+    let (broken, others): (Vec<_>, Vec<_>) = report.violations.iter().partition(|found| found.breach.is_some());
+    let findings = others.into_iter().map(|found| by_content(&mut stepper, &factory, before, found)).collect();
+    let breaches = broken.into_iter().map(|found| breach(&mut stepper, &factory, before, (&report, found))).collect();
     let states = report.system_states.as_ref();
     let system_states = states
         .map(|states| states.iter().map(|locals| locals.iter().map(|id| toys::local(&lts, *id)).collect()).collect());
-    Ok(Ran { findings, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
+    Ok(Ran { findings, breaches, system_states, checks: watch.asked.load(Ordering::Relaxed), report })
 }
 
 /// Has members of a portfolio take turns as the case says: small systems are done in a turn of the usual length.
@@ -208,4 +227,34 @@ fn by_content(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, prefix: usize, foun
         is_shortest: found.shortest,
         replayed: replayed.map(drop).map_err(|error| error.to_string()),
     }
+}
+
+/// A broken promise, after its path was executed again in fresh machines.
+fn breach(
+    stepper: &mut Stepper<'_>,
+    factory: &Arc<Toy>,
+    prefix: usize,
+    (report, found): (&Report, &FoundViolation),
+) -> Breach {
+    let breach = found.breach.as_ref().expect("it is one");
+    let is_it = |promise: &PromiseReport| {
+        let property = matches!(&found.judgement, Judgement::Violated { property, .. } if *property == promise.promise.property);
+        property && promise.promise.node == found.node
+    };
+    Breach {
+        promise: report.promises.iter().position(is_it),
+        class: breach.class,
+        length: (found.path.len() - prefix - breach.cycle) as u32,
+        is_shortest: found.shortest,
+        replayed: replayed(stepper, factory, found).map_err(|error| error.to_string()),
+    }
+}
+
+fn replayed(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &FoundViolation) -> Result<(), ReplayError> {
+    let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
+    let finding = found.finding(stepper).expect("a toy has no host faults");
+    let scenario = stepper.lts().scenario();
+    let steps = trace::confirm(factory, scenario, &found.origin, &steps, &finding)?;
+    let trace = Trace { finding: Some(finding), steps, ..toys::empty_trace(scenario) };
+    trace::check_sibling(factory, &trace.beginning_at(found.origin.clone()))
 }

@@ -79,6 +79,7 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
     try_with(bounds.violations.is_some(), &|case| case.bounds = SearchBounds { violations: None, ..case.bounds });
     try_with(bounds.reduce, &|case| case.bounds = SearchBounds { reduce: false, ..case.bounds });
     try_with(bounds.no_symmetry, &|case| case.bounds = SearchBounds { no_symmetry: false, ..case.bounds });
+    try_with(bounds.promises.is_some(), &|case| case.bounds = SearchBounds { promises: None, ..case.bounds });
     try_with(bounds.deadlock, &|case| case.bounds = SearchBounds { deadlock: false, ..case.bounds });
     try_with(bounds.count_system_states, &|case| {
         case.bounds = SearchBounds { count_system_states: false, ..case.bounds }
@@ -86,7 +87,7 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
     try_with(!case.system.links.is_empty(), &|case| case.system.links = Vec::new());
     try_with(case.system.network != Network::Unordered, &|case| case.system.network = Network::Unordered);
     for (fault, budget) in case.system.faults.iter() {
-        try_with(budget > 0, &|case| *case.system.faults.of_mut(fault) -= 1);
+        try_with(budget > 0, &|case| *case.system.faults.of_mut(fault) = budget.min(2) - 1);
     }
     for index in 0..case.prefix.as_ref().map_or(0, |prefix| prefix.steps.len()) {
         try_with(true, &|case| _ = case.prefix.as_mut().expect("it has one").steps.remove(index));

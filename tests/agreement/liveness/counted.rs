@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use host_agreement::reference::System;
 use host_agreement::reference::promises::{Edge, State};
 use host_model::contract::LocalKind;
+use host_model::scenario::{Faults, Network};
 use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::SearchBounds;
 use host_search::kernel::rules::{Fairness, Mutant, Recovery, Rules, Timers};
@@ -124,6 +125,87 @@ fn enumerate(lock: Lock) -> Vec<State> {
 
 fn built(states: &[State]) -> Built {
     Built::new(states, states.len())
+}
+
+/// The same of the toy, whose messages a search loses. Without retries no message is in flight twice, so that the network of the
+/// enumeration has what the real one has.
+#[test]
+fn a_search_that_loses_messages_finds_what_kills_it() {
+    let system = System { faults: Faults { losses: Faults::UNLIMITED, ..Faults::default() }, ..lock_server() };
+    let recorded = record(&system, SearchBounds::default());
+    assert_eq!((recorded.graph.states(), recorded.graph.edges()), (11, 18));
+    let verdict = judge(&recorded.graph, 0, Rules::default());
+    assert_eq!((verdict.dead_states, verdict.critical_edges()), (5, 6));
+    let is_loss = |edge: &liveness::Edge| recorded.event(edge).step.trigger.lost().is_some();
+    let losses = verdict.critical.iter().filter(|kind| is_loss(&kind.first));
+    assert_eq!(losses.map(|kind| kind.edges).sum::<u64>(), 5);
+    let path = verdict.death.expect("there are dead states").path;
+    assert_eq!(path.iter().map(is_loss).collect::<Vec<_>>(), [false, true]);
+}
+
+/// In order: node 0 sends `a` and then `b`, node 1 answers `b`, and node 0 sends both again. Once node 1 has `a` it is told.
+fn rounds(losses: u32) -> System {
+    let (a, b) = (0, 1);
+    let mut toy = Toy::new(2).in_flight(0, 1, a).in_flight(0, 1, b).promise("told", &[&[None, Some(1)]]);
+    toy = toy.rule(1, 0, ToyTrigger::Message(0, a), 1, &[]).rule(0, 0, ToyTrigger::Message(1, 0), 0, &[(1, a), (1, b)]);
+    for state in 0..2 {
+        toy = toy.rule(1, state, ToyTrigger::Message(0, b), state, &[(0, 0)]);
+    }
+    let faults = Faults { losses, ..Faults::default() };
+    System { network: Network::Ordered, faults, ..System::new(toy) }
+}
+
+/// Node 1 is told or not, and in flight are `a b`, `b`, the answer, or nothing: eight states. In each of the first three that node 1 is
+/// in, the next message comes or is lost: twelve edges. Nothing leads out of where nothing is in flight, so one state is dead.
+/// A round in which `a` is lost goes through the three states where node 1 is not told, and `a` is in flight again and again: what makes
+/// it unfair is that `a` never comes, which is possible in one of the three states.
+#[test]
+fn a_message_that_is_lost_in_each_round_is_delivered_in_some() {
+    let recorded = record(&rounds(Faults::UNLIMITED), SearchBounds::default());
+    assert_eq!((recorded.graph.states(), recorded.graph.edges()), (8, 12));
+    let fair = |fairness, mutant| {
+        let verdict = judge(&recorded.graph, 0, Rules { fairness, mutant, ..Rules::default() });
+        assert_eq!((verdict.dead_states, verdict.stuck.states), (1, 1));
+        verdict.fair_components
+    };
+    assert_eq!(fair(Fairness::None, None), 1);
+    assert_eq!(fair(Fairness::Stable, None), 0);
+    assert_eq!(fair(Fairness::FairLossy, None), 0);
+    assert_eq!(fair(Fairness::Stable, Some(Mutant::LossInCycles)), 1);
+    assert_eq!(fair(Fairness::FairLossy, Some(Mutant::WeakDelivery)), 1);
+    // With a limit on losses there is no such round, whatever is asked: each loss is counted.
+    let limited = record(&rounds(1), SearchBounds::default());
+    for fairness in [Fairness::None, Fairness::Stable, Fairness::FairLossy] {
+        let verdict = judge(&limited.graph, 0, Rules { fairness, ..Rules::default() });
+        assert_eq!(verdict.fair_components, 0, "{fairness:?}");
+    }
+}
+
+/// In order: `a`, `b` and `c` again and again, and node 1 needs `a` and `b` of the same round. Each of them comes again and again, and
+/// is lost again and again: that is fair, but not where losses come to an end.
+#[test]
+fn losses_can_take_turns_for_ever() {
+    let (a, b, c) = (0, 1, 2);
+    let all = [(1, a), (1, b), (1, c)];
+    let on = |content| ToyTrigger::Message(0, content);
+    let mut toy = Toy::new(2).in_flight(0, 1, a).in_flight(0, 1, b).in_flight(0, 1, c);
+    toy = toy.rule(1, 0, on(a), 1, &[]).rule(1, 1, on(b), 2, &[]).rule(0, 0, ToyTrigger::Message(1, 0), 0, &all);
+    for state in 0..3 {
+        toy = toy.rule(1, state, on(c), 0, &[(0, 0)]);
+    }
+    let toy = toy.promise("both", &[&[None, Some(2)]]);
+    let faults = Faults { losses: Faults::UNLIMITED, ..Faults::default() };
+    let system = System { network: Network::Ordered, faults, ..System::new(toy) };
+    let recorded = record(&system, SearchBounds::default());
+    let of = |fairness| judge(&recorded.graph, 0, Rules { fairness, ..Rules::default() });
+    assert_eq!(of(Fairness::Stable).fair_components, 0);
+    let lossy = of(Fairness::FairLossy);
+    let cycle = lossy.lasso.expect("it is fair").cycle;
+    let events: Vec<_> = cycle.iter().map(|edge| recorded.event(edge).step.trigger).collect();
+    let lost: BTreeSet<_> = events.iter().filter_map(|trigger| trigger.lost()).collect();
+    let taken: BTreeSet<_> = events.iter().filter_map(|trigger| trigger.message()).collect();
+    assert_eq!((lost.len(), taken.len()), (2, 4), "a and b are lost and taken, c and the answer are taken: {events:?}");
+    assert!(lost.is_subset(&taken));
 }
 
 #[test]

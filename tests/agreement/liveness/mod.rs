@@ -172,6 +172,7 @@ fn canary_mistakes_in_the_analysis_are_noticed() {
         Mutant::LossInCycles,
         Mutant::AnyCycle,
         Mutant::Closed,
+        Mutant::WeakDelivery,
         Mutant::TimersUnarmed,
     ] {
         let seen = compare(4_000, Some(mutant));

@@ -46,13 +46,27 @@ pub fn random(seed: u64) -> System {
         (4, _) => (toy.with_random_starts(seed), none),
         _ => (toy, none),
     };
-    System { network, faults, ..System::new(toy) }
+    with_random_losses(System { network, faults, ..System::new(toy) }, seed)
+}
+
+/// The same, in which messages may be lost. Where links have an order some of these systems have messages that are lost and sent again
+/// for ever; a finite system without order has none, since it would have more and more of them if they were not lost.
+fn with_random_losses(mut system: System, seed: u64) -> System {
+    let mut dice = Dice(seed ^ 0x1055);
+    let losses = [0, 0, 1, 2, Faults::UNLIMITED, Faults::UNLIMITED][dice.below(6) as usize];
+    let is_plain = system.faults == Faults::default() && system.toy.roles.is_empty();
+    system.faults.losses = losses;
+    if losses > 0 && is_plain && dice.below(3) > 0 {
+        system.network = Network::Ordered;
+        system.toy = Toy::random_busy_with_heralds(seed, system.toy.nodes);
+    }
+    system
 }
 
 #[test]
 fn toys_keep_their_promises_as_the_reference_says() {
     let rules = all_rules();
-    let (mut tried, mut dead, mut fair, mut stuck, mut cut, mut drawn) = (0, 0, 0, 0, 0, 0);
+    let (mut tried, mut dead, mut fair, mut stuck, mut cut, mut drawn, mut lost) = (0, 0, 0, 0, 0, 0, 0);
     for seed in 0..systems(20_000) {
         let system = random(seed);
         let local_events = (seed % 5 == 0).then_some(1 + (seed / 5 % 2) as u32);
@@ -76,8 +90,9 @@ fn toys_keep_their_promises_as_the_reference_says() {
             stuck += u64::from(outcome.stop.is_some());
             cut += u64::from(outcome.states.2 > 0);
             drawn += u64::from(recorded.graph.has_draws());
+            lost += u64::from(system.faults.losses > 0);
         }
     }
-    let seen = format_args!("{tried}: {dead} dead, {fair} fair, {stuck} stuck, {cut} cut, {drawn} drawn").to_string();
-    telling(tried > 3_000 && [dead, fair, stuck, cut, drawn].iter().all(|count| *count > 100), format_args!("{seen}"));
+    let seen = format_args!("{tried}: {dead} dead, {fair} fair, {stuck} stuck, {cut} cut, {drawn} drawn, {lost} lost").to_string();
+    telling(tried > 3_000 && [dead, fair, stuck, cut, drawn, lost].iter().all(|count| *count > 100), format_args!("{seen}"));
 }

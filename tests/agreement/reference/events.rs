@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::{Choice, NodeId};
+use host_model::scenario::Faults;
 use host_model::toys::{ToyOutcome, ToyState, ToyTrigger};
 
 use super::faults::{self, Meaning};
-use super::{Global, Happening, Item, System};
+use super::{Channel, Global, Happening, Item, System};
 
 /// What can happen in a global state.
 pub(super) fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
@@ -36,7 +37,37 @@ pub(super) fn happenings(system: &System, global: &Global, local_events_max: Opt
         }
         found.extend(faults::possible(system, node, local).into_iter().map(|fault| (node, Happening::Fault(fault))));
     }
+    let is_left = |node: NodeId| global.locals[node as usize].counts.losses < system.faults.losses;
+    found.extend(losses(system, global).into_iter().filter(|(node, _)| is_left(*node)));
     found
+}
+
+/// What of all that is in flight could be lost, whatever the budget: what could be delivered next, whether or not the node would take
+/// it; but news of a break are never lost.
+pub(super) fn losses(system: &System, global: &Global) -> Vec<(NodeId, Happening)> {
+    let mut found = Vec::new();
+    for ((from, to), items) in global.in_flight.iter().filter(|((_, to), _)| !global.locals[*to as usize].is_stuck) {
+        let next = if system.is_ordered((*from, *to)) { 1 } else { items.len() };
+        let is_first = |index: usize| index == 0 || items[index] != items[index - 1];
+        for index in (0..next).filter(|index| is_first(*index) && matches!(items[*index], Item::Message { .. })) {
+            found.push((*to, Happening::Lose(*from, items[index], index)));
+        }
+    }
+    found
+}
+
+/// Takes a message out of flight once.
+fn take(system: &System, global: &mut Global, (from, to): Channel, index: usize) {
+    let items = global.in_flight.get_mut(&(from, to)).expect("it is in flight");
+    let Item::Message { content, breaks, times } = items[index] else { panic!("a notice is no message") };
+    match times {
+        1 => drop(items.remove(index)),
+        times => items[index] = Item::Message { content, breaks, times: times - 1 },
+    }
+    if !system.is_ordered((from, to)) {
+        items.sort_unstable();
+    }
+    global.in_flight.retain(|_, items| !items.is_empty());
 }
 
 /// How a node takes an item.
@@ -87,6 +118,15 @@ pub(super) fn moves(
     is_counted: bool,
 ) -> Vec<Move> {
     let mut before = global.clone();
+    if let Happening::Lose(from, _, index) = *happening {
+        take(system, &mut before, (from, node), index);
+        let counts = &mut before.locals[node as usize].counts;
+        // More can be lost before a search begins, and without a limit nothing is counted.
+        if system.faults.losses != Faults::UNLIMITED && counts.losses < system.faults.losses {
+            counts.losses += 1;
+        }
+        return vec![Move { next: before, choices: Vec::new(), is_lost: false }];
+    }
     let local = before.locals[node as usize].clone();
     let state = local.state;
     let is_open = |peer: NodeId| local.ends.get(peer as usize).is_some_and(|(_, is_open)| *is_open);
@@ -116,24 +156,17 @@ pub(super) fn moves(
             system.toy.quorum(node, state, name, &messages)
         }
         Happening::Take(from, item, index) => {
-            let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
             match item {
                 Item::Notice { breaks } => {
+                    let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
                     items.drain(..=index);
                     before.locals[node as usize].ends[from as usize] = (breaks, false);
                     before.drop_lost(system, node);
                     unheard = Some(before.clone());
                     if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
                 }
-                Item::Message { content, breaks, times } => {
-                    match times {
-                        1 => drop(items.remove(index)),
-                        times => items[index] = Item::Message { content, breaks, times: times - 1 },
-                    }
-                    if !system.is_ordered((from, node)) {
-                        items.sort_unstable();
-                    }
-                    before.in_flight.retain(|_, items| !items.is_empty());
+                Item::Message { content, .. } => {
+                    take(system, &mut before, (from, node), index);
                     if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
                         && system.is_ordered((from, node))
                     {
@@ -143,6 +176,7 @@ pub(super) fn moves(
                 }
             }
         }
+        Happening::Lose(..) => unreachable!("no handler runs"),
         Happening::Local(name) => {
             before.local_events[node as usize] += u32::from(is_counted);
             system.toy.outcomes(node, state, ToyTrigger::Local(name))

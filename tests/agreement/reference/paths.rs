@@ -6,7 +6,7 @@ use host_model::contract::{Choice, NodeId, PropertyScope};
 use host_model::toys::Dice;
 use host_model::trace::{Hex, Received, TraceEvent, TraceStep};
 
-use super::events::{Move, happenings, moves};
+use super::events::{Move, happenings, losses, moves};
 use super::{
     Configurations, Global, Happening, Item, Reached, System, choices_of_starts, configurations_from, search_from,
     starts,
@@ -108,35 +108,25 @@ fn is_clean(system: &System, global: &Global) -> bool {
 /// Lists steps of a trace that can be taken in a global state, and what follows.
 type StepsFrom = fn(&System, &Global) -> Vec<(TraceStep, Global)>;
 
-/// What can happen in a global state, and what can be lost there.
+/// What can happen in a global state, and what can be lost there, whatever the budget.
 fn steps_and_losses_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
-    let mut found = steps_from(system, global);
-    for ((from, to), items) in &global.in_flight {
-        // What could be delivered next, whether or not the node would take it; but news of a break are never lost.
-        let next = if system.is_ordered((*from, *to)) { 1 } else { items.len() };
-        for (index, item) in items.iter().take(next).enumerate() {
-            let Item::Message { content, breaks, times } = *item else { continue };
-            let mut after = global.clone();
-            let left = after.in_flight.get_mut(&(*from, *to)).expect("it is in flight");
-            match times {
-                1 => drop(left.remove(index)),
-                times => left[index] = Item::Message { content, breaks, times: times - 1 },
-            }
-            if !system.is_ordered((*from, *to)) {
-                left.sort_unstable();
-            }
-            after.in_flight.retain(|_, items| !items.is_empty());
-            let event = TraceEvent::Lose { from: *from, payload: Hex(vec![content]) };
-            found.push((TraceStep { node: *to, event, choices: Vec::new(), sent: None, state: None }, after));
-        }
-    }
-    found
+    let mut happenings = happenings(system, global, None);
+    happenings.retain(|(_, happening)| !matches!(happening, Happening::Lose(..)));
+    steps_of(system, global, happenings.into_iter().chain(losses(system, global)))
 }
 
 /// What can happen in a global state as steps of a trace, and what follows.
 fn steps_from(system: &System, global: &Global) -> Vec<(TraceStep, Global)> {
+    steps_of(system, global, happenings(system, global, None).into_iter())
+}
+
+fn steps_of(
+    system: &System,
+    global: &Global,
+    happenings: impl Iterator<Item = (NodeId, Happening)>,
+) -> Vec<(TraceStep, Global)> {
     let mut found = Vec::new();
-    for (node, happening) in happenings(system, global, None) {
+    for (node, happening) in happenings {
         for Move { next, choices, is_lost } in moves(system, global, node, &happening, false) {
             let event = event(system, &happening, is_lost);
             found.push((TraceStep { node, event, choices, sent: None, state: None }, next));
@@ -163,6 +153,7 @@ fn event(system: &System, happening: &Happening, lost: bool) -> TraceEvent {
         Happening::Local(name) => {
             TraceEvent::Local { name: format!("local{name}"), cause: system.toy.kind(*name), payload: Hex(vec![*name]) }
         }
+        Happening::Lose(from, item, _) => TraceEvent::Lose { from: *from, payload: payload(item) },
         Happening::Fault(event) => TraceEvent::Fault { event: *event, lost },
     }
 }

@@ -76,7 +76,8 @@ pub fn progress(system: &System, within: Within<'_>, states_max: usize) -> Optio
                 continue;
             }
             let before = global.locals[*node as usize].state;
-            let is_drawn = system.toy.drawn.contains(&(*node, before)) && !matches!(happening, Happening::Fault(_));
+            let is_drawn = system.toy.drawn.contains(&(*node, before))
+                && !matches!(happening, Happening::Fault(_) | Happening::Lose(..));
             for outcome in outcomes {
                 let sources = outcome.choices.iter().map(|choice| match (choice.to, is_drawn, choice.picked < 2) {
                     (None, true, true) => (choice.picked, Source::Drawn),
@@ -117,6 +118,7 @@ fn classify(system: &System, node: NodeId, happening: &Happening) -> (EventClass
             LocalKind::Internal => (EventClass::Internal, Some(format!("local {name} at {node}"))),
             LocalKind::Application => (EventClass::Free, None),
         },
+        Happening::Lose(..) => (EventClass::Loss, None),
         Happening::Fault(fault) if fault.peer().is_none() => (EventClass::Reset, None),
         Happening::Fault(_) => (EventClass::Fault, None),
     }

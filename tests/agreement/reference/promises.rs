@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use host_model::trace::BreachClass;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::liveness::{EventClass, Source};
 
@@ -65,12 +66,34 @@ pub struct Outcome {
     pub fair: BTreeSet<BTreeSet<usize>>,
     /// Events on a shortest path to a state of one of which not all are dead.
     pub lasso: Option<usize>,
+    /// The dead states.
+    pub dead: BTreeSet<usize>,
     /// From each state the number of events to where the promise is kept.
     pub distances: Vec<Option<usize>>,
 }
 
+impl Outcome {
+    /// The ways in which the promise is broken, the most certain first, and how many events lead to the first state that shows it.
+    pub fn ways(&self) -> Vec<(BreachClass, usize)> {
+        let ways =
+            [(BreachClass::Dead, self.death), (BreachClass::Stuck, self.stop), (BreachClass::Lasso, self.lasso)];
+        ways.into_iter().filter_map(|(class, length)| Some((class, length?))).collect()
+    }
+}
+
 /// What becomes of a promise; none if the graph is too large to try everything.
 pub fn decide(states: &[State], promise: usize, rules: Rules) -> Option<Outcome> {
+    let outcome = decide_but_lassos(states, promise, rules);
+    let fair = largest(&fair_sets(states, promise, rules)?);
+    let is_dead = |state: &usize| outcome.dead.contains(state);
+    let depths = depths(states);
+    let alive = fair.iter().filter(|set| !set.iter().all(is_dead));
+    let lasso = alive.flatten().map(|state| depths[*state]).min();
+    Some(Outcome { fair, lasso, ..outcome })
+}
+
+/// The same but for cycles, of a graph of any size.
+pub fn decide_but_lassos(states: &[State], promise: usize, rules: Rules) -> Outcome {
     let owed = |state: usize| states[state].owed[promise];
     let recovers = |edge: &Edge| match edge.class {
         EventClass::Delivery | EventClass::Timer | EventClass::Internal | EventClass::Free => true,
@@ -89,19 +112,16 @@ pub fn decide(states: &[State], promise: usize, rules: Rules) -> Option<Outcome>
         owed(state) && !is_unknown && possible.is_empty() && !edges.iter().any(|edge| edge.class.is_fair())
     };
     let critical = all.clone().filter(|state| is_live(*state)).flat_map(|state| &states[state].edges);
-    let fair = largest(&fair_sets(states, promise, rules)?);
-    let alive = || fair.iter().filter(|set| set.iter().any(|state| !is_dead(*state)));
-    let is_alive_and_fair = |state: usize| alive().any(|set| set.contains(&state));
-    Some(Outcome {
+    Outcome {
         states: (count(&is_live), count(&is_dead), count(&|state| !is_live(state) && !is_dead(state))),
         critical_edges: critical.filter(|edge| is_dead(edge.to)).count() as u64,
         death: nearest(&is_dead),
         stuck: count(&is_stuck),
         stop: nearest(&|state| is_stuck(state) && !is_dead(state)),
-        lasso: nearest(&is_alive_and_fair),
-        fair,
+        dead: all.clone().filter(|state| is_dead(*state)).collect(),
         distances,
-    })
+        ..Outcome::default()
+    }
 }
 
 /// From each state the number of some events to a goal.

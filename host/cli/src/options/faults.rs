@@ -6,6 +6,7 @@ use clap::error::Error;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use host_model::scenario::Faults;
 use host_model::scenario::faults::budgets;
+use host_session::spec::values;
 
 /// The budgets that are given, by name.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,11 @@ impl Args for FaultArguments {
     fn augment_args(command: Command) -> Command {
         let numbers = || value_parser!(u32).range(..=i64::from(Faults::MAX));
         command.args(budgets().map(|(name, budget)| {
-            let option = Arg::new(name).long(name).value_name("N").value_parser(numbers());
+            let option = Arg::new(name).long(name).value_name("N");
+            let option = match budget.may_be_unlimited {
+                true => option.value_parser(move |text: &str| values::budget(name, text)),
+                false => option.value_parser(numbers()),
+            };
             option.help(budget.help).help_heading("Faults")
         }))
     }

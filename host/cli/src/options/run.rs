@@ -58,7 +58,8 @@ pub struct RunArguments {
     /// (`completion` in the contract). A fault that is still possible does not prevent a deadlock
     #[arg(long, conflicts_with = "reduce", help_heading = "What to explore")]
     pub deadlock: bool,
-    /// What happens in the long run, for `eventually` properties: faults come to an end and what stays possible happens, or nothing
+    /// What happens in the long run, for `eventually` properties: faults come to an end and what stays possible happens; messages are
+    /// lost for ever, and one that is in flight again and again is delivered again and again (with `--losses unlimited`); or nothing
     /// has to happen. For `bdfs`, which decides these properties [default: stable]
     #[arg(long, value_name = "KIND", value_parser = fairness(), help_heading = "What must happen")]
     pub fairness: Option<Fairness>,

@@ -55,7 +55,7 @@ pub fn audits() -> impl TypedValueParser<Value = Mode> {
 
 /// Kinds of fairness.
 pub fn fairness() -> impl TypedValueParser<Value = Fairness> {
-    PossibleValuesParser::new(values::FAIRNESS.map(Fairness::name)).try_map(|name| values::fairness(&name))
+    PossibleValuesParser::new(Fairness::ALL.map(Fairness::name)).try_map(|name| values::fairness(&name))
 }
 
 /// When timers fire.

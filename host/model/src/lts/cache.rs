@@ -46,6 +46,8 @@ pub struct Brief {
     pub is_judged: bool,
     /// Whether local events or faults are possible.
     pub has_own_events: bool,
+    /// Whether a message to the node can be lost.
+    pub can_lose: bool,
 }
 
 /// The part of the local transition system that a `Stepper` has asked for.
@@ -183,6 +185,14 @@ impl LtsCache {
         &self.kinds[id.0 as usize]
     }
 
+    /// The loss of a message that could be delivered next to its destination in a local state; none if it cannot happen there. News of
+    /// a broken connection are never lost.
+    #[inline]
+    pub fn loss(&self, state: LocalStateId, message: MessageId) -> Option<Trigger> {
+        let can_lose = self.brief(state).can_lose && !self.message(message).is_notice;
+        can_lose.then(|| Trigger::lose(message))
+    }
+
     /// The messages of a quorum, sorted.
     #[inline]
     pub fn quorum(&self, id: QuorumId) -> &[MessageId] {
@@ -244,6 +254,7 @@ impl LtsCache {
             is_stuck: state.is_stuck(),
             is_judged: !state.protocol.judgements.is_empty(),
             has_own_events: !state.protocol.local_events.is_empty() || !state.faults.is_empty(),
+            can_lose: state.can_lose,
         }));
         self.has_traps |= self.briefs[briefs_before..].iter().any(|brief| brief.is_stuck);
         self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));

@@ -26,9 +26,7 @@ impl Tables {
     /// changes nothing does not happen.
     pub(crate) fn derive(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Option<Vec<Outcome>> {
         if trigger.lost().is_some() {
-            // Its destination does not notice.
-            let delta = Fingerprint::default().wrapping_sub(self.consumed(trigger));
-            return Some(vec![Outcome::unconditional(id, delta)]);
+            return Some(vec![self.derive_loss(rules, id, trigger)]);
         }
         let step = self.protocol_step(rules, id, trigger);
         let executed = match &step {
@@ -92,6 +90,19 @@ impl Tables {
             }
         }
         Some(outcomes)
+    }
+
+    /// The outcome of a loss: its destination does not notice, but it is counted there.
+    fn derive_loss(&mut self, rules: &Rules, id: LocalStateId, trigger: Trigger) -> Outcome {
+        let before = Arc::clone(&self.states[id.0 as usize]);
+        let mut fault_state = before.fault_state.clone();
+        fault_state.lose(rules);
+        let next = match fault_state == before.fault_state {
+            true => id,
+            false => self.intern_local_state(rules, before.protocol_id, fault_state),
+        };
+        let gone = before.fingerprint.wrapping_add(self.consumed(trigger));
+        Outcome::unconditional(next, self.states[next.0 as usize].fingerprint.wrapping_sub(gone))
     }
 
     /// The outcomes of the first `init` of a node.

@@ -52,7 +52,7 @@ impl Trigger {
     /// The highest bit tells a lost message from a delivered one: ids leave it free.
     const LOST: u32 = 1 << 31;
 
-    /// A message vanishes. No search explores that; the path to a start state can have it.
+    /// A message is lost: an event of its destination, which does not notice.
     pub fn lose(message: MessageId) -> Self {
         Self(message.0 << 1 | Self::LOST)
     }
@@ -83,7 +83,7 @@ impl Trigger {
         (self.0 & 0b111 == 0b111 && self != Self::NONE).then_some(QuorumId(self.0 >> 3))
     }
 
-    /// Whether this takes messages out of flight.
+    /// Whether the node takes messages.
     pub fn is_delivery(self) -> bool {
         self.message().is_some() || self.quorum().is_some()
     }

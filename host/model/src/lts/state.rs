@@ -47,6 +47,8 @@ pub struct LocalState {
     pub fingerprint: Fingerprint,
     /// The faults that can happen here. One that would change nothing is among them; it has no outcomes.
     pub faults: Box<[Trigger]>,
+    /// Whether a message to the node can be lost here.
+    pub can_lose: bool,
     /// The id of the protocol state.
     pub(crate) protocol_id: ProtocolStateId,
 }

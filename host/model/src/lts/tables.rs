@@ -110,7 +110,8 @@ impl Tables {
                 Some(_) => rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from).collect(),
                 None => Box::default(),
             };
-            let state = LocalState { protocol, fault_state, fingerprint, faults, protocol_id };
+            let can_lose = protocol.snapshot.is_some() && rules.can_lose(&fault_state);
+            let state = LocalState { protocol, fault_state, fingerprint, faults, can_lose, protocol_id };
             self.grow(state.bytes());
             self.states.push(Arc::new(state));
         }

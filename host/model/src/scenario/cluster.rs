@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::NodeId;
-use crate::scenario::faults::{Faults, Need};
+use crate::scenario::faults::{FaultId, Faults, Need, budget};
 use crate::scenario::link::{Link, Network};
 
 /// A cluster, its parameters, its network and what can go wrong. Part of every trace.
@@ -73,7 +73,7 @@ pub enum ScenarioError {
         to: NodeId,
     },
     /// More faults of a kind than anybody explores.
-    #[error("{count} {kind} are more than {} of a kind", Faults::MAX)]
+    #[error("{} {kind} are more than {} of a kind", budget::words(*count), Faults::MAX)]
     TooMany {
         /// Of what.
         kind: &'static str,
@@ -147,7 +147,10 @@ impl Scenario {
     ///
     /// The first thing that does not fit.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        if let Some((fault, count)) = self.faults.iter().find(|(_, count)| *count > Faults::MAX) {
+        let is_too_much = |fault: FaultId, count: u32| {
+            count > Faults::MAX && !(count == Faults::UNLIMITED && fault.description().budget.may_be_unlimited)
+        };
+        if let Some((fault, count)) = self.faults.iter().find(|(fault, count)| is_too_much(*fault, *count)) {
             return Err(ScenarioError::TooMany { kind: fault.name(), count });
         }
         let last_absent = self.absent.last().is_some_and(|last| *last >= self.nodes);

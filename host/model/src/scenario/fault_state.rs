@@ -118,6 +118,13 @@ impl FaultState {
         self.counts.refusals <= rules.max.refusals
     }
 
+    /// A message to the node is lost. A path to a start state can lose more than a search may: these are not counted.
+    pub fn lose(&mut self, rules: &Rules) {
+        if rules.max.losses != Faults::UNLIMITED && self.counts.losses < rules.max.losses {
+            self.counts.losses += 1;
+        }
+    }
+
     /// Whether a node in this fault state can take a message, if the order of those in flight does not forbid it.
     pub fn can_take(&self, route: &Route) -> bool {
         let known = self.incarnation(route.from);
@@ -188,7 +195,12 @@ impl Rules {
 
     /// Whether a local state can be more than its protocol state.
     pub(crate) fn has_fault_states(&self) -> bool {
-        self.max.iter().any(|(fault, max)| max > 0 && fault.is_of_node())
+        self.max.iter().any(|(fault, max)| max > 0 && max != Faults::UNLIMITED && fault.is_of_node())
+    }
+
+    /// Whether a search can lose a message to a node in this fault state.
+    pub(crate) fn can_lose(&self, fault_state: &FaultState) -> bool {
+        fault_state.counts.losses < self.max.losses
     }
 
     /// Whether a node takes no step and no message.

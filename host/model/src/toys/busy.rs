@@ -6,6 +6,9 @@ use crate::toys::property::ToyProperty;
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 use crate::toys::toy::Toy;
 
+/// Contents from here on go ahead of others.
+const HERALD: u8 = 4;
+
 impl Toy {
     /// A random system with cycles, with timers, calls of the application and internal events, and with promises. The same seed gives
     /// the same system on every machine.
@@ -13,6 +16,40 @@ impl Toy {
     /// Finite by construction: each state of a node has a credit, and no handler leaves more messages and credit than it found. So
     /// messages in flight and credits together never become more.
     pub fn random_busy(seed: u64, nodes: u32) -> Self {
+        Self::busy_with_credits(seed, nodes).0
+    }
+
+    /// The same where other messages go ahead of most of those that are sent, over the same link. No handler answers them, so they are
+    /// never more than those behind them, times two, if links have an order: there a lost one can be sent again and again, and messages
+    /// in flight do not become more if it is not.
+    pub fn random_busy_with_heralds(seed: u64, nodes: u32) -> Self {
+        let (mut toy, credits) = Self::busy_with_credits(seed, nodes);
+        let mut dice = Dice(seed ^ 0x4e7a);
+        let states = credits[0].len() as ToyState;
+        let heralds = |dice: &mut Dice| (0..dice.below(3)).map(|_| HERALD + dice.below(2) as u8).collect::<Vec<u8>>();
+        for outcome in toy.rules.values_mut().flatten() {
+            let (ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent)) = outcome;
+            let with_heralds = sent.iter().flat_map(|(to, content)| {
+                heralds(&mut dice).into_iter().chain([*content]).map(|content| (*to, content)).collect::<Vec<_>>()
+            });
+            *sent = with_heralds.collect();
+        }
+        for (node, state) in (0..nodes).flat_map(|node| (0..states).map(move |state| (node, state))) {
+            let credit = |state: ToyState| credits[node as usize][state as usize];
+            let allowed: Vec<ToyState> = (0..states).filter(|next| credit(*next) <= credit(state)).collect();
+            for (from, content) in (0..nodes).flat_map(|from| [(from, HERALD), (from, HERALD + 1)]) {
+                if dice.below(4) > 0 {
+                    let next = allowed[dice.below(allowed.len() as u32) as usize];
+                    let on = ToyTrigger::Message(from, content);
+                    toy.rules.insert((node, state, on), vec![ToyOutcome::Go(next, Vec::new())]);
+                }
+            }
+        }
+        toy
+    }
+
+    /// A busy system, and the credit of each state of each node.
+    fn busy_with_credits(seed: u64, nodes: u32) -> (Self, Vec<Vec<u32>>) {
         let mut dice = Dice(seed ^ 0xb5e7);
         let (states, contents) = (2 + dice.below(2) as ToyState, 1 + dice.below(2));
         let mut toy = Self::new(nodes);
@@ -51,7 +88,7 @@ impl Toy {
             let (name, kind, sees_all) = (format!("promise{index}"), PropertyKind::Eventually, dice.below(2) == 0);
             toy.properties.push(ToyProperty { name, kind, scope, tuples, traps: Vec::new(), sees_all });
         }
-        toy
+        (toy, credits)
     }
 
     /// The same system where in some states the outcomes of handlers are drawn.

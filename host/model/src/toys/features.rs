@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::contract::{PropertyKind, PropertyScope};
+use crate::contract::{LocalKind, PropertyKind, PropertyScope};
 use crate::toys::dice::Dice;
 use crate::toys::property::ToyProperty;
 use crate::toys::renaming::{NAMED, permutations};
@@ -107,6 +107,19 @@ impl Toy {
                 outcomes.push(allowed[dice.below(allowed.len() as u32) as usize].clone());
             }
         }
+    }
+
+    /// The same system with promises, and with timers and calls of the application among its local events.
+    #[must_use]
+    pub fn with_random_promises(mut self, seed: u64, is_symmetric: bool) -> Self {
+        let mut dice = Dice(seed ^ 0x9f0a);
+        for name in 0..2 {
+            let kinds = [LocalKind::Timer, LocalKind::Application, LocalKind::Internal];
+            self.kinds.insert(name, kinds[dice.below(3) as usize]);
+        }
+        let property = self.random_property(&mut dice, 8, is_symmetric);
+        self.properties.push(ToyProperty { kind: PropertyKind::Eventually, ..property });
+        self
     }
 
     fn random_property(&self, dice: &mut Dice, index: u32, is_symmetric: bool) -> ToyProperty {

@@ -176,7 +176,10 @@ impl Replay {
             }
             Enabled::Local(event) => self.run(node, Input::Local(&event), choices),
             // The node does not notice, so nothing is asked of it.
-            Enabled::Lose(_) => Ok(StepReport::default()),
+            Enabled::Lose(_) => {
+                fault_state.lose(&self.rules);
+                Ok(StepReport::default())
+            }
             Enabled::Fault(fault) => {
                 let closed = fault_state.meet(fault, node);
                 self.announce(node, &closed);

@@ -78,8 +78,8 @@ impl Unknown {
 
 impl GlobalState {
     /// Puts what can happen here into `enabled`: the distinct messages in flight in the order of their ids, or those that can
-    /// come next on each channel, then the quorums, then the local events and faults node by node. Returns whether the bound
-    /// on local events left something out. Nothing can happen where a node is stuck in a fault.
+    /// come next on each channel, then the quorums, then the local events and faults node by node, then the losses of messages.
+    /// Returns whether the bound on local events left something out. Nothing can happen where a node is stuck in a fault.
     pub fn enabled(
         &self,
         stepper: &mut Stepper<'_>,
@@ -126,7 +126,19 @@ impl GlobalState {
             enabled.extend(own.map(|trigger| (node, trigger)));
             is_cut |= is_cut_here;
         }
+        self.add_losses(known, enabled);
         is_cut
+    }
+
+    /// Adds the losses of all that can be delivered next, whether or not its destination would take it.
+    fn add_losses(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>) {
+        if !self.locals.iter().any(|local| known.brief(*local).can_lose) {
+            return;
+        }
+        self.in_flight.for_each_next(&known.links(&self.locals), |message| {
+            let node = known.destination(*message);
+            enabled.extend(known.loss(self.locals[node as usize], *message).map(|loss| (node, loss)));
+        });
     }
 
     /// Puts the local events that would be possible here but for the bound on them into `suppressed`.

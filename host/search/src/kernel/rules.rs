@@ -114,6 +114,8 @@ pub enum Mutant {
     AnyCycle,
     /// States of which not all successors are known count as if all were.
     Closed,
+    /// A delivery that is possible again and again, and not all the time, need not happen, whatever the fairness.
+    WeakDelivery,
     /// A timer that waits for deliveries counts as not possible.
     TimersUnarmed,
 }

@@ -94,7 +94,7 @@ impl<'g> Arena<'g> {
 
     /// Whether there is anything that has to happen only because it is possible again and again.
     pub fn has_strong(&self) -> bool {
-        self.rules.fairness == Fairness::FairLossy
+        self.rules.fairness == Fairness::FairLossy && !self.makes(Mutant::WeakDelivery)
     }
 
     /// Puts the edges of a state that can be taken for ever into `edges`, if those that `inside` keeps are wanted.

@@ -29,7 +29,7 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// Where a link has an order it is a breadth-first search, which keeps about 36 bytes per state, the states that wait to be expanded,
 /// and no checkpoints; so it is where `eventually` properties are decided, on a graph whose edges take a few bytes each, see
 /// `docs/design/liveness.md`.
-/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor; the
+/// Honours: depth, local-event and state bounds, losses, the wish to find deadlocks, the wish to decide `eventually` properties, the monitor; the
 /// wish to reduce, which is another search, see
 /// [`explore_reduced`].
 /// Source: the baseline of Yabandeh, Guerraoui and others, "Local model checking of distributed systems", §3; differs

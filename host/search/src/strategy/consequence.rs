@@ -11,7 +11,7 @@ use crate::kernel::{Report, Search, SearchError};
 /// was left out that way, the report says that the space is exhausted.
 /// Explores: global states, breadth-first, by all workers. Memory: about 36 bytes per distinct global state, and the states that wait to
 /// be expanded.
-/// Honours: depth, local-event and state bounds, the wish to find deadlocks, the monitor.
+/// Honours: depth, local-event and state bounds, losses, the wish to find deadlocks, the monitor.
 /// Source: Yabandeh, Knežević, Kostić, Kunčak, "CrystalBall: Predicting and preventing inconsistencies in deployed
 /// distributed systems", NSDI 2009, figure 3.2 in Yabandeh's thesis; differs in: a state is marked when it is found
 /// and not when it is taken up, so none is taken up twice.

@@ -129,6 +129,8 @@ pub struct Strategy {
     pub keeps_checkpoints: bool,
     /// What it finds out about `eventually` properties, see [`SearchBounds::promises`].
     pub promises: Promises,
+    /// Whether it loses messages where the scenario allows it; the others take each one to be in flight until it is delivered.
+    pub loses_messages: bool,
     /// Runs it.
     pub run: fn(&Search<'_>) -> Result<Report, SearchError>,
 }
@@ -145,6 +147,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Deadlock, Bound::Seed, Bound::Violations],
         keeps_checkpoints: false,
         promises: Promises::Decided,
+        loses_messages: true,
         run: auto::run,
     },
     Strategy {
@@ -165,6 +168,7 @@ pub const STRATEGIES: &[Strategy] = &[
         ],
         keeps_checkpoints: true,
         promises: Promises::Decided,
+        loses_messages: true,
         run: bdfs::run,
     },
     Strategy {
@@ -177,6 +181,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::LocalEvents, Bound::States, Bound::Violations],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: lmc::run_general,
     },
     Strategy {
@@ -189,6 +194,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::LocalEvents, Bound::Violations],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: lmc::run_optimised,
     },
     Strategy {
@@ -208,6 +214,7 @@ pub const STRATEGIES: &[Strategy] = &[
         ],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: unfold::run,
     },
     Strategy {
@@ -227,6 +234,7 @@ pub const STRATEGIES: &[Strategy] = &[
         ],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: true,
         run: consequence::run,
     },
     Strategy {
@@ -239,6 +247,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: dpor::run,
     },
     Strategy {
@@ -251,6 +260,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: dpor_ds::run,
     },
     Strategy {
@@ -263,6 +273,7 @@ pub const STRATEGIES: &[Strategy] = &[
         honours: &[Bound::Depth, Bound::LocalEvents, Bound::States, Bound::Violations, Bound::Deadlock],
         keeps_checkpoints: false,
         promises: Promises::Unchecked,
+        loses_messages: false,
         run: dpor_ds_tree::run,
     },
     Strategy {
@@ -283,6 +294,7 @@ pub const STRATEGIES: &[Strategy] = &[
         ],
         keeps_checkpoints: false,
         promises: Promises::Sampled,
+        loses_messages: true,
         run: random_walk::run,
     },
 ];

@@ -6,6 +6,7 @@ use host_model::scenario::faults::PARTITIONS;
 use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
 use host_model::trace::{Flight, Trace};
 use host_sandbox::AboutNetwork;
+use host_search::strategy::STRATEGIES;
 
 use crate::base::Failure;
 use crate::base::text::count;
@@ -82,6 +83,7 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
             }
         }
     })?;
+    check_losses(spec, scenario)?;
     if !scenario.has_network(Network::Ordered) {
         return Ok(());
     }
@@ -96,6 +98,26 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
         return Err(Failure::configuration(why).help("leave it out"));
     }
     Ok(())
+}
+
+/// Refuses losses where the search does not know them as events.
+fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
+    let strategy = spec.strategy();
+    if scenario.faults.losses == 0 {
+        return Ok(());
+    }
+    if spec.search.reduce {
+        let why = "`--losses`: `--reduce` keeps only states with the most messages in flight, and a loss takes one away";
+        return Err(Failure::configuration(why).help("leave one of the two out").about("losses"));
+    }
+    if strategy.loses_messages {
+        return Ok(());
+    }
+    let others = STRATEGIES.iter().filter(|strategy| strategy.loses_messages).map(|strategy| strategy.name);
+    let why = format_args!("`--losses`: the strategy {} has no event for a lost message", strategy.name);
+    let others = others.collect::<Vec<_>>().join(", ");
+    let help = "leave it out: on links without order it makes no difference to `always` and `sometimes`; or use one that has";
+    Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about("losses"))
 }
 
 /// Refuses budgets under which the states of a prefix would have been exported in another way: how often a message in flight can be

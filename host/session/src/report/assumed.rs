@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::NodeId;
-use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budgets};
+use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budget, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::Placement;
 use host_search::kernel::rules::Rules;
@@ -62,7 +62,10 @@ pub struct FaultBudgets(Vec<(&'static str, &'static Budget, u32)>);
 
 impl Serialize for FaultBudgets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, _, number)| (name, number)))
+        /// A budget as it is written.
+        #[derive(Serialize)]
+        struct Written(#[serde(with = "budget")] u32);
+        serializer.collect_map(self.0.iter().map(|(name, _, number)| (name, Written(*number))))
     }
 }
 
@@ -100,6 +103,8 @@ impl FaultBudgets {
     pub fn text(&self, order: OrderedLinks) -> String {
         let mut given: Vec<_> = self.0.iter().filter(|(_, _, number)| *number > 0).collect();
         given.sort_by_key(|(_, budget, _)| budget.scope);
+        let (unlimited, counted): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|(_, _, number)| *number == Faults::UNLIMITED);
         let part = |(_, budget, number): &&(&str, &Budget, u32)| {
             let each = match budget.scope {
                 Scope::Node => " per node",
@@ -108,22 +113,23 @@ impl FaultBudgets {
             };
             count((*number).into(), budget.one) + each
         };
-        let parts: Vec<String> = given.iter().map(part).collect();
-        // Where it has an order, a message is lost only with its connection.
-        match (parts.is_empty(), order) {
+        let parts: Vec<String> = counted.iter().map(part).collect();
+        let mut words: Vec<String> = Vec::new();
+        words.extend((!parts.is_empty()).then(|| format!("at most {}", parts.join(", "))));
+        words.extend(unlimited.iter().map(|(_, budget, _)| format!("any number of {}s", budget.one)));
+        let is_event = counted.iter().chain(&unlimited).any(|(name, _, _)| *name == "losses");
+        // Where it has an order, a message is lost only with its connection, unless losses are events.
+        let lost = match order {
+            OrderedLinks::Nowhere => "lost messages",
+            OrderedLinks::Somewhere if words.is_empty() => "lost messages on links without order",
+            OrderedLinks::Somewhere => "lost messages on links without order, on others those of broken connections",
+            OrderedLinks::Everywhere => "messages of broken connections",
+        };
+        match (words.is_empty(), order) {
             (true, OrderedLinks::Everywhere) => "none".to_owned(),
-            (true, OrderedLinks::Somewhere) => "none but lost messages on links without order".to_owned(),
-            (true, OrderedLinks::Nowhere) => "none but lost messages".to_owned(),
-            (false, order) => {
-                let lost = match order {
-                    OrderedLinks::Everywhere => "messages of broken connections",
-                    OrderedLinks::Somewhere => {
-                        "lost messages on links without order, on others those of broken connections"
-                    }
-                    OrderedLinks::Nowhere => "lost messages",
-                };
-                format!("at most {}; {lost}", parts.join(", "))
-            }
+            (true, _) => format!("none but {lost}"),
+            (false, _) if is_event => words.join("; "),
+            (false, _) => format!("{}; {lost}", words.join("; ")),
         }
     }
 }

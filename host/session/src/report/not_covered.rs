@@ -26,6 +26,13 @@ impl NotCovered {
             "refusals" => false,
             // A crash shows in ends alone.
             "crashes" => search.deadlock,
+            // A lost message shows there and in what must happen, and else on links with an order.
+            "losses" => {
+                let shows = search.deadlock
+                    || !run.outcome.report.promises.is_empty()
+                    || scenario.has_network(Network::Ordered);
+                shows && run.spec.strategy().loses_messages && !search.reduce
+            }
             _ => true,
         };
         for (fault, _) in scenario.faults.iter().filter(|(fault, number)| *number == 0 && can_happen(fault.name())) {

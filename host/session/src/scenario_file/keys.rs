@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use host_model::scenario::{Faults, faults};
+use host_model::scenario::faults;
 
 use crate::base::units;
 use crate::spec::values::{self, NODES_MAX};
@@ -72,10 +72,6 @@ fn set<T>(field: &mut Option<T>, value: Result<T, String>) -> Result<(), String>
     Ok(())
 }
 
-/// A budget of faults.
-pub fn fault(number: u64) -> Result<u32, String> {
-    between(number, 0, Faults::MAX)
-}
 
 fn positive(number: u64) -> Result<u64, String> {
     if number == 0 { Err("0 is not in 1..".to_owned()) } else { Ok(number) }

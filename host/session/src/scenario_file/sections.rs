@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use crate::base::Failure;
 use crate::scenario_file::content::Scenario;
 use crate::scenario_file::expected;
-use crate::scenario_file::keys::{Kind, fault, keys};
+use crate::scenario_file::keys::{Kind, keys};
 use crate::scenario_file::reader::{Key, Reader, Value, wrong};
 use crate::spec::{limits, links, placement, values};
 
@@ -174,8 +174,11 @@ impl<'t> Reader<'t> {
         let spec = &mut file.spec;
         match kind {
             Kind::Budget => {
-                let number = self.number(key, value)?;
-                let budget = fault(number).map_err(|why| self.invalid(key, option, &number.to_string(), &why))?;
+                let text = match value.get_ref().as_str() {
+                    Some(word) => word.to_owned(),
+                    None => self.number(key, value)?.to_string(),
+                };
+                let budget = values::budget(option, &text).map_err(|why| self.invalid(key, option, &text, &why))?;
                 spec.cluster.faults.insert(option.to_owned(), budget);
             }
             Kind::Number(set) => {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use host_inspect::words;
 use host_model::lts::Lts;
-use host_model::scenario::Scenario;
+use host_model::scenario::{Scenario, faults};
 use host_model::trace::start::Start;
 use host_search::kernel::SearchBounds;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl Identity {
             self.add(&format!("absent node {node}"), &"absent");
         }
         for (fault, count) in faults.iter() {
-            self.add(fault.name(), &count);
+            self.add(fault.name(), &faults::budget::words(count));
         }
     }
 

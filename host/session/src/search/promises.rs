@@ -2,7 +2,8 @@
 
 use host_model::contract::PropertyKind;
 use host_model::lts::Lts;
-use host_search::kernel::rules::{Recovery, Rules};
+use host_model::scenario::Faults;
+use host_search::kernel::rules::{Fairness, Recovery, Rules};
 use host_search::liveness;
 use host_search::strategy::{Promises, STRATEGIES};
 
@@ -65,6 +66,12 @@ pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<
     let rules = spec.search.rules();
     if rules.recovery == Recovery::Resets && lts.scenario().faults.resets == 0 {
         return Err(useless("recover-by", "no node can be reset; give --resets N, too"));
+    }
+    let losses = lts.scenario().faults.losses;
+    if rules.fairness == Fairness::FairLossy && losses != Faults::UNLIMITED {
+        let why = "it is about messages that are lost for ever: give --losses unlimited, too; with fewer losses these come to an end, \
+                   as `stable` says";
+        return Err(useless("fairness", why));
     }
     Ok(Some(rules))
 }

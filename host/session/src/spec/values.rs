@@ -1,7 +1,7 @@
 //! Names and assignments as text.
 
 use host_model::audit::Mode;
-use host_model::scenario::Network;
+use host_model::scenario::{Faults, Network, faults};
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy, find};
 
@@ -10,9 +10,6 @@ pub const NODES_MAX: u32 = 1024;
 
 /// The modes of the audit by name.
 pub const AUDITS: [(&str, Mode); 3] = [("off", Mode::Off), ("sampled", Mode::Sampled), ("full", Mode::Full)];
-
-/// The kinds of fairness that can be asked for. Strong fairness is for messages that are lost, and no search loses any.
-pub const FAIRNESS: [Fairness; 2] = [Fairness::Stable, Fairness::None];
 
 /// `key=value` into its parts.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
@@ -37,9 +34,20 @@ pub fn audit(name: &str) -> Result<Mode, String> {
     named(AUDITS, |(name, _)| name, name).map(|(_, mode)| mode)
 }
 
+/// A budget of the fault with this name.
+pub fn budget(fault: &str, text: &str) -> Result<u32, String> {
+    let may_be_unlimited = faults::budgets().any(|(name, budget)| name == fault && budget.may_be_unlimited);
+    if may_be_unlimited && text == faults::budget::UNLIMITED {
+        return Ok(Faults::UNLIMITED);
+    }
+    let word = if may_be_unlimited { format!(" or `{}`", faults::budget::UNLIMITED) } else { String::new() };
+    let number = text.parse().ok().filter(|number| *number <= Faults::MAX);
+    number.ok_or_else(|| format!("{text} is not in 0..={}{word}", Faults::MAX))
+}
+
 /// What happens in the long run, from its name.
 pub fn fairness(name: &str) -> Result<Fairness, String> {
-    named(FAIRNESS, Fairness::name, name)
+    named(Fairness::ALL, Fairness::name, name)
 }
 
 /// When timers fire in the long run, from its name.
@@ -85,8 +93,12 @@ mod tests {
         assert_eq!(network("ordered"), Ok(Network::Ordered));
         assert_eq!(audit("off"), Ok(Mode::Off));
         assert_eq!(fairness("none"), Ok(Fairness::None));
-        assert_eq!(fairness("fair-lossy"), Err("possible values: stable, none".to_owned()));
+        assert_eq!(fairness("fair-lossy"), Ok(Fairness::FairLossy));
+        assert_eq!(fairness("strong"), Err("possible values: stable, fair-lossy, none".to_owned()));
         assert_eq!((timers("late"), recovery("resets")), (Ok(Timers::Late), Ok(Recovery::Resets)));
+        assert_eq!((budget("losses", "unlimited"), budget("losses", "2")), (Ok(Faults::UNLIMITED), Ok(2)));
+        assert_eq!(budget("resets", "unlimited"), Err("unlimited is not in 0..=100".to_owned()));
+        assert_eq!(budget("losses", "101"), Err("101 is not in 0..=100 or `unlimited`".to_owned()));
         assert_eq!(audit("on"), Err("possible values: off, sampled, full".to_owned()));
     }
 }

@@ -10,6 +10,7 @@ pub const FAULT: FaultDescription = FaultDescription {
                end gets a transport error, which can be lost, too [default: 0]",
         one: "broken connection",
         scope: Scope::Node,
+        may_be_unlimited: false,
     },
     needs: Some(Need {
         network: Network::Ordered,

@@ -9,6 +9,7 @@ pub const FAULT: FaultDescription = FaultDescription {
                reached without one, too, by an execution that ends there [default: 0]",
         one: "crashed node",
         scope: Scope::Cluster,
+        may_be_unlimited: false,
     },
     needs: None,
     event: None,

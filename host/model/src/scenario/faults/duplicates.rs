@@ -9,6 +9,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         help: "How often a message can be delivered again [default: 1 where a network is unordered-duplicating, else 0]",
         one: "duplicate",
         scope: Scope::Message,
+        may_be_unlimited: false,
     },
     needs: Some(Need {
         network: Network::UnorderedDuplicating,

@@ -10,6 +10,7 @@
 //! | `breaks` | a connection breaks |
 //! | `refusals` | the transport of a node refuses a message |
 //! | `crashes` | a node stops and never comes back |
+//! | `losses` | a message is lost |
 //! | `partitions` | connections between parts of the cluster break: so many breaks of each node |
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -20,6 +21,7 @@ use crate::scenario::link::Network;
 mod breaks;
 mod crashes;
 mod duplicates;
+mod losses;
 mod partitions;
 mod refusals;
 mod resets;
@@ -36,7 +38,7 @@ macro_rules! table {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct Faults {
-            $($(#[doc = $doc])+ #[serde(skip_serializing_if = "is_zero")] pub $name: u32,)+
+            $($(#[doc = $doc])+ #[serde(skip_serializing_if = "is_zero", with = "budget")] pub $name: u32,)+
         }
 
         impl Faults {
@@ -70,6 +72,8 @@ table! {
     refusals,
     /// Nodes that stop and never come back.
     crashes,
+    /// Messages to each node that are lost.
+    losses,
 }
 
 /// The description of a fault.
@@ -92,6 +96,8 @@ pub struct Budget {
     pub one: &'static str,
     /// Who has such a budget.
     pub scope: Scope,
+    /// Whether it can be [unlimited](Faults::UNLIMITED): then nothing is counted.
+    pub may_be_unlimited: bool,
 }
 
 /// Who has a budget.
@@ -177,6 +183,9 @@ impl Faults {
     /// The most of each. More are no sensible question, and each duplicate of a message costs memory.
     pub const MAX: u32 = 100;
 
+    /// A budget without a limit.
+    pub const UNLIMITED: u32 = u32::MAX;
+
     /// Whether nothing goes wrong.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
@@ -191,6 +200,69 @@ impl Faults {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// Budgets as they are written: as a number or a word.
+pub mod budget {
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serialize, Serializer};
+
+    use super::Faults;
+
+    /// A budget without a limit, as it is written.
+    pub const UNLIMITED: &str = "unlimited";
+
+    /// A budget for people.
+    pub fn words(number: u32) -> String {
+        match number {
+            Faults::UNLIMITED => UNLIMITED.to_owned(),
+            number => number.to_string(),
+        }
+    }
+
+    /// Writes a budget.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written there.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub fn serialize<S: Serializer>(number: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        match *number {
+            Faults::UNLIMITED => UNLIMITED.serialize(serializer),
+            number => number.serialize(serializer),
+        }
+    }
+
+    /// Reads a budget.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<u32, D::Error> {
+        struct NumberOrWord;
+        impl Visitor<'_> for NumberOrWord {
+            type Value = u32;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a number or \"{UNLIMITED}\"")
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
+                let small = u32::try_from(number).ok().filter(|number| *number != Faults::UNLIMITED);
+                small.ok_or_else(|| E::custom(format_args!("{number} is too large")))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+                match text {
+                    UNLIMITED => Ok(Faults::UNLIMITED),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(NumberOrWord)
+    }
 }
 
 /// The budgets that can be asked for, by name.

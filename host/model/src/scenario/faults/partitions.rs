@@ -12,4 +12,5 @@ pub static BUDGET: Budget = Budget {
            --breaks [default: 0]",
     one: "partition",
     scope: Scope::Cluster,
+    may_be_unlimited: false,
 };

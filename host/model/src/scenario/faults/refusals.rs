@@ -9,6 +9,7 @@ pub const FAULT: FaultDescription = FaultDescription {
                protocol asks it (`can-send` in the contract) [default: 0]",
         one: "refused message",
         scope: Scope::Node,
+        may_be_unlimited: false,
     },
     needs: None,
     event: None,

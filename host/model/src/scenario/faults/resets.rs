@@ -8,6 +8,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         help: "Resets of each node: at any moment it can lose its state, except for durable state, and begin anew [default: 0]",
         one: "reset",
         scope: Scope::Node,
+        may_be_unlimited: false,
     },
     needs: None,
     event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(|machine| machine.persist()) }),

@@ -28,6 +28,9 @@ pub(crate) fn wake(
         if !known.takes_quorums(node) {
             wake(node, Trigger::deliver(message));
         }
+        if let Some(loss) = known.loss(record.local(node as usize), message) {
+            wake(node, loss);
+        }
     }
     let mut is_cut = false;
     for node in record.reached().step.node..record.nodes() as NodeId {

@@ -239,7 +239,7 @@ impl PackedStack {
         self.sent.extend_from_slice(known.sent(edge));
         self.sent.sort_unstable();
         let mut sent = self.sent.iter().peekable();
-        let mut consumed = trigger.message();
+        let mut consumed = trigger.message().or(trigger.lost());
         let mut consumed_together = known.taken_together(trigger);
         let first = self.words.len();
         for word in parent.in_flight() {

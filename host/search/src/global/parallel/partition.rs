@@ -338,8 +338,7 @@ impl Partition {
     fn in_flight_len(&self, round: RoundContext<'_>, parent: u32, child: &Child) -> usize {
         let Step { trigger, outcome, .. } = child.step;
         let sent = round.known.sent(&round.known.edges(child.row)[outcome as usize]).len();
-        let taken = usize::from(trigger.message().is_some()) + round.known.taken_together(trigger).len();
-        self.taken.record(parent as usize).in_flight_len() + sent - taken
+        self.taken.record(parent as usize).in_flight_len() + sent - round.known.taken(trigger).count()
     }
 
     /// Drops what is on its way to the visited set; the system states stay.

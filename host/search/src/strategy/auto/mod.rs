@@ -8,13 +8,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use host_model::contract::MachineError;
-use host_model::scenario::Network;
+use host_model::scenario::{Network, Scenario};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::kernel::{Counts, Decider, EndCondition, Report, Search, SearchBounds, SearchError};
 use crate::liveness;
 use crate::strategy::auto::race::{Pace, Race, Turn};
-use crate::strategy::{bdfs, lmc, random_walk, unfold};
+use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
 
 mod apart;
 mod race;
@@ -76,7 +76,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 /// [`run`] with a choice of turns.
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError> {
-    let mut members = Member::of(&search.bounds, search.lts.scenario().has_network(Network::Ordered));
+    let mut members = Member::of(&search.bounds, search.lts.scenario());
     if let Some(only) = turns.only.filter(|only| members.contains(only) && *only != Member::Walk) {
         members = vec![only];
     }
@@ -107,14 +107,16 @@ fn threads(number: usize) -> Result<ThreadPool, SearchError> {
 
 impl Member {
     /// The members that can answer what is asked: each honours the bounds that are set, and leaves out only what cannot matter.
-    pub fn of(bounds: &SearchBounds, is_ordered: bool) -> Vec<Self> {
+    pub fn of(bounds: &SearchBounds, scenario: &Scenario) -> Vec<Self> {
         let is_one = bounds.violations.unwrap_or(1) <= 1;
         let mut members = vec![Self::Bdfs, Self::Unfold];
-        let reduces = bounds.depth.is_none() && !bounds.deadlock && !is_ordered && is_one;
+        let reduces = bounds.depth.is_none() && !bounds.deadlock && !scenario.has_network(Network::Ordered) && is_one;
         members.extend(reduces.then_some(Self::Reduced));
         members.extend((bounds.states.is_none() && is_one).then_some(Self::Walk));
         let is_local = bounds.depth.is_none() && bounds.states.is_none() && !bounds.deadlock;
         members.extend(is_local.then_some(Self::Lmc));
+        let can_lose = scenario.faults.losses > 0;
+        members.retain(|member| !can_lose || member.loses_messages());
         members
     }
 
@@ -137,6 +139,11 @@ impl Member {
             Self::Lmc => "lmc-opt",
         };
         Decider { strategy, is_reduced: self == Self::Reduced }
+    }
+
+    /// Whether it loses messages.
+    fn loses_messages(self) -> bool {
+        self != Self::Reduced && find(self.decider().strategy).is_some_and(|strategy| strategy.loses_messages)
     }
 
     fn name(self) -> &'static str {

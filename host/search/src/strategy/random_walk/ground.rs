@@ -126,6 +126,8 @@ impl<'l> Ground<'l> {
         let deliveries = enabled.partition_point(|(_, trigger)| trigger.is_delivery());
         enabled[..deliveries]
             .sort_unstable_by_key(|(_, trigger)| (trigger.quorum().is_some(), taken(&self.stepper, *trigger)));
+        let losses = enabled.partition_point(|(_, trigger)| trigger.lost().is_none());
+        enabled[losses..].sort_unstable_by_key(|(_, trigger)| taken(&self.stepper, *trigger));
         let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(*trigger)).collect();
         walk.drawn = draw(&mut walk.dice, weights.iter().copied()).map(|index| enabled[index]);
         let is_end = enabled.is_empty() && !is_cut;
@@ -171,6 +173,8 @@ impl<'l> Ground<'l> {
         match trigger.local_event() {
             Some(_) => self.event(trigger).map_or(0, |(_, fingerprint)| fingerprint),
             None if trigger.is_delivery() => taken(&self.stepper, trigger),
+            // Not that of the delivery of the same message.
+            None if trigger.lost().is_some() => !taken(&self.stepper, trigger),
             None => fingerprint::of_fault_event(trigger.raw()),
         }
     }
@@ -200,7 +204,7 @@ impl<'l> Ground<'l> {
 
 /// The fingerprints of the messages that a trigger takes out of flight, added up.
 fn taken(stepper: &Stepper<'_>, trigger: Trigger) -> Fingerprint {
-    let messages = trigger.message().into_iter().chain(stepper.known().taken_together(trigger).iter().copied());
+    let messages = stepper.known().taken(trigger);
     messages.fold(0, |sum: Fingerprint, message| sum.wrapping_add(stepper.message(message).fingerprint))
 }
 

@@ -75,8 +75,8 @@ impl Partition {
         let local = |other: usize| if other == node as usize { child.next } else { record.local(other) };
         let locals: Box<[LocalStateId]> = (0..record.nodes()).map(local).collect();
         let mut in_flight: Vec<MessageId> = record.copies().collect();
-        for taken in trigger.message().iter().chain(round.known.taken_together(trigger)) {
-            let at = in_flight.iter().position(|message| message == taken).expect("what is taken was in flight");
+        for taken in round.known.taken(trigger) {
+            let at = in_flight.iter().position(|message| *message == taken).expect("what is taken was in flight");
             in_flight.swap_remove(at);
         }
         let sent = round.known.sent(&round.known.edges(child.row)[outcome as usize]);
