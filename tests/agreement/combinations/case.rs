@@ -115,7 +115,7 @@ impl Case {
     pub fn decides_promises(&self) -> bool {
         let Faults { duplicates, crashes, .. } = self.system.faults;
         let is_asked = self.bounds.promises.is_some() && self.strategy.promises == Promises::Decided;
-        is_asked && !self.bounds.reduce && !matches!(self.stop, Stop::Resumed(_)) && duplicates == 0 && crashes == 0
+        is_asked && !self.bounds.reduce && duplicates == 0 && crashes == 0
     }
 
     fn outcomes(&self) -> Option<Vec<(Outcome, bool)>> {
@@ -197,7 +197,8 @@ impl Case {
             seed: (value(Axis::Walks) == 1).then_some(seed),
             walks: (value(Axis::Walks) == 1).then_some(40),
             weights: (value(Axis::Walks) == 2).then(|| Weights { fault: 3, ..Weights::default() }),
-            promises: is_on(Axis::Fairness).then(|| rules(row)),
+            // A search that keeps checkpoints is not asked.
+            promises: (is_on(Axis::Fairness) && !matches!(stop, Stop::Resumed(_))).then(|| rules(row)),
             ..SearchBounds::default()
         };
         let (workers, collects) = (1 + value(Axis::Workers), value(Axis::Counted) == 2);

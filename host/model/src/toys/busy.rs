@@ -21,31 +21,33 @@ impl Toy {
 
     /// The same where other messages go ahead of most of those that are sent, over the same link. No handler answers them, so they are
     /// never more than those behind them, times two, if links have an order: there a lost one can be sent again and again, and messages
-    /// in flight do not become more if it is not.
+    /// in flight do not become more if it is not. Some of them keep a promise.
     pub fn random_busy_with_heralds(seed: u64, nodes: u32) -> Self {
         let (mut toy, credits) = Self::busy_with_credits(seed, nodes);
         let mut dice = Dice(seed ^ 0x4e7a);
         let states = credits[0].len() as ToyState;
-        let heralds = |dice: &mut Dice| (0..dice.below(3)).map(|_| HERALD + dice.below(2) as u8).collect::<Vec<u8>>();
+        let heralds = |dice: &mut Dice, to: NodeId| {
+            let count = if to == 0 { 1 + dice.below(2) } else { dice.below(2) };
+            (0..count).map(|_| (to, HERALD)).collect::<Vec<(NodeId, u8)>>()
+        };
         for outcome in toy.rules.values_mut().flatten() {
             let (ToyOutcome::Go(_, sent) | ToyOutcome::Trap(sent)) = outcome;
-            let with_heralds = sent.iter().flat_map(|(to, content)| {
-                heralds(&mut dice).into_iter().chain([*content]).map(|content| (*to, content)).collect::<Vec<_>>()
-            });
-            *sent = with_heralds.collect();
+            *sent = sent.iter().flat_map(|message| [heralds(&mut dice, message.0), vec![*message]].concat()).collect();
         }
+        // A handler that sends nothing may go where there is least credit.
+        let least = |node: NodeId| {
+            let credit = |state: &ToyState| credits[node as usize][*state as usize];
+            (0..states).min_by_key(credit).expect("a node has states")
+        };
         for (node, state) in (0..nodes).flat_map(|node| (0..states).map(move |state| (node, state))) {
-            let credit = |state: ToyState| credits[node as usize][state as usize];
-            let allowed: Vec<ToyState> = (0..states).filter(|next| credit(*next) <= credit(state)).collect();
-            for (from, content) in (0..nodes).flat_map(|from| [(from, HERALD), (from, HERALD + 1)]) {
-                if dice.below(4) > 0 {
-                    let next = allowed[dice.below(allowed.len() as u32) as usize];
-                    let on = ToyTrigger::Message(from, content);
-                    toy.rules.insert((node, state, on), vec![ToyOutcome::Go(next, Vec::new())]);
-                }
+            for from in 0..nodes {
+                toy = toy.rule(node, state, ToyTrigger::Message(from, HERALD), least(node), &[]);
             }
         }
-        toy
+        let mut heard = vec![None; nodes as usize];
+        heard[0] = Some(least(0));
+        toy.properties.clear();
+        toy.promise("heard", &[&heard])
     }
 
     /// A busy system, and the credit of each state of each node.
