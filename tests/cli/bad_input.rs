@@ -243,8 +243,8 @@ fn a_file_that_is_no_trace_is_named_with_the_place_in_it() {
     check(&linked(json!([{ "from": 0, "to": 1 }])), &["missing field `network`"]);
     for (kind, _) in faults::budgets().filter(|(name, _)| *name != faults::PARTITIONS) {
         // As many copies of each message would take all memory there is.
-        let many = json!({ kind: 4_294_967_295_u32 });
-        let words = format!("4294967295 {kind} are more than 100 of a kind");
+        let many = json!({ kind: 4_294_967_294_u32 });
+        let words = format!("4294967294 {kind} are more than 100 of a kind");
         check(&changed(&|trace| trace["scenario"]["faults"] = many.clone()), &[&words]);
     }
     check(&changed(&|trace| trace["scenario"]["nodes"] = json!(0)), &["0 nodes"]);

@@ -178,7 +178,11 @@ fn contradictory_rules_are_refused() {
     let place = Place::new();
     place.host(&lock(&["--recover-by", "resets"])).exits(151).says(&["--recover-by", "give --resets N"]);
     place.host(&lock(&["--recover-by", "resets", "--resets", "1", "--depth", "2"])).exits(0);
-    place.host(&lock(&["--fairness", "fair-lossy"])).exits(2);
+    for options in [&[][..], &["--losses", "1"]] {
+        let ran = place.host(&lock(&[&["--fairness", "fair-lossy"], options].concat())).exits(151);
+        ran.says(&["--fairness", "give --losses unlimited"]);
+    }
+    place.host(&lock(&["--fairness", "strong"])).exits(2);
     let other = ["run", bundled("tree"), "--algo", "bdfs", "--timers", "late"];
     place.host(&other).exits(151).says(&["--timers", "no `eventually` property"]);
 }

@@ -120,7 +120,8 @@ impl Case {
 
     fn outcomes(&self) -> Option<Vec<(Outcome, bool)>> {
         let SearchBounds { depth, local_events, promises: rules, .. } = self.bounds;
-        let graph = progress(&self.system, Within { prefix: self.prefix.as_ref(), depth, local_events }, 2 * STATES_MAX)?;
+        let graph =
+            progress(&self.system, Within { prefix: self.prefix.as_ref(), depth, local_events }, 2 * STATES_MAX)?;
         let outcome = |promise: usize| {
             let whole = promises::decide(&graph.states, promise, rules?).map(|outcome| (outcome, true));
             whole.or_else(|| Some((promises::decide_but_lassos(&graph.states, promise, rules?), false)))
@@ -237,7 +238,8 @@ impl Case {
 /// The rules of a row for promises.
 fn rules(row: &Row) -> Rules {
     Rules {
-        fairness: [Fairness::Stable, Fairness::Stable, Fairness::FairLossy, Fairness::None][row[Axis::Fairness as usize]],
+        fairness: [Fairness::Stable, Fairness::Stable, Fairness::FairLossy, Fairness::None]
+            [row[Axis::Fairness as usize]],
         timers: Timers::ALL[row[Axis::Timers as usize]],
         recovery: Recovery::ALL[row[Axis::Recovery as usize]],
         mutant: None,

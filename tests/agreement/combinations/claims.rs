@@ -318,7 +318,9 @@ fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), S
         let found = decided.class.filter(|class| *is_whole || *class != BreachClass::Lasso);
         let is_fair = !is_whole || decided.fair_components == outcome.fair.len() as u64;
         let is_right = match is_over {
-            true => is_fair && (states, others, found) == (outcome.states, (outcome.critical_edges, outcome.stuck), class),
+            true => {
+                is_fair && (states, others, found) == (outcome.states, (outcome.critical_edges, outcome.stuck), class)
+            }
             false => {
                 states.0 <= outcome.states.0 && states.1 <= outcome.states.1 && decided.stuck_states <= outcome.stuck
             }

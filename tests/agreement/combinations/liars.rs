@@ -2,9 +2,7 @@
 
 use host_agreement::covering::covering;
 use host_agreement::options::Axis;
-use host_search::kernel::{
-    BreachClass, Decided, EndCondition, FoundBreach, Report, Search, SearchBounds, SearchError,
-};
+use host_search::kernel::{BreachClass, Decided, EndCondition, FoundBreach, Report, Search, SearchBounds, SearchError};
 use host_search::strategy::{STRATEGIES, Strategy, bdfs, dpor, random_walk};
 
 use crate::combinations::case::Case;

@@ -11,9 +11,9 @@ use host_agreement::toys;
 use host_model::contract::{Choice, Judgement};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Toy;
+use host_model::trace::replay::ReplayError;
 use host_model::trace::start::Start;
 use host_model::trace::{self, BreachClass, Finding, Trace, TraceStep, start};
-use host_model::trace::replay::ReplayError;
 use host_search::kernel::{
     EndCondition, FoundViolation, Keeper, Monitor, Progress, PromiseReport, Report, Search, SearchError,
 };
@@ -238,7 +238,8 @@ fn breach(
 ) -> Breach {
     let breach = found.breach.as_ref().expect("it is one");
     let is_it = |promise: &PromiseReport| {
-        let property = matches!(&found.judgement, Judgement::Violated { property, .. } if *property == promise.promise.property);
+        let property =
+            matches!(&found.judgement, Judgement::Violated { property, .. } if *property == promise.promise.property);
         property && promise.promise.node == found.node
     };
     Breach {

@@ -93,6 +93,10 @@ fn toys_keep_their_promises_as_the_reference_says() {
             lost += u64::from(system.faults.losses > 0);
         }
     }
-    let seen = format_args!("{tried}: {dead} dead, {fair} fair, {stuck} stuck, {cut} cut, {drawn} drawn, {lost} lost").to_string();
-    telling(tried > 3_000 && [dead, fair, stuck, cut, drawn, lost].iter().all(|count| *count > 100), format_args!("{seen}"));
+    let seen = format_args!("{tried}: {dead} dead, {fair} fair, {stuck} stuck, {cut} cut, {drawn} drawn, {lost} lost")
+        .to_string();
+    telling(
+        tried > 3_000 && [dead, fair, stuck, cut, drawn, lost].iter().all(|count| *count > 100),
+        format_args!("{seen}"),
+    );
 }

@@ -155,27 +155,25 @@ pub(super) fn moves(
             before.in_flight.retain(|_, items| !items.is_empty());
             system.toy.quorum(node, state, name, &messages)
         }
-        Happening::Take(from, item, index) => {
-            match item {
-                Item::Notice { breaks } => {
-                    let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
-                    items.drain(..=index);
-                    before.locals[node as usize].ends[from as usize] = (breaks, false);
-                    before.drop_lost(system, node);
-                    unheard = Some(before.clone());
-                    if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
-                }
-                Item::Message { content, .. } => {
-                    take(system, &mut before, (from, node), index);
-                    if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
-                        && system.is_ordered((from, node))
-                    {
-                        *is_open = true;
-                    }
-                    system.toy.outcomes(node, state, ToyTrigger::Message(from, content))
-                }
+        Happening::Take(from, item, index) => match item {
+            Item::Notice { breaks } => {
+                let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
+                items.drain(..=index);
+                before.locals[node as usize].ends[from as usize] = (breaks, false);
+                before.drop_lost(system, node);
+                unheard = Some(before.clone());
+                if is_open(from) { system.toy.outcomes(node, state, ToyTrigger::Error(from)) } else { Vec::new() }
             }
-        }
+            Item::Message { content, .. } => {
+                take(system, &mut before, (from, node), index);
+                if let Some((_, is_open)) = before.locals[node as usize].ends.get_mut(from as usize)
+                    && system.is_ordered((from, node))
+                {
+                    *is_open = true;
+                }
+                system.toy.outcomes(node, state, ToyTrigger::Message(from, content))
+            }
+        },
         Happening::Lose(..) => unreachable!("no handler runs"),
         Happening::Local(name) => {
             before.local_events[node as usize] += u32::from(is_counted);

@@ -75,8 +75,7 @@ pub struct Outcome {
 impl Outcome {
     /// The ways in which the promise is broken, the most certain first, and how many events lead to the first state that shows it.
     pub fn ways(&self) -> Vec<(BreachClass, usize)> {
-        let ways =
-            [(BreachClass::Dead, self.death), (BreachClass::Stuck, self.stop), (BreachClass::Lasso, self.lasso)];
+        let ways = [(BreachClass::Dead, self.death), (BreachClass::Stuck, self.stop), (BreachClass::Lasso, self.lasso)];
         ways.into_iter().filter_map(|(class, length)| Some((class, length?))).collect()
     }
 }

@@ -107,7 +107,8 @@ fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
         return Ok(());
     }
     if spec.search.reduce {
-        let why = "`--losses`: `--reduce` keeps only states with the most messages in flight, and a loss takes one away";
+        let why =
+            "`--losses`: `--reduce` keeps only states with the most messages in flight, and a loss takes one away";
         return Err(Failure::configuration(why).help("leave one of the two out").about("losses"));
     }
     if strategy.loses_messages {
@@ -116,7 +117,8 @@ fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     let others = STRATEGIES.iter().filter(|strategy| strategy.loses_messages).map(|strategy| strategy.name);
     let why = format_args!("`--losses`: the strategy {} has no event for a lost message", strategy.name);
     let others = others.collect::<Vec<_>>().join(", ");
-    let help = "leave it out: on links without order it makes no difference to `always` and `sometimes`; or use one that has";
+    let help =
+        "leave it out: on links without order it makes no difference to `always` and `sometimes`; or use one that has";
     Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about("losses"))
 }
 

@@ -72,7 +72,6 @@ fn set<T>(field: &mut Option<T>, value: Result<T, String>) -> Result<(), String>
     Ok(())
 }
 
-
 fn positive(number: u64) -> Result<u64, String> {
     if number == 0 { Err("0 is not in 1..".to_owned()) } else { Ok(number) }
 }
