@@ -227,7 +227,6 @@ pub mod budget {
     /// # Errors
     ///
     /// It cannot be written there.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn serialize<S: Serializer>(number: &u32, serializer: S) -> Result<S::Ok, S::Error> {
         match *number {
             Faults::UNLIMITED => UNLIMITED.serialize(serializer),
