@@ -142,7 +142,8 @@ impl Case {
         };
         let strategy = &STRATEGIES[value(Axis::Strategy)];
         // What explores executions or events has no end there.
-        let is_busy = is_on(Axis::Fairness) && strategy.promises == Promises::Decided && !is_symmetric && dice.below(3) > 0;
+        let is_busy =
+            is_on(Axis::Fairness) && strategy.promises == Promises::Decided && !is_symmetric && dice.below(3) > 0;
         let is_ordered = value(Axis::Network) == 2 && value(Axis::Links) == 0;
         if is_busy {
             toy = match is_on(Axis::Losses) && is_ordered {

@@ -10,9 +10,11 @@ use crate::kernel::{SearchBounds, SearchError};
 /// Work after which a path stays as it is: steps, and what the questions about its ends take.
 const WORK_MAX: u64 = 2_000_000;
 
+/// Says whether the promise is dead where the cursor is, and what it took to know.
+type IsDead<'a> = dyn FnMut(&mut Stepper<'_>, &GlobalCursor) -> Result<(bool, u64), SearchError> + 'a;
+
 /// Leaves out as much as is found not to be needed: halves of the path, then smaller and smaller parts, and what cannot happen without
-/// them (Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). `is_dead` says whether the promise is dead
-/// where the cursor is, and what it took to know.
+/// them (Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
 ///
 /// # Errors
 ///
@@ -21,7 +23,7 @@ pub(super) fn shortened(
     stepper: &mut Stepper<'_>,
     start: &Start,
     path: Vec<Step>,
-    is_dead: &mut dyn FnMut(&mut Stepper<'_>, &GlobalCursor) -> Result<(bool, u64), SearchError>,
+    is_dead: &mut IsDead<'_>,
 ) -> Result<Vec<Step>, SearchError> {
     let (mut path, mut work) = (path, 0);
     let mut part = path.len().div_ceil(2);
