@@ -40,9 +40,6 @@ pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<Stri
     if let Some(why) = liveness::refusal(lts) {
         return Some(why.to_owned());
     }
-    if spec.strategy().promises == Promises::Sampled && lts.scenario().faults.losses > 0 {
-        return Some("walks look at no promise where messages can be lost; use --algo bdfs".to_owned());
-    }
     let placed = cluster.placements().iter();
     let twin = placed.clone().find_map(|placement| placement.twin_of);
     let adversary = placed.clone().find(|placement| placement.adversary).map(|placement| placement.node);

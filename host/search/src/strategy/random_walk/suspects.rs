@@ -40,10 +40,6 @@ impl<'s> Suspects<'s> {
     /// No walk has ended yet. None if no promise is to be looked at.
     pub(super) fn new(search: &'s Search<'s>, bytes_max: u64) -> Option<Self> {
         let rules = liveness::decides(search.lts, search.bounds.promises)?;
-        // What is lost is no way back, and the examinations take every step to be one.
-        if search.lts.scenario().faults.losses > 0 {
-            return None;
-        }
         let promises = search.lts.promises().into_iter().map(|promise| (promise, Sampled::default()));
         Some(Self { search, rules, promises: promises.collect(), ground: None, work: 0, bytes_max })
     }
