@@ -200,7 +200,10 @@ pub fn refusals() -> Vec<Refusal> {
             found.push(Refusal { values, why: "the strategy loses no messages" });
         }
         if strategy.promises != Promises::Decided {
-            found.extend(without_promises((Axis::Strategy, vec![index]), "the strategy decides no promises"));
+            let all = without_promises((Axis::Strategy, vec![index]), "the strategy decides no promises");
+            // What counts as a way back matters to what is dead, and walks look for that.
+            let is_looked_at = |axis| axis == Axis::Recovery && strategy.promises == Promises::Sampled;
+            found.extend(all.filter(|refusal| !refusal.values.iter().any(|(axis, _)| is_looked_at(*axis))));
         }
     }
     let reduce = || (Axis::Reduce, vec![1]);

@@ -22,7 +22,7 @@ fn stopped(options: &[&str]) -> (Place, Value) {
     (place, whole)
 }
 
-const SEARCH: [&str; 8] = ["--algo", "bdfs", "--resets", "1", "--depth", "6", "--set", "init=event"];
+const SEARCH: [&str; 9] = ["--algo", "bdfs", "--resets", "1", "--depth", "6", "--set", "init=event", "--safety-only"];
 
 #[test]
 fn what_sets_up_another_search_is_refused_with_what_differs() {

@@ -74,7 +74,7 @@ fn a_violation_says_what_each_step_changed_and_why_the_end_is_wrong() {
         "learner.chosen: + 100",
         "\nthe property reads\n  node 0: ",
         " since step 18, learner.votes: + ",
-        "; chosen reached\n",
+        "; chosen reached;",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

@@ -44,7 +44,7 @@ fn a_lost_message_is_a_step_that_everything_understands() {
         start.as_object_mut().expect("an object").remove("finding");
         start.to_string()
     });
-    let after = ["run", plugin, "--prefix", "lost.json", "--algo", "bdfs", "--json"];
+    let after = ["run", plugin, "--prefix", "lost.json", "--algo", "bdfs", "--safety-only", "--json"];
     assert_eq!(place.host(&after).exits(0).json()["counts"]["transitions"], 0);
 }
 
@@ -129,7 +129,7 @@ fn losses_are_advised_where_they_tell() {
 fn a_search_with_losses_is_resumed() {
     let mut place = Place::new();
     for losses in ["1", "unlimited"] {
-        let search = ["--algo", "bdfs", "--losses", losses, "--depth", "6", "--set", "init=event"];
+        let search = ["--algo", "bdfs", "--losses", losses, "--depth", "6", "--set", "init=event", "--safety-only"];
         let whole = place.run_json("paxos", &search);
         place.interrupted = Some(20);
         let kept = format!("kept-{losses}");

@@ -16,7 +16,7 @@ fn paxos_has_the_counts_of_the_paper() {
     let boot = place.run_json("paxos", &["--algo", "bdfs"]);
     assert_eq!(boot["result"], "ok");
     assert_eq!(counts(&boot, &of), [7_068, 37_012, 993]);
-    let event = place.run_json("paxos", &["--algo", "bdfs", "--set", "init=event"]);
+    let event = place.run_json("paxos", &["--algo", "bdfs", "--set", "init=event", "--safety-only"]);
     assert_eq!(event["result"], "ok");
     assert_eq!(counts(&event, &of), [15_648, 73_933, 1_069]);
     assert_eq!(place.list(), [""; 0], "an ok run leaves no file");
@@ -34,13 +34,13 @@ fn local_model_checking_builds_no_system_state_of_correct_paxos() {
 #[test]
 fn the_default_says_who_had_the_answer() {
     let place = Place::new();
-    let result = place.run_json("paxos", &["--set", "init=event"]);
+    let result = place.run_json("paxos", &["--set", "init=event", "--safety-only"]);
     assert_eq!(
         (&result["result"], &result["algo"], &result["decided_by"]),
         (&json!("ok"), &json!("auto"), &json!("bdfs"))
     );
     assert_eq!(counts(&result, &["global_states", "transitions"]), [15_648, 73_933]);
-    let text = place.host(&["run", bundled("paxos"), "--set", "init=event"]).exits(0).out;
+    let text = place.host(&["run", bundled("paxos"), "--set", "init=event", "--safety-only"]).exits(0).out;
     let row = "auto, decided by bdfs: every state is reached; complete within the bounds\n";
     assert!(text.contains(row), "no {row:?} in {text}");
     // 67 million global states are too many for one turn, and few if what cannot matter is left out.
@@ -172,7 +172,8 @@ fn the_same_command_gives_the_same_result() {
 
 #[test]
 fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
-    let ran = Place::new().host(&["run", bundled("paxos"), "--algo", "bdfs", "--set", "init=event", "-v"]).exits(0);
+    let run = ["run", bundled("paxos"), "--algo", "bdfs", "--safety-only", "--set", "init=event", "-v"];
+    let ran = Place::new().host(&run).exits(0);
     assert!(ran.out.starts_with("ok: "), "{ran:?}");
     assert_eq!(ran.out.lines().next(), ran.out.lines().last(), "the verdict is the first and the last line");
     assert!(
@@ -188,7 +189,7 @@ fn the_text_begins_with_the_verdict_and_says_what_was_assumed() {
         "  nodes       3\n",
         "bug=none (default), init=event, learners=1 (default), model=lmc (default), proposers=auto (default), quorum=off (default)\n",
         "  bounds      none\n",
-        "--algo bdfs --set init=event -v\n",
+        "--algo bdfs --safety-only --set init=event -v\n",
         "not covered\n  resets      try --resets 1\n  duplicates  try --network unordered-duplicating\n  breaks      try --network ordered --breaks 1\n",
         "  chosen                       sometimes   reached\n",
     ] {
@@ -372,7 +373,7 @@ fn a_handler_with_too_many_outcomes_is_a_finding_with_a_remedy() {
 #[test]
 fn a_checkpoint_is_gone_on_from() {
     let mut place = Place { interrupted: Some(40), ..Place::new() };
-    let event = ["--algo", "bdfs", "--set", "init=event"];
+    let event = ["--algo", "bdfs", "--set", "init=event", "--safety-only"];
     let stopped = place.run_json("paxos", &[&event[..], &["--checkpoint", "kept"]].concat());
     assert_eq!((&stopped["result"], &stopped["end"]), (&json!("incomplete"), &json!("interrupted")));
     place.interrupted = None;

@@ -80,6 +80,8 @@ fn case(seed: u64) -> Case {
     // More than a batch of them, or fewer.
     case.bounds.walks = Some([3, 40, 300][dice.below(3) as usize]);
     case.bounds.seed = Some(seed);
+    // How many promises are examined depends on the memory.
+    case.bounds.promises = None;
     if row[Axis::Prefix as usize] > 0 {
         case.prefix = Prefix::random(&case.system, seed, 1 + dice.below(6));
     }
