@@ -75,6 +75,7 @@ pub struct LtsCache {
     verdicts: FxHashMap<Box<[ClassId]>, Arc<[Judgement]>>,
     verdict_bytes: u64,
     has_traps: bool,
+    has_losses: bool,
 }
 
 /// Bytes of a verdict besides its classes and judgements: its place in a hash table, and two allocations.
@@ -185,11 +186,17 @@ impl LtsCache {
         &self.kinds[id.0 as usize]
     }
 
+    /// Whether a message can be lost anywhere.
+    #[inline]
+    pub fn has_losses(&self) -> bool {
+        self.has_losses
+    }
+
     /// The loss of a message that could be delivered next to its destination in a local state; none if it cannot happen there. News of
     /// a broken connection are never lost.
     #[inline]
     pub fn loss(&self, state: LocalStateId, message: MessageId) -> Option<Trigger> {
-        let can_lose = self.brief(state).can_lose && !self.message(message).is_notice;
+        let can_lose = self.has_losses && self.brief(state).can_lose && !self.message(message).is_notice;
         can_lose.then(|| Trigger::lose(message))
     }
 
@@ -257,6 +264,7 @@ impl LtsCache {
             can_lose: state.can_lose,
         }));
         self.has_traps |= self.briefs[briefs_before..].iter().any(|brief| brief.is_stuck);
+        self.has_losses |= self.briefs[briefs_before..].iter().any(|brief| brief.can_lose);
         self.destinations.extend(self.messages[self.destinations.len()..].iter().map(|message| message.to));
     }
 

@@ -132,7 +132,7 @@ impl GlobalState {
 
     /// Adds the losses of all that can be delivered next, whether or not its destination would take it.
     fn add_losses(&self, known: &LtsCache, enabled: &mut Vec<(NodeId, Trigger)>) {
-        if !self.locals.iter().any(|local| known.brief(*local).can_lose) {
+        if !known.has_losses() {
             return;
         }
         self.in_flight.for_each_next(&known.links(&self.locals), |message| {

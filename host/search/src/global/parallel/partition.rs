@@ -224,7 +224,8 @@ impl Partition {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: true });
                 continue;
             }
-            let is_over = (0..record.nodes()).any(|node| round.known.brief(record.local(node)).is_stuck);
+            let is_stuck = |node| round.known.brief(record.local(node)).is_stuck;
+            let is_over = round.known.has_traps() && (0..record.nodes()).any(is_stuck);
             if is_over {
                 self.expanded.push(Expanded { reached, path: None, is_stalled: false });
                 continue;
