@@ -266,12 +266,12 @@ fn walks_text(sampled: &[PromiseWalks]) -> String {
     let Some(worst) = sampled.iter().max_by_key(|it| (it.dead, it.open, it.owing)) else { return String::new() };
     let walks = count(worst.walks, "walk");
     let ends = |number: u64| format!("at the end of {} of {walks}", grouped(number));
-    match (worst.dead, worst.probability_max) {
+    match (worst.dead, worst.probability_max.zip(worst.confidence)) {
         (1.., _) => format!(" ({} nothing can keep it any more)", ends(worst.dead)),
-        (0, Some(probability)) => {
-            let (tried, likely) = (count(worst.trials, "walk"), probability * 100.0);
+        (0, Some((probability, confidence))) => {
+            let (tried, likely, sure) = (count(worst.trials, "walk"), probability * 100.0, confidence * 100.0);
             format!(
-                "; {} it is owed, and none of {tried} from there led to where it is kept: each does with at most {likely:.1} % (confidence 95 %)",
+                "; {} it is owed, and none of {tried} from there led to where it is kept: each does with at most {likely:.1} % (confidence {sure:.0} %)",
                 ends(worst.open)
             )
         }

@@ -4,7 +4,7 @@ use host_model::trace::start::Start;
 
 use crate::graph;
 use crate::kernel::rules::Rules;
-use crate::kernel::{EndCondition, Keeper, Monitor, Phase, Progress, Search, SearchBounds, SearchError};
+use crate::kernel::{EndCondition, Monitor, Phase, Progress, Search, SearchBounds, SearchError};
 use crate::liveness::{Recorder, Watch, prospects, way_to_live};
 use crate::outlook::{Outlook, stop};
 
@@ -75,9 +75,5 @@ impl Monitor for Within<'_> {
 
     fn enter(&self, phase: Phase) {
         self.monitor.enter(phase);
-    }
-
-    fn keeper(&self) -> Option<&dyn Keeper> {
-        None
     }
 }

@@ -218,12 +218,9 @@ fn promised(
     let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
     let is_broken = promises.iter().any(|promise| promise.class.is_some()) || sampled.iter().any(|it| it.dead > 0);
     let is_missing = promises.len() < all || all == 0;
-    let open = undecided.or(is_missing.then_some("the search was ended before it was decided"));
-    let open = if sampled.iter().any(|it| it.open > 0) {
-        Some("some walks may have led to where it cannot be kept")
-    } else {
-        open
-    };
+    let may_be_dead = sampled.iter().any(|it| it.open > 0);
+    let open = may_be_dead.then_some("some walks may have led to where it cannot be kept");
+    let open = open.or(undecided).or(is_missing.then_some("the search was ended before it was decided"));
     let status = match (is_broken, open) {
         _ if report.status != "unknown" => report.status,
         (true, _) => "violated",
