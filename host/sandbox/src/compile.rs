@@ -15,6 +15,7 @@ use wasmtime::component::Component;
 
 use crate::cache;
 use crate::check::{self, Interfaces, Names};
+use crate::compiler_panic;
 use crate::error::LoadError;
 use crate::limits::{GuestLimits, Sabotage};
 use crate::rewrite::{Rewritten, rewrite};
@@ -48,13 +49,17 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
+        let panicked = sender.clone();
+        let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, sabotage, instances_max));
+        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, (sabotage, instances_max), tell));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
     loop {
         match receiver.recv_timeout(INTERVAL.min(Duration::from_secs(limits.compile_seconds))) {
+            // Its thread never ends.
+            Ok(Err(error @ LoadError::CompilerPanic { .. })) => return Err(error),
             Ok(result) => {
                 // Its stack and what it still holds are gone before the caller goes on.
                 let _ = thread.join();
@@ -78,8 +83,8 @@ fn run(
     engine: &Engine,
     cache_dir: Option<&Path>,
     bytes: &[u8],
-    sabotage: Sabotage,
-    instances_max: usize,
+    (sabotage, instances_max): (Sabotage, usize),
+    tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     check::preamble(bytes)?;
@@ -91,8 +96,9 @@ fn run(
     }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let (component, cache) =
-        cache::compile(engine, cache_dir, &rewritten.bytes).map_err(|error| refusal(&rewritten, &error))?;
+    let compiled = compiler_panic::told(tell, || cache::compile(engine, cache_dir, &rewritten.bytes));
+    let compiled = compiled.map_err(|detail| LoadError::CompilerPanic { detail })?;
+    let (component, cache) = compiled.map_err(|error| refusal(&rewritten, &error))?;
     check::functions(engine, &component)?;
     Ok(Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time: began.elapsed() })
 }

@@ -119,6 +119,12 @@ pub enum LoadError {
         /// The limit.
         bytes: usize,
     },
+    /// The compiler has a mistake that this component brings out. It stays in memory as it was.
+    #[error("the compiler fails on the component, by a mistake of its own: {detail}")]
+    CompilerPanic {
+        /// What it said, and where.
+        detail: String,
+    },
     /// The host's own trouble.
     #[error("cannot compile the component: {detail}")]
     Compile {

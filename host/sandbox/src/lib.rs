@@ -16,6 +16,7 @@
 //! | `plugin` | a loaded component |
 //! | `plugin_parts` | what the instances and machines of a plugin share |
 //! | `compile` | checking and compiling in a thread that can be abandoned |
+//! | `compiler_panic` | panics of the compiler |
 //! | `check` | the check that bytes are a component of this contract, before any of it runs |
 //! | `error` | reasons why a file cannot be loaded |
 //! | `abi` | the contract in Rust types |
@@ -39,6 +40,7 @@ mod abi;
 mod cache;
 mod check;
 mod compile;
+mod compiler_panic;
 mod context;
 mod error;
 mod fault;

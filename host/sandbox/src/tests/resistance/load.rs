@@ -68,6 +68,13 @@ fn a_compilation_that_takes_too_much_memory_is_given_up() {
     lives_on(&sandbox(|_| {}));
 }
 
+#[test]
+fn a_compiler_that_panics_ends_nothing_else() {
+    let sandbox = sandbox(|_| {});
+    let error = refusal(&sandbox, &fixtures::fields_in_other_case());
+    assert!(error.contains("by a mistake of its own") && error.contains("no entry found for key"), "{error}");
+}
+
 // Starting.
 
 #[test]
