@@ -7,6 +7,7 @@ use host_agreement::reference::Prefix;
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
 use host_model::contract::Judgement;
+use host_model::lts::Lts;
 use host_model::trace::{BreachClass, TraceStep};
 use host_search::kernel::{EndCondition, FoundViolation, SearchBounds, Unmonitored};
 use host_search::strategy::random_walk;
@@ -34,6 +35,32 @@ fn after(case: &Case, steps: &[TraceStep], init_choices: &Prefix) -> Option<Vec<
     promises.map(|promise| promises::decide(&graph.states, promise, case.rules())).collect()
 }
 
+/// Asserts that the promise of a finding is dead where walks say so, and was alive before the step that is said to have killed it, whatever
+/// bounds the search has. Whether there is such a step; none if the system is too large for the reference.
+pub(super) fn dead_is_dead(case: &Case, lts: &Lts<'_>, violation: &FoundViolation, context: &str) -> Option<bool> {
+    let breach = violation.breach.as_ref().expect("it is one");
+    assert_eq!((breach.class, breach.cycle, violation.shortest), (BreachClass::Dead, 0, false), "{context}");
+    let trace = confirmed(case, lts, violation);
+    let index = lts.promises().iter().position(|promise| {
+        let Judgement::Violated { property, .. } = violation.judgement else { return false };
+        promise.property == property && promise.node == violation.node
+    });
+    let index = index.expect("it is about a promise");
+    let from_init = Prefix { init_choices: trace.init_choices.clone(), steps: Vec::new() };
+    let start = case.prefix.clone().unwrap_or(from_init);
+    let outcome = |steps: &[TraceStep]| after(case, steps, &start).map(|all| all[index].distances[0]);
+    assert_eq!(outcome(&trace.steps)?, None, "{context}");
+    let own = if case.is_exported { 0 } else { start.steps.len() };
+    match breach.is_critical {
+        true => {
+            let before = outcome(&trace.steps[..trace.steps.len() - 1])?;
+            assert_eq!(before, Some(breach.sibling.len()), "{context}");
+        }
+        false => assert_eq!(trace.steps.len(), own, "it is dead from the start: {context}"),
+    }
+    Some(breach.is_critical)
+}
+
 #[test]
 fn what_walks_say_is_dead_is_dead_for_the_reference() {
     let (mut seen, mut tried): (BTreeMap<&str, u64>, u64) = (BTreeMap::new(), 0);
@@ -46,8 +73,7 @@ fn what_walks_say_is_dead_is_dead_for_the_reference() {
         let context = format!("seed {seed}, {:?}, {:#?}", case.prefix, case.system);
         tried += 1;
         case.run_by(&random_walk::run, 1, &Unmonitored, &mut |lts, report| {
-            let promises = lts.promises();
-            assert_eq!(report.promises.len(), if seen_by(&case) { promises.len() } else { 0 }, "{context}");
+            assert_eq!(report.promises.len(), if seen_by(&case) { lts.promises().len() } else { 0 }, "{context}");
             let found: Vec<&FoundViolation> = report.violations.iter().filter(|found| found.breach.is_some()).collect();
             for report in &report.promises {
                 let sampled = report.sampled.expect("walks sample");
@@ -63,33 +89,8 @@ fn what_walks_say_is_dead_is_dead_for_the_reference() {
                 *seen.entry("dead").or_default() += sampled.dead;
             }
             for violation in &found {
-                let breach = violation.breach.as_ref().expect("it is one");
-                assert_eq!(
-                    (breach.class, breach.cycle, violation.shortest),
-                    (BreachClass::Dead, 0, false),
-                    "{context}"
-                );
-                let trace = confirmed(&case, lts, violation);
-                let index = promises.iter().position(|promise| {
-                    let Judgement::Violated { property, .. } = violation.judgement else { return false };
-                    promise.property == property && promise.node == violation.node
-                });
-                let index = index.expect("it is about a promise");
-                let start = case
-                    .prefix
-                    .clone()
-                    .unwrap_or_else(|| Prefix { init_choices: trace.init_choices.clone(), steps: Vec::new() });
-                let outcome = |steps: &[TraceStep]| after(&case, steps, &start).map(|all| all[index].distances[0]);
-                let Some(at_end) = outcome(&trace.steps) else { continue };
-                assert_eq!(at_end, None, "{context}");
-                let own = if case.is_exported { 0 } else { start.steps.len() };
-                if breach.is_critical {
-                    let Some(before) = outcome(&trace.steps[..trace.steps.len() - 1]) else { continue };
-                    assert_eq!(before, Some(breach.sibling.len()), "{context}");
-                } else {
-                    assert_eq!(trace.steps.len(), own, "it is dead from the start: {context}");
-                }
-                *seen.entry(if breach.is_critical { "critical" } else { "from the start" }).or_default() += 1;
+                let Some(is_critical) = dead_is_dead(&case, lts, violation, &context) else { continue };
+                *seen.entry(if is_critical { "critical" } else { "from the start" }).or_default() += 1;
                 *seen.entry("prefix").or_default() += u64::from(case.prefix.is_some());
             }
             if report.end == EndCondition::Violation {

@@ -3,11 +3,11 @@
 //! Local model checking goes through local states that are in no execution, and a reduction tries messages where none is delivered. In
 //! the common local transition system the other members would count what comes of that as their own.
 
-use host_model::lts::{Lts, Mover, Stepper};
+use host_model::lts::{Lts, Mover, Step, Stepper};
 use host_model::trace::start::Start;
 use host_model::trace::{self, start};
 
-use crate::kernel::{FoundViolation, Report, Search, SearchError, stopped_end};
+use crate::kernel::{FoundBreach, FoundViolation, Report, Search, SearchError, stopped_end};
 
 /// Runs a strategy in a sibling of the local transition system.
 pub fn run(
@@ -49,9 +49,22 @@ fn here(
     starts: &[Start],
     found: FoundViolation,
 ) -> Result<FoundViolation, SearchError> {
-    let steps = trace::record(&mut Stepper::new(sibling)?, &found.initial, &found.path)?;
     let index = starts.iter().position(|start| (&start.origin, &start.initial) == (&found.origin, &found.initial));
     let start = &search.starts[index.expect("a finding begins in a start state")];
-    let end = start::follow_on(&mut Stepper::new(search.lts)?, start.clone(), &steps)?;
-    Ok(FoundViolation { origin: end.origin, initial: end.initial, path: end.path, ..found })
+    let followed = |path: &[Step]| -> Result<Start, SearchError> {
+        let steps = trace::record(&mut Stepper::new(sibling)?, &found.initial, path)?;
+        Ok(start::follow_on(&mut Stepper::new(search.lts)?, start.clone(), &steps)?)
+    };
+    let breach = match &found.breach {
+        Some(breach) if !breach.sibling.is_empty() => {
+            let critical = found.path.len() - 1;
+            let way = followed(&[&found.path[..critical], &breach.sibling[..]].concat())?;
+            // What leads to the start state is part of the path there.
+            let before = way.path.len() - breach.sibling.len();
+            Some(FoundBreach { sibling: way.path[before..].to_vec(), ..breach.clone() })
+        }
+        breach => breach.clone(),
+    };
+    let end = followed(&found.path)?;
+    Ok(FoundViolation { origin: end.origin, initial: end.initial, path: end.path, breach, ..found })
 }

@@ -11,7 +11,7 @@ use host_model::contract::MachineError;
 use host_model::scenario::{Network, Scenario};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kernel::{Counts, Decider, EndCondition, Report, Search, SearchBounds, SearchError};
+use crate::kernel::{Counts, Decider, EndCondition, PromiseReport, Report, Search, SearchBounds, SearchError};
 use crate::liveness;
 use crate::strategy::auto::race::{Pace, Race, Turn};
 use crate::strategy::{bdfs, find, lmc, random_walk, unfold};
@@ -47,7 +47,8 @@ pub enum Member {
 pub struct Turns {
     /// Units of work that a turn takes at least.
     pub shortest: u64,
-    /// The only member, if there is to be one, as far as it can answer what is asked: so tests see each of them answer.
+    /// The only member, if there is to be one, as far as it can answer what is asked: so tests see each of them answer. Walks alone do not
+    /// end unless they find something or are told to.
     pub only: Option<Member>,
 }
 
@@ -64,7 +65,7 @@ impl Default for Turns {
 /// Explores: what `bdfs`, `unfold`, `bdfs --reduce`, `lmc-opt` and random walks explore, in turns of equal work, each as far as
 /// the first one that has the answer needs. Work is counted and not timed, so which one that is does not depend on the machine.
 /// A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time; and so is an answer
-/// that leaves `eventually` properties open, which only `bdfs` decides. Memory: that of all members together.
+/// that leaves `eventually` properties open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members together.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
 /// do; the seed of the walks; the monitor, which bounds all members together.
 /// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
@@ -77,12 +78,12 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 #[doc(hidden)]
 pub fn run_with(search: &Search<'_>, turns: Turns) -> Result<Report, SearchError> {
     let mut members = Member::of(&search.bounds, search.lts.scenario());
-    if let Some(only) = turns.only.filter(|only| members.contains(only) && *only != Member::Walk) {
+    if let Some(only) = turns.only.filter(|only| members.contains(only)) {
         members = vec![only];
     }
     let race = Race::new(search.monitor, search.lts, turns.shortest);
     for member in &members {
-        race.add(member.name(), member.pace(&members), member.is_apart());
+        race.add(member.name(), member.pace(&members), member.is_apart(&search.bounds));
     }
     let portfolio = Portfolio { search, members: &members, race, answers: Mutex::new(Answers::new(members.len())) };
     // One thread each to wait in; what works uses threads of its own.
@@ -125,7 +126,7 @@ impl Member {
         match self {
             Self::Bdfs => SearchBounds { seed: None, ..*bounds },
             Self::Reduced => SearchBounds { reduce: true, seed: None, promises: None, ..*bounds },
-            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, promises: None, ..*bounds },
+            Self::Walk => SearchBounds { walks: Some(u64::MAX), violations: None, ..*bounds },
             Self::Unfold | Self::Lmc => SearchBounds { seed: None, promises: None, ..*bounds },
         }
     }
@@ -173,18 +174,26 @@ impl Member {
     }
 
     fn run(self, search: &Search<'_>) -> Result<Report, SearchError> {
-        match self {
-            Self::Bdfs => bdfs::run(search),
-            Self::Reduced => apart::run(search, bdfs::run),
-            Self::Unfold => unfold::run(search),
-            Self::Walk => random_walk::run(search),
-            Self::Lmc => apart::run(search, lmc::run_optimised),
+        let strategy = match self {
+            Self::Bdfs | Self::Reduced => bdfs::run,
+            Self::Unfold => unfold::run,
+            Self::Walk => random_walk::run,
+            Self::Lmc => lmc::run_optimised,
+        };
+        match self.is_apart(&search.bounds) {
+            true => apart::run(search, strategy),
+            false => strategy(search),
         }
     }
 
-    /// Whether it has a local transition system of its own: it takes local steps that are in no execution.
-    fn is_apart(self) -> bool {
-        matches!(self, Self::Reduced | Self::Lmc)
+    /// Whether it has a local transition system of its own: it takes local steps that are in no execution. Walks do so to prove that
+    /// nothing can keep a promise any more.
+    fn is_apart(self, bounds: &SearchBounds) -> bool {
+        match self {
+            Self::Reduced | Self::Lmc => true,
+            Self::Walk => bounds.promises.is_some(),
+            Self::Bdfs | Self::Unfold => false,
+        }
     }
 
     /// Whether it can show that a violation is the shortest.
@@ -268,7 +277,7 @@ impl Answers {
         let report = self.reports[best].as_ref().expect("the best one has an answer");
         let is_open = leaves_promises_open(report, search);
         let helps = |member: usize| match report.end {
-            _ if is_open && members[member] == Member::Bdfs => true,
+            _ if is_open && matches!(members[member], Member::Bdfs | Member::Walk) => true,
             EndCondition::Violation => members[member].shows_shortest() && !is_shortest(report, &search.bounds),
             // Local states can be all there are where a bound on local events leaves out what only repeats them.
             EndCondition::LocalEventBound => members[member] == Member::Lmc,
@@ -297,6 +306,9 @@ impl Answers {
         let decides = best.promises.is_empty() && !report.promises.is_empty();
         let forgets = !best.promises.is_empty() && report.promises.is_empty();
         match (best.end, report.end) {
+            // What walks have seen of promises says less than what was decided.
+            _ if samples(best) && is_decided(report) => true,
+            _ if is_decided(best) && samples(report) => false,
             (EndCondition::Violation, EndCondition::Violation) => lengths(report) < lengths(best),
             // What was decided within a bound does not hold without it, so the two cannot be put together.
             _ if forgets => false,
@@ -319,6 +331,9 @@ impl Answers {
         let all = self.reports.iter().flatten().flat_map(|report| report.witnessed.iter().enumerate());
         let witnessed: Vec<u32> =
             all.filter(|(_, reached)| **reached == Some(true)).map(|(property, _)| property as u32).collect();
+        let walked = members.iter().position(|member| *member == Member::Walk);
+        let walked = walked.and_then(|walk| self.reports[walk].as_ref());
+        let sampled = walked.map(|report| report.promises.clone()).unwrap_or_default();
         let mut report = match self.best {
             Some(best) => {
                 let report = self.reports[best].take().expect("the best one has an answer");
@@ -326,6 +341,7 @@ impl Answers {
             }
             None => self.merged(search, members, stopped),
         };
+        sample(&mut report, &sampled);
         // What one has reached is reachable, whoever has the answer.
         witnessed.into_iter().for_each(|property| report.witness(property));
         Ok(report)
@@ -361,6 +377,26 @@ impl Answers {
 fn leaves_promises_open(report: &Report, search: &Search<'_>) -> bool {
     let wanted = liveness::decides(search.lts, search.bounds.promises).is_some();
     wanted && report.promises.is_empty() && report.end != EndCondition::Violation
+}
+
+/// Whether a report says of some promise what walks have seen of it.
+fn samples(report: &Report) -> bool {
+    report.promises.iter().any(|promise| promise.sampled.is_some())
+}
+
+/// Whether a report decides some promise.
+fn is_decided(report: &Report) -> bool {
+    report.promises.iter().any(|promise| promise.decided.is_some())
+}
+
+/// Adds what walks have seen of promises to a report that leaves them open.
+fn sample(report: &mut Report, sampled: &[PromiseReport]) {
+    if report.promises.is_empty() && report.end != EndCondition::Violation {
+        report.promises = sampled.to_vec();
+    }
+    for promise in report.promises.iter_mut().filter(|promise| promise.decided.is_none()) {
+        promise.sampled = sampled.iter().find(|other| other.promise == promise.promise).and_then(|other| other.sampled);
+    }
 }
 
 /// Whether nothing shorter is to be found, as far as was asked.

@@ -275,11 +275,12 @@ impl WalkSearch<'_> {
         }
         let progress = self.progress(&ground.stepper);
         let Some(suspects) = &mut self.suspects else { return Ok(()) };
-        let found = suspects.ended(&mut ground.stepper, walk, &progress)?;
+        let mut found = Vec::new();
+        let ended = suspects.ended(&mut ground.stepper, walk, &progress, &mut found);
         let wanted = self.report.violations_max.saturating_sub(self.report.violations.len() as u64);
         self.report.violations.extend(found.into_iter().take(usize::try_from(wanted).unwrap_or(usize::MAX)));
         self.has_enough |= self.report.is_full();
-        Ok(())
+        ended
     }
 
     /// Takes the step that was drawn; whether it ends in a violation.

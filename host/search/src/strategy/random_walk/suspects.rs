@@ -59,13 +59,14 @@ impl<'s> Suspects<'s> {
         self.promises.iter().map(report).collect()
     }
 
-    /// Takes in that a walk has ended; returns the promises that it has shown to be broken, each of them once.
+    /// Takes in that a walk has ended; adds the promises that it has shown to be broken, each of them once, also those from before an error.
     pub(super) fn ended(
         &mut self,
         stepper: &mut Stepper<'_>,
         walk: &Walk,
         progress: &Progress,
-    ) -> Result<Vec<FoundViolation>, SearchError> {
+        found: &mut Vec<FoundViolation>,
+    ) -> Result<(), SearchError> {
         let is_full = self.search.lts.counts().bytes + self.bytes() > self.bytes_max
             || self.work > WORK_FREE + progress.counts.transitions.unwrap_or(0);
         let mut suspects = Vec::new();
@@ -82,7 +83,7 @@ impl<'s> Suspects<'s> {
             }
         }
         if suspects.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let search = self.search;
         let mut ground = match self.ground.take() {
@@ -90,13 +91,23 @@ impl<'s> Suspects<'s> {
             None => Ground::new(search.lts, search.starts, search.bounds)?,
         };
         let path = ground.path(walk.number, walk.depth)?;
-        let mut found = Vec::new();
+        let mut result = Ok(());
         for index in suspects {
             let mut way = Way::new(self, &mut ground, (index, walk), path.clone(), progress);
-            found.extend(way.examine()?);
+            // What is stopped in between has shown nothing.
+            match result.and_then(|()| way.examine()) {
+                Ok(finding) => {
+                    found.extend(finding);
+                    result = Ok(());
+                }
+                Err(error) => {
+                    self.promises[index].1.unexamined += 1;
+                    result = Err(error);
+                }
+            }
         }
         self.ground = Some(ground);
-        Ok(found)
+        result
     }
 }
 
@@ -131,6 +142,7 @@ impl<'w, 's> Way<'w, 's> {
     /// Finds out whether the promise is dead at the end, and since when.
     fn examine(&mut self) -> Result<Option<FoundViolation>, SearchError> {
         let outlook = self.outlook(self.path.len())?;
+        let finding = if outlook == Outlook::Dead { Some(self.finding()?) } else { None };
         let sampled = &mut self.suspects.promises[self.index].1;
         match outlook {
             Outlook::Alive(_) => sampled.alive += 1,
@@ -138,12 +150,9 @@ impl<'w, 's> Way<'w, 's> {
                 sampled.open += 1;
                 sampled.trials = TRIALS;
             }
-            Outlook::Dead => {
-                sampled.dead += 1;
-                return self.finding().map(Some);
-            }
+            Outlook::Dead => sampled.dead += 1,
         }
-        Ok(None)
+        Ok(finding)
     }
 
     /// The outlook after so many steps of the way.
