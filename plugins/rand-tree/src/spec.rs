@@ -1,0 +1,131 @@
+//! What must hold. Shares no function with the protocol but the reading of a state.
+
+use std::collections::BTreeSet;
+
+use guest_sdk::{NodeId, Properties};
+use serde::{Deserialize, Serialize};
+
+use crate::{Bug, Phase, RandTree, State};
+
+/// The properties that are looked at; all others hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    All,
+    One(&'static str),
+}
+
+const DISJOINT: &str = "children-siblings";
+const ROOT_ABOVE: &str = "root-above";
+const ROOT_ALONE: &str = "root-alone";
+const RECOVERY: &str = "recovery";
+const TREE: &str = "spanning-tree";
+
+/// The values of the parameter `judge`.
+pub(crate) const JUDGED: [(&str, Judged); 6] = [
+    ("all", Judged::All),
+    (DISJOINT, Judged::One(DISJOINT)),
+    (ROOT_ABOVE, Judged::One(ROOT_ABOVE)),
+    (ROOT_ALONE, Judged::One(ROOT_ALONE)),
+    (RECOVERY, Judged::One(RECOVERY)),
+    (TREE, Judged::One(TREE)),
+];
+
+/// What a node tells those above it about its place in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Place {
+    is_joined: bool,
+    /// The parent; the node itself at the root.
+    parent: Option<NodeId>,
+    children: BTreeSet<NodeId>,
+}
+
+pub(crate) fn properties(claims: &mut Properties<RandTree>) {
+    claims.always(DISJOINT).node(
+        |protocol, state| known(protocol, state, DISJOINT).then(|| (state.children.clone(), state.siblings.clone())),
+        |(children, siblings)| none(&(children & siblings), "both child and sibling"),
+    );
+    claims.always(ROOT_ABOVE).node(
+        |protocol, state| known(protocol, state, ROOT_ABOVE).then(|| (state.root, &state.children | &state.siblings)),
+        |(root, others)| none(&(others & &BTreeSet::from([*root])), "the root, and child or sibling"),
+    );
+    claims.always(ROOT_ALONE).node(
+        |protocol, state| {
+            (known(protocol, state, ROOT_ALONE) && state.root == state.me).then(|| state.siblings.clone())
+        },
+        |siblings| none(siblings, "a sibling of the root"),
+    );
+    claims.always(RECOVERY).node(
+        |protocol, state| (known(protocol, state, RECOVERY) && !state.peers.is_empty()).then_some(state.is_recovering),
+        |is_recovering| match is_recovering {
+            true => Ok(()),
+            false => Err("there are peers, and no recovery timer".to_owned()),
+        },
+    );
+    claims.eventually(TREE).system(
+        |protocol, state| Some(is_judged(protocol, TREE).then(|| place(protocol, state))),
+        |places| {
+            let places: Option<Vec<&Place>> = places.iter().flatten().map(Option::as_ref).collect();
+            places.map_or(Ok(()), |places| spanning_tree(&places))
+        },
+    );
+}
+
+fn is_judged(protocol: &RandTree, property: &str) -> bool {
+    match protocol.judged {
+        Judged::All => true,
+        Judged::One(name) => name == property,
+    }
+}
+
+fn known(protocol: &RandTree, state: &State, property: &str) -> bool {
+    state.phase != Phase::Init && is_judged(protocol, property)
+}
+
+fn none(nodes: &BTreeSet<NodeId>, what: &str) -> Result<(), String> {
+    match nodes.first() {
+        None => Ok(()),
+        Some(node) => Err(format!("node {node} is {what}")),
+    }
+}
+
+/// What the node answers to the calls of its application.
+fn place(protocol: &RandTree, state: &State) -> Place {
+    let of_root = (!protocol.bugs.has(Bug::RT2)).then_some(state.me);
+    Place {
+        is_joined: state.phase == Phase::Joined,
+        parent: if state.root == state.me { of_root } else { state.parent },
+        children: state.children.clone(),
+    }
+}
+
+/// One root, and above each other node a parent that has it as a child, up to the root.
+fn spanning_tree(places: &[&Place]) -> Result<(), String> {
+    let nodes = || (0..).zip(places);
+    if let Some((node, _)) = nodes().find(|(_, place)| !place.is_joined) {
+        return Err(format!("node {node} has not joined"));
+    }
+    let roots: Vec<NodeId> =
+        nodes().filter(|(node, place)| place.parent == Some(*node)).map(|(node, _)| node).collect();
+    if roots.len() != 1 {
+        return Err(format!("there are {} roots", roots.len()));
+    }
+    for (node, place) in nodes() {
+        for child in &place.children {
+            if places[*child as usize].parent != Some(node) {
+                return Err(format!("node {node} has the child {child}, which has another parent"));
+            }
+        }
+        let mut above = node;
+        for _ in 0..places.len() {
+            let Some(parent) = places[above as usize].parent else { return Err(format!("node {above} has no parent")) };
+            if parent != above && !places[parent as usize].children.contains(&above) {
+                return Err(format!("node {above} has the parent {parent}, which has no such child"));
+            }
+            above = parent;
+        }
+        if above != roots[0] {
+            return Err(format!("node {node} is in a loop"));
+        }
+    }
+    Ok(())
+}
