@@ -10,6 +10,7 @@
 //! | `reorder` | the same events in an order with fewer changes of node |
 //! | `recording` | an executed trace with everything that was observed |
 //! | `course` | where in a trace each property holds, is violated, is owed |
+//! | `shape` | what a trace has in common with its variants by node and by value |
 //! | `explain` | a recording in words: changes, messages, and the reason for the verdict |
 //! | `graph` | senders, messages and deliveries: happens-before and vector clocks |
 //! | `draw` | space-time drawings of traces |
@@ -31,5 +32,6 @@ pub mod graph;
 pub mod minimize;
 pub mod recording;
 mod reorder;
+pub mod shape;
 pub mod traced_state;
 pub mod words;

@@ -204,7 +204,7 @@ impl Text<'_> {
         };
         let alike = match violation.alike {
             0 => String::new(),
-            alike => format!(", and {alike} more that end alike"),
+            alike => format!(", and {alike} more of this shape"),
         };
         let recording = &self.violations[index].recording;
         let (steps, views) = (explain::steps(recording, self.prefix_steps, self.paint), explain::views(recording));

@@ -36,7 +36,11 @@ pub struct ViolationReport {
     pub drawing: Option<String>,
     /// The page that goes through the trace step by step, for a browser.
     pub page: Option<String>,
-    /// How many more were found that end in the same way.
+    /// The shape of the trace: equal for variants by node, by value and by order, which are one finding.
+    pub shape: String,
+    /// How many violations of this shape were found: this one, and [`alike`](Self::alike) more.
+    pub count: usize,
+    /// How many more were found that have this shape.
     pub alike: usize,
     /// All events, those of the prefix included.
     pub length: usize,
@@ -102,6 +106,8 @@ impl ViolationReport {
             trace: saved.as_ref().map(|saved| saved.trace.clone()),
             drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
             page: saved.as_ref().and_then(|saved| saved.page.clone()),
+            shape: violation.shape.clone(),
+            count: violation.alike + 1,
             alike: violation.alike,
             found: saved.as_ref().and_then(|saved| saved.found.clone()),
             length: trace.steps.len(),

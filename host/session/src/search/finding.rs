@@ -2,6 +2,7 @@
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
+use host_inspect::shape::shape;
 use host_model::contract::{MachineError, NodeId, PropertyKind, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::replay::ReplayError;
@@ -25,7 +26,9 @@ pub struct Violation {
     pub sibling: Option<Recording>,
     /// The node that it is about, if it is about one.
     pub node: Option<NodeId>,
-    /// How many more were found that end in the same way.
+    /// The [shape](host_inspect::shape) of the trace, which tells findings apart.
+    pub shape: String,
+    /// How many more were found that have this shape.
     pub alike: usize,
     /// Whether no shorter path from the start of the search leads to a violation.
     pub shortest: bool,
@@ -124,38 +127,28 @@ pub fn confirm(
     }
     // What was not confirmed is shown without.
     let sibling = Recording::of_sibling(cluster.factory(), &trace).unwrap_or_default();
+    let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
     let shortest = found.shortest;
-    Ok(Violation { trace, sibling, found: original, recording, node, alike: 0, shortest, nondeterminism, unfinished })
+    let found = original;
+    Ok(Violation { trace, sibling, found, recording, node, shape, alike: 0, shortest, nondeterminism, unfinished })
 }
 
-/// Of violations that end in the same way, the shortest: with the same property, and the same message or local event last.
+/// The findings among violations: of those with the same shape the shortest, and of equally long ones the first.
 pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
-    let mut groups: Vec<(String, Violation)> = Vec::new();
+    let mut groups: Vec<Violation> = Vec::new();
     for mut violation in violations {
-        let what = match &violation.trace.finding {
-            Some(Finding::Property { name, .. } | Finding::Broken { property: name, .. }) => name.clone(),
-            Some(Finding::Fault { fault, .. }) => fault.to_string(),
-            Some(Finding::Deadlock { message }) => message.clone(),
-            Some(Finding::Promise(promise)) => format!("{} {}", promise.name, promise.class.name()),
-            None => String::new(),
-        };
-        let last = match violation.recording.steps.len() {
-            0 => String::new(),
-            number => violation.recording.event(number),
-        };
-        // Whose event it is makes no difference, nor is a violation another one because it is no violation again.
-        let last = last.split_once(": ").map_or("", |(_, what)| what);
-        let key = format!("{what}\n{last}\n{}", violation.nondeterminism.is_some());
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, first)) => {
+        // Whatever a plugin that is not deterministic does is no variant of what others do.
+        let key = |it: &Violation| (it.shape.clone(), it.nondeterminism.is_some());
+        match groups.iter_mut().find(|group| key(group) == key(&violation)) {
+            Some(first) => {
                 let alike = first.alike + 1;
                 if violation.trace.steps.len() < first.trace.steps.len() {
                     std::mem::swap(first, &mut violation);
                 }
                 first.alike = alike;
             }
-            None => groups.push((key, violation)),
+            None => groups.push(violation),
         }
     }
-    groups.into_iter().map(|(_, violation)| violation).collect()
+    groups
 }

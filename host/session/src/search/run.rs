@@ -28,7 +28,7 @@ pub struct Outcome {
     pub report: Report,
     /// How long it took.
     pub times: Times,
-    /// The violations, run again in fresh machines; of those that end in the same way, the shortest.
+    /// The violations, run again in fresh machines; of those with the same shape, the shortest.
     pub violations: Vec<Violation>,
 }
 
