@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use host_model::contract::{Judgement, Property};
+use host_model::contract::{Judgement, MachineFactory, Property};
 use host_model::lts::{LocalStateId, Lts, Stepper};
 use host_model::scenario::Scenario;
-use host_model::toys::{self, Toy};
+use host_model::toys;
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
 use host_search::kernel::{FoundViolation, Report, Search, SearchBounds, SearchError, Unmonitored};
@@ -64,9 +64,22 @@ pub fn run_after(
     strategy: Run,
     collect_system_states: bool,
 ) -> Ran {
-    let factory = Arc::new(system.toy.clone());
-    let scenario = system.scenario();
-    let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
+    run_machines(&Arc::new(system.toy.clone()), system.scenario(), steps, bounds, (strategy, collect_system_states))
+}
+
+/// The same of machines that are those of a toy, or around them.
+///
+/// # Panics
+///
+/// As for [`run_after`].
+pub fn run_machines(
+    factory: &dyn MachineFactory,
+    scenario: Scenario,
+    steps: &[TraceStep],
+    bounds: SearchBounds,
+    (strategy, collect_system_states): (Run, bool),
+) -> Ran {
+    let lts = Lts::new(factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let prefix = Trace { steps: steps.to_vec(), ..empty_trace(lts.scenario()) };
     let starts = match steps {
@@ -76,7 +89,7 @@ pub fn run_after(
     let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states };
     let report = strategy(&search).expect("a toy has no host faults");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let mut replayed = report.violations.iter().map(|found| replay(&mut stepper, &factory, found));
+    let mut replayed = report.violations.iter().map(|found| replay(&mut stepper, factory, found));
     let (steps, confirmed) = replayed.next().unzip();
     // What was found later is confirmed as well.
     replayed.for_each(drop);
@@ -145,7 +158,11 @@ pub fn finding(lts: &Lts<'_>, found: &FoundViolation) -> Finding {
 }
 
 /// Executes a path from the start, at whose end is what was found.
-fn replay(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &FoundViolation) -> (Vec<TraceStep>, Vec<Finding>) {
+fn replay(
+    stepper: &mut Stepper<'_>,
+    factory: &dyn MachineFactory,
+    found: &FoundViolation,
+) -> (Vec<TraceStep>, Vec<Finding>) {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let (mut replay, _) = Replay::new(factory, stepper.lts().scenario(), &found.origin).expect("a toy starts");
     for step in &steps {

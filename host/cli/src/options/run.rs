@@ -50,6 +50,12 @@ pub struct RunArguments {
     /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
     pub reduce: bool,
+    /// Judge this property and no others; can be repeated. `host inspect` lists the properties
+    #[arg(long, value_name = "NAME", help_heading = "What to explore")]
+    pub property: Vec<String>,
+    /// Do not judge this property, whatever becomes of it; can be repeated. The report says so
+    #[arg(long, value_name = "NAME", help_heading = "What to explore")]
+    pub ignore: Vec<String>,
     /// Count the distinct system states (tuples of local states) also where that takes extra work: with `unfold` and with
     /// `bdfs --reduce`, which do not go through each of them
     #[arg(long, help_heading = "What to explore")]
@@ -179,6 +185,8 @@ impl RunArguments {
             limits: self.limits.given(),
             prefix: self.prefix.clone(),
             any_plugin: self.any_plugin,
+            property: self.property.clone(),
+            ignore: self.ignore.clone(),
         };
         RunSpec { cluster, search: self.search(), process: self.process() }
     }

@@ -10,12 +10,14 @@
 //! | `stop` | stopping between two calls of a guest |
 //! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
+//! | `selection` | machines of which only some properties are judged |
 
 mod draws;
 mod error;
 pub mod fingerprint;
 mod machine;
 mod property;
+mod selection;
 mod stop;
 mod stoppable;
 mod wrapper;
@@ -27,6 +29,7 @@ pub use machine::{
     MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
 pub use property::{ClassId, Judgement, Severity, ViewId};
+pub use selection::Selected;
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;
 pub(crate) use wrapper::{Wrap, Wrapped};

@@ -21,6 +21,21 @@ pub(crate) trait Wrap: Send {
     fn evaluate(&self, property: u32, views: &[Option<&[u8]>]) {
         let _ = (property, views);
     }
+
+    /// The properties that are shown, of all.
+    fn properties(&self, all: Vec<Property>) -> Vec<Property> {
+        all
+    }
+
+    /// The index of a property that is shown among all.
+    fn index(&self, property: u32) -> u32 {
+        property
+    }
+
+    /// Whether a property that is shown holds where this is the machine's answer.
+    fn verdict(&self, verdict: Result<(), String>) -> Result<(), String> {
+        verdict
+    }
 }
 
 /// A machine with something around it.
@@ -78,7 +93,7 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        self.machine.view(property)
+        self.machine.view(self.wrap.index(property))
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -96,12 +111,13 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        self.machine.properties()
+        Ok(self.wrap.properties(self.machine.properties()?))
     }
 
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         self.wrap.evaluate(property, views);
-        self.machine.invariant(property, views)
+        let verdict = self.machine.invariant(self.wrap.index(property), views)?;
+        Ok(self.wrap.verdict(verdict))
     }
 
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `open` | a cluster that is ready to run |
+//! | `judged` | the properties that a run judges |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
@@ -10,6 +11,7 @@
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
 
+pub mod judged;
 mod mixed;
 mod open;
 pub mod placement;

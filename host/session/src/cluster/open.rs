@@ -1,8 +1,9 @@
 //! A cluster that is ready to run.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use host_model::contract::{MachineError, MachineFactory};
+use host_model::contract::{MachineError, MachineFactory, Selected};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::trace::{Placement, TRACE_VERSION, Trace};
@@ -11,7 +12,7 @@ use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
 use crate::cluster::plugin_source::{self, LoadedPlugin};
-use crate::cluster::{scenario, trace_file};
+use crate::cluster::{judged, scenario, trace_file};
 use crate::spec::limits;
 use crate::spec::{RunSpec, Source};
 
@@ -25,6 +26,10 @@ pub struct Cluster {
     mixed: Option<MixedCluster>,
     /// Nodes, parameters, networks and faults.
     pub scenario: Scenario,
+    /// The indices of the properties that are judged, in the plugin's order; none if all are.
+    pub judged: Option<Vec<u32>>,
+    /// Makes machines with these properties.
+    factory: Arc<dyn MachineFactory>,
     /// The trace that the search begins after, if it does not begin after `init`.
     pub prefix: Option<Trace>,
 }
@@ -54,7 +59,12 @@ impl Cluster {
             trace_file::check_plugin(trace, path, &plugin.reference, asked.any_plugin)?;
         }
         let scenario = scenario::scenario(spec, &plugin, &components, prefix.as_ref().map(|(_, trace)| trace))?;
+        let judged = judged::judged(asked, &plugin.reference.name, &plugin.properties)?;
         let mut cluster = Self::new(plugin, components, scenario)?;
+        if let Some(judged) = &judged {
+            cluster.factory = Arc::new(Selected::new(cluster.factory, judged.clone()));
+        }
+        cluster.judged = judged;
         if let Some((path, trace)) = prefix {
             placement::check_trace(&trace, path, cluster.placements(), asked.any_plugin)?;
             cluster.prefix = Some(trace);
@@ -69,15 +79,22 @@ impl Cluster {
     /// A component cannot take part.
     pub fn new(plugin: LoadedPlugin, components: Components, scenario: Scenario) -> Result<Self, Failure> {
         let mixed = components.arrange(&plugin, &scenario)?;
-        Ok(Self { plugin, components, mixed, scenario, prefix: None })
+        let factory = match &mixed {
+            Some(mixed) => Arc::clone(&mixed.factory) as _,
+            None => plugin.shared_factory(),
+        };
+        Ok(Self { plugin, components, mixed, scenario, judged: None, factory, prefix: None })
     }
 
-    /// Makes the machines of the cluster.
+    /// Makes the machines of the cluster, which show the properties that are judged and no others.
     pub fn factory(&self) -> &dyn MachineFactory {
-        match &self.mixed {
-            Some(mixed) => &mixed.factory,
-            None => self.plugin.factory(),
-        }
+        &*self.factory
+    }
+
+    /// The place of a property of the plugin among those that are judged; none if it is not judged.
+    pub fn place_of(&self, property: u32) -> Option<u32> {
+        let Some(judged) = &self.judged else { return Some(property) };
+        (0..).zip(judged).find(|(_, index)| **index == property).map(|(place, _)| place)
     }
 
     /// The nodes that differ from the others.

@@ -48,7 +48,7 @@ pub struct MixedCluster {
     pub placements: Vec<Placement>,
     /// Further options of a replay of a trace.
     pub replay_options: Vec<String>,
-    pub(crate) factory: Stoppable<MixedFactory>,
+    pub(crate) factory: Arc<Stoppable<MixedFactory>>,
 }
 
 impl PlacedNodes {
@@ -192,10 +192,10 @@ impl Components {
         Ok(Some(MixedCluster {
             placements: self.placements(&all, &instances, nodes),
             replay_options: self.replay_options(),
-            factory: Stoppable::new(
+            factory: Arc::new(Stoppable::new(
                 MixedFactory::new(parts, instances, &plugin.properties),
                 Arc::clone(&plugin.bounds) as _,
-            ),
+            )),
         }))
     }
 

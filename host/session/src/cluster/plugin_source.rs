@@ -23,7 +23,7 @@ pub struct LoadedPlugin {
     /// The component, ready to run.
     pub plugin: Plugin,
     /// Makes its machines.
-    stoppable: Stoppable<Plugin>,
+    stoppable: Arc<Stoppable<Plugin>>,
     /// The bounds that stop them.
     pub bounds: Arc<Bounds>,
     /// Name, version and digest, as traces have them. The name is that of the file if the plugin does not tell one.
@@ -43,7 +43,12 @@ pub struct LoadedPlugin {
 impl LoadedPlugin {
     /// Makes its machines.
     pub fn factory(&self) -> &dyn MachineFactory {
-        &self.stoppable
+        &*self.stoppable
+    }
+
+    /// The same for whoever keeps it.
+    pub fn shared_factory(&self) -> Arc<dyn MachineFactory> {
+        Arc::clone(&self.stoppable) as _
     }
 
     /// Every parameter with its value: those of a scenario, and the plugin's defaults for the others.
@@ -114,7 +119,7 @@ pub fn load(
         digest: Some(plugin.digest().to_owned()),
     };
     Ok(LoadedPlugin {
-        stoppable: Stoppable::new(plugin.clone(), stop),
+        stoppable: Arc::new(Stoppable::new(plugin.clone(), stop)),
         bounds,
         plugin,
         reference,

@@ -6,6 +6,7 @@ use host_model::trace::{BreachClass, Finding};
 use host_search::kernel::{Decided, EndCondition, PromiseReport, Report, Sampled};
 use serde::Serialize;
 
+use crate::cluster::judged::not_judged;
 use crate::report::run::FinishedRun;
 use crate::search::finding::Violation;
 use crate::search::promises;
@@ -172,24 +173,29 @@ pub fn properties(
             _ => "unknown",
         }
     };
-    let witnessed = run.outcome.report.witnessed.iter();
-    let properties = (0..).zip(&run.cluster.plugin.properties).zip(witnessed).map(|((index, property), witnessed)| {
+    let witnessed = &run.outcome.report.witnessed;
+    let properties = (0..).zip(&run.cluster.plugin.properties).map(|(index, property)| {
+        let place = run.cluster.place_of(index);
         let report = PropertyReport {
             name: property.name.clone(),
             kind: property.kind,
             scope: words::name(property.scope),
-            status: status(property, *witnessed),
+            status: status(property, place.and_then(|place| witnessed[place as usize])),
             not_checked: None,
             undecided: None,
             vacuous: None,
             promises: Vec::new(),
             sampled: Vec::new(),
         };
+        let Some(place) = place else {
+            let why = not_judged(&run.spec.cluster, &property.name).to_owned();
+            return PropertyReport { status: "not-checked", not_checked: Some(why), ..report };
+        };
         match (property.kind, &left_out) {
             (PropertyKind::Eventually, Some(why)) if report.status == "unknown" => {
                 PropertyReport { status: "not-checked", not_checked: Some(why.clone()), ..report }
             }
-            (PropertyKind::Eventually, None) => promised(run, index, undecided, report),
+            (PropertyKind::Eventually, None) => promised(run, place, undecided, report),
             _ => report,
         }
     });

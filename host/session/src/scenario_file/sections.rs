@@ -13,7 +13,8 @@ use crate::spec::{limits, links, placement, values};
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 9] = ["parameters", "faults", "strategy", "bounds", "limits", "link", "node", "twins", "expect"];
+const SECTIONS: [&str; 11] =
+    ["property", "ignore", "parameters", "faults", "strategy", "bounds", "limits", "link", "node", "twins", "expect"];
 
 /// Keys of a table `[[node]]`.
 const NODE_KEYS: [&str; 4] = ["id", "plugin", "adversary", "parameters"];
@@ -55,6 +56,13 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
                 for link in reader.list(key, value)? {
                     reader.link(&mut file, key, link)?;
                 }
+            }
+            "property" | "ignore" => {
+                let names = reader.list(key, value)?.iter().map(|entry| reader.text(key, entry));
+                let names = names.collect::<Result<_, _>>()?;
+                reader.note(&mut file, name.to_owned(), key);
+                let asked = &mut file.spec.cluster;
+                *(if name == "property" { &mut asked.property } else { &mut asked.ignore }) = names;
             }
             "twins" => {
                 for twin in reader.list(key, value)? {
@@ -227,13 +235,15 @@ mod tests {
 
     #[test]
     fn keys_stand_for_options() {
-        let text = "nodes = 3\nprefix = \"live.json\"\n[parameters]\nbug = \"none\"\nproposers = 2\nfast = true\n\
+        let text = "nodes = 3\nprefix = \"live.json\"\nproperty = [\"a\", \"b\"]\nignore = [\"c\"]\n[parameters]\nbug = \"none\"\nproposers = 2\nfast = true\n\
                     [bounds]\ntime = \"5s\"\nlocal-events = 0x10\n[limits]\nfuel = 1_000_000\nmemory = \"64MiB\"\n";
         let mut expected = RunSpec::default();
         expected.process.time = Some(Duration::from_secs(5));
         expected.search.local_events = Some(16);
         expected.cluster.limits = [("fuel".to_owned(), 1_000_000), ("memory".to_owned(), 64 << 20)].into();
         expected.cluster.nodes = Some(3);
+        expected.cluster.property = vec!["a".to_owned(), "b".to_owned()];
+        expected.cluster.ignore = vec!["c".to_owned()];
         expected.cluster.parameters = vec![pair("bug", "none"), pair("fast", "true"), pair("proposers", "2")];
         expected.cluster.prefix = Some("a/scenarios/live.json".into());
         let mut found = spec(text);
@@ -295,6 +305,8 @@ mod tests {
                 "from node 1 to node 0 is given twice",
             ),
             ("twins = 1", 1, "`twins` must be a list"),
+            ("property = \"a\"", 1, "`property` must be a list"),
+            ("\nignore = [1]", 2, "`ignore` must be a text"),
             ("nodes = \n", 1, "not TOML"),
             ("\n\nnodes = \"three\"", 3, "`nodes` must be a whole number"),
             ("nodes = 0", 1, "invalid value '0' for '--nodes"),

@@ -43,6 +43,10 @@ impl Identity {
         for (name, value) in limits::changed(&cluster.plugin.limits) {
             identity.add(&format!("the limit {name}"), &value);
         }
+        if cluster.judged.is_some() {
+            let names: Vec<&str> = lts.properties().iter().map(|property| property.name.as_str()).collect();
+            identity.add("the judged properties", &names.join(", "));
+        }
         identity.add_bounds(bounds);
         identity.add(STARTS, &start_digest(lts, starts));
         identity

@@ -55,6 +55,7 @@ pub fn left_out(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Option<Stri
 pub fn rules(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>) -> Result<Option<Rules>, Failure> {
     let why = match has_promises(lts) {
         true => left_out(spec, cluster, lts).map(|why| format!("no `eventually` property is checked: {why}")),
+        false if cluster.judged.is_some() => Some("no `eventually` property is judged".to_owned()),
         false => Some("the plugin has no `eventually` property".to_owned()),
     };
     if let Some(why) = why {

@@ -38,7 +38,7 @@ macro_rules! layers {
 
 layers! {
     RunSpec { cluster, search, process }
-    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, fairness, timers,
         recover_by, safety_only, go_on, max_violations
@@ -80,6 +80,13 @@ impl<T> Layer for BTreeMap<String, T> {
 impl Layer for Vec<(String, String)> {
     fn over(self, below: Self) -> Self {
         keyed(self, below, |(key, _)| key.clone())
+    }
+}
+
+/// A list of names is one setting.
+impl Layer for Vec<String> {
+    fn over(self, below: Self) -> Self {
+        if self.is_empty() { below } else { self }
     }
 }
 
@@ -143,6 +150,7 @@ mod tests {
             spec.cluster.links = vec![links::link("0-1=ordered").expect("a link")];
             spec.cluster.placement.node = vec![(1, "x".into())];
             (spec.search.deadlock, spec.search.depth) = (true, Some(5));
+            (spec.cluster.property, spec.cluster.ignore) = (vec!["p".to_owned()], vec!["q".to_owned()]);
         });
         let upper = spec(|spec| {
             (spec.cluster.nodes, spec.search.depth) = (Some(4), Some(6));
@@ -150,12 +158,14 @@ mod tests {
             spec.cluster.parameters = vec![pair("b", "2"), pair("c", "2")];
             spec.cluster.links = vec![links::link("1>0=unordered").expect("a link")];
             spec.cluster.placement.adversary = vec![(1, "y".into())];
+            spec.cluster.property = vec!["r".to_owned()];
         });
         let all = upper.over(below.clone());
         assert_eq!(all.cluster.nodes, Some(4));
         assert_eq!(all.cluster.faults, [("resets".to_owned(), 1), ("breaks".to_owned(), 2)].into());
         assert_eq!(all.cluster.parameters, [pair("a", "1"), pair("b", "2"), pair("c", "2")]);
         assert_eq!((all.search.deadlock, all.search.depth), (true, Some(6)));
+        assert_eq!((&*all.cluster.property, &*all.cluster.ignore), (&["r".to_owned()][..], &["q".to_owned()][..]));
         let ways: Vec<_> = all.cluster.links.iter().map(|link| link.ways.clone()).collect();
         assert_eq!(ways, [vec![(0, 1)], vec![(1, 0)]]);
         assert!(all.cluster.placement.node.is_empty() && all.cluster.placement.adversary.len() == 1);

@@ -62,6 +62,10 @@ pub struct ClusterSpec {
     pub prefix: Option<PathBuf>,
     /// Whether the prefix may come from another build of the plugin, or another plugin.
     pub any_plugin: bool,
+    /// The names of the properties that are judged; all if there are none.
+    pub property: Vec<String>,
+    /// The names of properties that are not judged.
+    pub ignore: Vec<String>,
 }
 
 /// Which search.
