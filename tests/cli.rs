@@ -13,6 +13,7 @@
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
+//! | `findings` | which properties are judged, which findings are one, witnesses |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
@@ -39,6 +40,7 @@ mod counterexamples;
 mod debugging;
 mod ends;
 mod faults;
+mod findings;
 mod golden;
 #[cfg(unix)]
 mod hostile_files;

@@ -1,5 +1,7 @@
 //! A run from what is asked for to its report.
 
+use std::collections::BTreeMap;
+
 use host_model::audit::{AuditedFactory, Mode};
 
 use crate::base::{Context, Failure};
@@ -57,7 +59,11 @@ impl Request {
             let outcome = search::run(spec, &cluster, &lts, None, context)?;
             let saved = outcome.violations.iter().map(|_| None).collect();
             let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
-            self.finish(&FinishedRun { spec, command: String::new(), cluster, machines, lts, outcome }, saved)
+            let witnesses = BTreeMap::new();
+            self.finish(
+                &FinishedRun { spec, command: String::new(), cluster, machines, lts, outcome, witnesses },
+                saved,
+            )
         })
     }
 

@@ -50,7 +50,14 @@ fn explore(
     let mut run_files = RunFiles::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
     let prefix_steps = cluster.prefix_steps();
     let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
-    let run = FinishedRun { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome };
+    // They take a further search each, for whoever wants to keep something.
+    let witnesses = match arguments.out {
+        Some(_) => search::witness::witnesses(spec, &cluster, &lts, &outcome, &mut environment.context())?,
+        None => Vec::new(),
+    };
+    let witnesses = run_files.save_witnesses(&witnesses, environment);
+    let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
+    let run = FinishedRun { spec, command, cluster, machines, lts, outcome, witnesses };
     let report = request.finish(&run, saved)?;
     run_files.save_result(&report.json(), environment);
     let (violations, paint, verbose) = (&*outcome.violations, environment.paint(), arguments.verbose);

@@ -1,15 +1,18 @@
 //! The files that a run leaves behind: traces, what they say, drawings, and the result.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use host_inspect::draw::{self, Context, Form};
 use host_inspect::explain::{self, Paint};
 use host_model::trace::Trace;
 use host_session::base::files;
+use host_session::base::names::safe_name;
 use host_session::cluster::Cluster;
 use host_session::cluster::trace_file;
 use host_session::report::Saved;
 use host_session::search::finding::Violation;
+use host_session::search::witness::Witness;
 
 use crate::environment::Environment;
 use crate::output::text::sibling_text;
@@ -75,6 +78,26 @@ impl<'r> RunFiles<'r> {
             };
             let (drawing, page) = (drawn(Form::Svg), drawn(Form::Html));
             saved.push(Some(Saved { replay, drawing, page, found, trace }));
+        }
+        saved
+    }
+
+    /// Writes the traces of witnesses; their files by property.
+    pub fn save_witnesses(
+        &mut self,
+        witnesses: &[Witness],
+        environment: &mut Environment<'_>,
+    ) -> BTreeMap<String, String> {
+        let mut saved = BTreeMap::new();
+        for Witness { property, found } in witnesses {
+            let Some(found) = found.as_ref().filter(|found| found.nondeterminism.is_none()) else { continue };
+            let name = format!("witness-{}", safe_name(property));
+            // Two names can be the same in files.
+            let index = saved.keys().filter(|other: &&String| safe_name(other) == safe_name(property)).count();
+            let text = trace_file::text(&found.trace);
+            if let Some(path) = self.write((&name, "json"), index, &text, environment) {
+                saved.insert(property.clone(), path);
+            }
         }
         saved
     }

@@ -232,6 +232,9 @@ impl Text<'_> {
         if let Some(why) = property.undecided {
             return format!("not decided: {why}{}", walks_text(&property.sampled));
         }
+        if let Some(witness) = &property.witness {
+            return format!("{}, see {}", self.status(property.status), on_one_line(witness));
+        }
         let sum = |count: fn(&PromiseCounts) -> u64| property.promises.iter().map(count).sum::<u64>();
         let parts = [
             (sum(|it| it.dead_states), "dead state"),

@@ -71,6 +71,11 @@ impl Judgement {
         }
     }
 
+    /// The index of the property that is violated; none of any other judgement.
+    pub fn violated(&self) -> Option<u32> {
+        if let Self::Violated { property, .. } = self { Some(*property) } else { None }
+    }
+
     /// Whether a reachable state with this judgement ends the search.
     pub fn is_bad(&self) -> bool {
         match self.severity() {

@@ -8,6 +8,7 @@
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
 //! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
+//! | `prefix` | whether a prefix leads the same way under other parameters |
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
 
@@ -16,6 +17,7 @@ mod mixed;
 mod open;
 pub mod placement;
 pub mod plugin_source;
+mod prefix;
 pub mod scenario;
 pub mod trace_file;
 mod trace_source;

@@ -12,7 +12,7 @@ use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
 use crate::cluster::plugin_source::{self, LoadedPlugin};
-use crate::cluster::{judged, scenario, trace_file};
+use crate::cluster::{judged, prefix, scenario, trace_file};
 use crate::spec::limits;
 use crate::spec::{RunSpec, Source};
 
@@ -67,6 +67,7 @@ impl Cluster {
         cluster.judged = judged;
         if let Some((path, trace)) = prefix {
             placement::check_trace(&trace, path, cluster.placements(), asked.any_plugin)?;
+            prefix::check_path(&cluster, path, &trace)?;
             cluster.prefix = Some(trace);
         }
         Ok(cluster)
@@ -89,6 +90,11 @@ impl Cluster {
     /// Makes the machines of the cluster, which show the properties that are judged and no others.
     pub fn factory(&self) -> &dyn MachineFactory {
         &*self.factory
+    }
+
+    /// Makes its machines with one property alone, the negation of the judged one at this place.
+    pub fn negating(&self, place: u32) -> Selected {
+        Selected::negating(Arc::clone(&self.factory), place)
     }
 
     /// The place of a property of the plugin among those that are judged; none if it is not judged.

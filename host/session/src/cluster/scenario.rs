@@ -44,12 +44,14 @@ pub fn scenario(
     let mut parameters = given;
     if let Some(trace) = prefix {
         check_keys(loaded, components, trace.scenario.parameters.keys())?;
+        // Exported states belong to the parameters of their nodes. A path after `init` is taken again, see `prefix`.
         let recorded = loaded.effective_parameters(&trace.scenario);
-        if let Some((key, value)) = parameters.iter().find(|(key, value)| recorded.get(*key) != Some(*value)) {
+        let mut other = parameters.iter().filter(|(key, value)| recorded.get(*key) != Some(*value));
+        if let Some((key, value)) = other.next().filter(|_| trace.beginning.is_some()) {
             let there = recorded.get(key).map_or("leaves it out".to_owned(), |there| format!("has {key}={there}"));
             return Err(contradiction(&format!("--set {key}={value}"), &there).about(format_args!("set {key}")));
         }
-        parameters = trace.scenario.parameters.clone();
+        parameters = trace.scenario.parameters.clone().into_iter().chain(parameters).collect();
     }
     // A value that is the default anyway says nothing; without it, equal clusters have equal scenarios.
     let all = || std::iter::once(loaded).chain(components.loaded());

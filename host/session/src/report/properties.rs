@@ -22,6 +22,9 @@ pub struct PropertyReport {
     pub scope: String,
     /// Its status: one of those that a scenario can expect.
     pub status: &'static str,
+    /// The file with the trace of a witness, of a `sometimes` property that is reached; none if none was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<String>,
     /// Why it is not checked; none if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_checked: Option<String>,
@@ -181,6 +184,7 @@ pub fn properties(
             kind: property.kind,
             scope: words::name(property.scope),
             status: status(property, place.and_then(|place| witnessed[place as usize])),
+            witness: run.witnesses.get(&property.name).cloned(),
             not_checked: None,
             undecided: None,
             vacuous: None,

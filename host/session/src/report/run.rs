@@ -1,5 +1,7 @@
 //! A run that is over.
 
+use std::collections::BTreeMap;
+
 use host_model::audit::AuditedFactory;
 use host_model::lts::Lts;
 
@@ -21,6 +23,8 @@ pub struct FinishedRun<'r> {
     pub lts: &'r Lts<'r>,
     /// The outcome of the search.
     pub outcome: &'r Outcome,
+    /// The files of witnesses, by property.
+    pub witnesses: BTreeMap<String, String>,
 }
 
 /// Where a trace was written.

@@ -115,7 +115,7 @@ fn nothing_found(lts: &Lts<'_>, stopped: Stopped) -> Report {
 }
 
 /// The states to begin from: after `init`, or after the prefix.
-fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>, Failure> {
+pub(super) fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>, Failure> {
     let mut stepper = Stepper::new(lts)?;
     let starts = match &cluster.prefix {
         None => start::initial(&mut stepper),
@@ -156,7 +156,7 @@ fn starts(lts: &Lts<'_>, cluster: &Cluster, spec: &RunSpec) -> Result<Vec<Start>
 }
 
 /// Runs the strategy.
-fn search(
+pub(super) fn search(
     spec: &RunSpec,
     limits: SearchBounds,
     (lts, starts): (&Lts<'_>, &[Start]),

@@ -1,0 +1,167 @@
+//! Which properties are judged, which findings are one, and traces to where a property is reached.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Place, bundled};
+
+/// The register whose writer does not wait for a majority: `monotone` and `stored-by-majority` are violated.
+const ONE_ACK: [&str; 4] = ["--set", "bug=one-ack", "--set", "reads=1"];
+
+/// The status of each property of a run, and why it is not checked.
+fn statuses(run: &Value) -> Vec<(String, String, Option<String>)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let status = |it: &Value| (text(&it["name"]).unwrap(), text(&it["status"]).unwrap(), text(&it["not_checked"]));
+    run["properties"].as_array().expect("a list").iter().map(status).collect()
+}
+
+fn violated(run: &Value) -> BTreeSet<String> {
+    let violations = run["violations"].as_array().expect("a list").iter();
+    violations.map(|violation| violation["property"].as_str().expect("no faults").to_owned()).collect()
+}
+
+/// The strategies that decide the register, with the options that change what they go through.
+const COMPLETE: [&[&str]; 5] = [
+    &["--algo", "bdfs"],
+    &["--algo", "bdfs", "--reduce"],
+    &["--algo", "unfold"],
+    &["--algo", "lmc"],
+    &["--algo", "auto"],
+];
+
+#[test]
+fn what_is_ignored_hides_nothing_and_does_not_hold() {
+    let place = Place::new();
+    for algo in COMPLETE {
+        let run = |options: &[&str], code: u8| {
+            let words = [&["run", bundled("register"), "--json"][..], &ONE_ACK, algo, options].concat();
+            place.host(&words).exits(code).json()
+        };
+        let both = ["--ignore", "stored-by-majority", "--ignore", "monotone"];
+        let found = run(&["--ignore", "stored-by-majority"], 0);
+        assert_eq!(found["result"], "ok", "{algo:?}");
+        let expected = [
+            ("monotone", "holds", None),
+            ("stored-by-majority", "not-checked", Some("--ignore leaves it out")),
+            ("write-is-read", "reached", None),
+        ];
+        let owned = expected.map(|(name, status, why)| (name.to_owned(), status.to_owned(), why.map(str::to_owned)));
+        assert_eq!(statuses(&found), owned, "{algo:?}");
+        assert_eq!(violated(&run(&["--property", "stored-by-majority"], 12)), ["stored-by-majority".to_owned()].into());
+        assert_eq!(run(&["--property", "monotone"], 0)["properties"][2]["not_checked"], "--property names others");
+        assert_eq!(run(&["--property", "monotone", "--ignore", "write-is-read"], 0)["result"], "ok");
+        assert_eq!(run(&both, 0)["properties"][0]["status"], "not-checked");
+    }
+    let text = place.host(&[&["run", bundled("register"), "--ignore", "stored-by-majority"][..], &ONE_ACK].concat());
+    let text = text.exits(0).out;
+    let first = text.lines().next().expect("a verdict");
+    assert!(first.ends_with("no property is violated; not checked: stored-by-majority"), "{text}");
+    assert!(text.contains("stored-by-majority  always      not checked: --ignore leaves it out"), "{text}");
+}
+
+#[test]
+fn names_that_no_property_has_are_refused() {
+    let place = Place::new();
+    let known = "it has: monotone, stored-by-majority, write-is-read";
+    for option in ["--property", "--ignore"] {
+        let what = format!("`{option}`: register has no property \"agreement\"");
+        place.host(&["run", bundled("register"), option, "agreement"]).exits(151).says(&[&what, known]);
+    }
+    let both = ["run", bundled("register"), "--property", "monotone", "--ignore", "monotone"];
+    place.host(&both).exits(151).says(&["`--ignore monotone` contradicts `--property monotone`"]);
+    place.put("s.toml", format!("plugin = {:?}\n\nignore = [\"agreement\"]\n", bundled("register")));
+    place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:3: `--ignore`: register has no property", known]);
+}
+
+#[test]
+fn scenarios_say_what_is_judged_and_the_command_line_says_it_better() {
+    let place = Place::new();
+    let scenario = format!(
+        "plugin = {:?}\nignore = [\"stored-by-majority\"]\n[parameters]\nbug = \"one-ack\"\nreads = 1\n[strategy]\nalgo = \"bdfs\"\n\
+         [expect]\nresult = \"ok\"\n[expect.properties]\nstored-by-majority = \"not-checked\"\nmonotone = \"holds\"\n",
+        bundled("register")
+    );
+    place.put("s.toml", scenario);
+    place.host(&["test", "s.toml"]).exits(0);
+    let found = place.host(&["run", "s.toml", "--ignore", "monotone", "--json"]).exits(12).json();
+    assert_eq!(found["properties"][0]["status"], "not-checked");
+    assert_eq!(violated(&found), ["stored-by-majority".to_owned()].into(), "one list takes the place of the other");
+}
+
+#[test]
+fn a_checkpoint_knows_what_is_judged() {
+    let mut place = Place::new();
+    let run = ["run", bundled("register"), "--algo", "bdfs", "--json"];
+    let ignored = ["--ignore", "stored-by-majority"];
+    place.interrupted = Some(20);
+    place.host(&[&run[..], &ONE_ACK, &ignored, &["--checkpoint", "kept"]].concat()).exits(130);
+    place.interrupted = None;
+    let other = ["run", "--resume", "kept", "--ignore", "monotone"];
+    place.host(&other).exits(151).says(&["was made with the judged properties monotone, write-is-read, now"]);
+    let resumed = place.host(&["run", "--resume", "kept", "--json"]).exits(0).json();
+    let whole = place.host(&[&run[..], &ONE_ACK, &ignored].concat()).exits(0).json();
+    assert_eq!((&resumed["result"], &resumed["properties"]), (&json!("ok"), &whole["properties"]));
+    assert_eq!(resumed["counts"]["global_states"], whole["counts"]["global_states"]);
+}
+
+/// Variants by node and by value are one finding with its count.
+#[test]
+fn variants_are_one_finding() {
+    let place = Place::new();
+    let live = super::folder("paxos").join("scenarios/live-state.json");
+    let live = live.to_str().expect("the path of this repository is text");
+    let run = ["run", bundled("paxos"), "--prefix", live, "--continue", "--json", "--algo", "unfold"];
+    let found = place.host(&run).exits(12).json();
+    let violations = found["violations"].as_array().expect("a list");
+    let shapes: BTreeSet<&str> = violations.iter().map(|it| it["shape"].as_str().expect("digits")).collect();
+    assert_eq!(shapes.len(), violations.len(), "each shape is told once");
+    let count = |it: &Value| it["count"].as_u64().expect("a number");
+    assert!(violations.iter().all(|it| count(it) == 1 + it["alike"].as_u64().expect("a number")));
+    // Who of the three nodes has chosen what, and hears of it: of the violations in different words some differ in that alone.
+    let total: u64 = violations.iter().map(count).sum();
+    assert!(total > violations.len() as u64, "{total} violations, {} findings", violations.len());
+}
+
+#[test]
+fn what_is_reached_leaves_a_witness_that_replays_and_begins_a_search() {
+    for algo in [&["--algo", "walk", "--walks", "50"][..]].into_iter().chain(COMPLETE) {
+        let place = Place::new();
+        let run = ["run", bundled("register"), "--set", "reads=1", "--out", "found"];
+        let text = place.host(&[&run[..], algo].concat()).exits(0).out;
+        assert!(text.contains("reached, see found/witness-write-is-read.json"), "{text}");
+        let found = place.host(&[&run[..], algo, &["--json"]].concat()).exits(0).json();
+        assert_eq!(found["properties"][2]["witness"], "found/witness-write-is-read.json");
+        assert!(found["violations"].as_array().expect("a list").is_empty(), "a witness is no violation");
+        let witness = "found/witness-write-is-read.json";
+        let ran = place.host(&["replay", witness, "--plugin", bundled("register"), "--json"]).exits(0).json();
+        assert_eq!(ran["findings"][0]["name"], "write-is-read", "{ran}");
+        let trace: Value =
+            serde_json::from_str(&std::fs::read_to_string(place.path(witness)).expect("it is there")).unwrap();
+        assert_eq!(trace["finding"]["kind"], json!("sometimes"));
+        // A write goes to a majority and back, and so does the query of a read and what it writes back: with the two local events at
+        // least two deliveries each way, three times, of which the last way back ends the read.
+        let steps = trace["steps"].as_array().expect("a list").len();
+        assert!((8..=14).contains(&steps), "{steps} steps");
+        let after =
+            ["run", bundled("register"), "--prefix", witness, "--algo", "bdfs", "--property", "monotone", "--json"];
+        let after = place.host(&after).exits(0).json();
+        assert_eq!(after["assumed"]["prefix"]["steps"], json!(steps));
+        assert_eq!(after["result"], "ok");
+    }
+}
+
+/// A prefix after which the property holds already is a witness itself, up to where it is reached.
+#[test]
+fn a_witness_can_lie_within_the_prefix() {
+    let place = Place::new();
+    let live = super::folder("paxos").join("scenarios/live-state.json");
+    let live = live.to_str().expect("the path of this repository is text");
+    let run =
+        ["run", bundled("paxos"), "--prefix", live, "--algo", "unfold", "--ignore", "agreement", "--out", "found"];
+    let found = place.host(&[&run[..], &["--json", "--local-events", "0"]].concat()).exits(0).json();
+    assert_eq!(found["properties"][2]["witness"], "found/witness-chosen.json", "{found}");
+    place.host(&["replay", "found/witness-chosen.json", "--plugin", bundled("paxos")]).exits(0);
+    let after = ["run", bundled("paxos"), "--prefix", "found/witness-chosen.json", "--algo", "unfold", "--json"];
+    assert_eq!(place.host(&after).exits(12).json()["assumed"]["prefix"]["steps"], json!(9));
+}
