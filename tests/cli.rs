@@ -14,6 +14,7 @@
 //! | `audits` | promises that are kept, and promises that are broken |
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `findings` | which properties are judged, which findings are one, witnesses |
+//! | `graphs` | the states of small clusters, drawn |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
@@ -42,6 +43,7 @@ mod ends;
 mod faults;
 mod findings;
 mod golden;
+mod graphs;
 #[cfg(unix)]
 mod hostile_files;
 mod hostile_text;

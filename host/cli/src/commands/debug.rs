@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use clap::Parser;
 use host_inspect::debug::{Console, Cursor, CursorError, Reply};
 use host_inspect::recording::Recording;
 use host_model::lts::Stepper;
@@ -14,7 +13,7 @@ use host_session::cluster::{Cluster, trace_file};
 use crate::commands::line_editor::Lines;
 use crate::commands::replay;
 use crate::environment::Environment;
-use crate::options::run::RunArguments;
+use crate::options::run::after_dashes;
 use crate::options::traces::DebugArguments;
 
 /// A session over a trace or a plugin.
@@ -59,14 +58,7 @@ fn is_trace(path: &Path) -> bool {
 /// A cluster where nothing has happened yet, as `host run` would start it.
 fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Result<(Trace, Cluster), Failure> {
     let given = &arguments.trace;
-    let words = ["host run".into(), given.trace.clone().into_os_string()].into_iter();
-    let words = words.chain(arguments.options.iter().map(Into::into));
-    let parsed = Options::try_parse_from(words).map_err(|error| {
-        let text = error.render().to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
-    })?;
-    let mut spec = parsed.run.spec();
+    let mut spec = after_dashes(&given.trace, &arguments.options)?.spec();
     spec.cluster.limits.extend(given.limits.given());
     spec.process.source = given.source.into();
     if spec.cluster.prefix.is_some() {
@@ -75,13 +67,6 @@ fn begin(arguments: &DebugArguments, environment: &mut Environment<'_>) -> Resul
     }
     let cluster = Cluster::open(&spec, &mut environment.context())?;
     Ok((cluster.empty_trace(), cluster))
-}
-
-/// The plugin, and the options after `--`.
-#[derive(Parser)]
-struct Options {
-    #[command(flatten)]
-    run: RunArguments,
 }
 
 /// Reads and executes commands until there are no more.

@@ -11,6 +11,7 @@
 //! | `replay` | `host replay` |
 //! | `minimize` | `host minimize` |
 //! | `draw` | `host draw` |
+//! | `graph` | `host graph` |
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
@@ -27,6 +28,7 @@ mod debug;
 mod doctor;
 mod draw;
 mod export;
+mod graph;
 mod inspect;
 mod languages;
 mod line_editor;
@@ -64,6 +66,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Export(arguments) => export::run(arguments, environment),
         Command::Debug(arguments) => debug::run(arguments, environment),
         Command::Draw(arguments) => draw::run(arguments, program, environment),
+        Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, environment),
         Command::List(arguments) => list::run(arguments, environment),

@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host_session::base::exit;
 use host_session::spec::limits;
 
-use crate::options::plugins::{BuildArguments, DoctorArguments, InspectArguments, LanguagesArguments};
+use crate::options::plugins::{BuildArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments};
 use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
 use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
@@ -112,6 +112,13 @@ pub enum Command {
     /// property reads.
     #[command(after_help = DRAW_EXAMPLES)]
     Draw(DrawArguments),
+    /// Draw the states that a small cluster can reach, and the events between them
+    ///
+    /// States stand in rows by their distance from the start. The drawing marks start states, violations, terminal states, where
+    /// nothing can happen any more, and states that a bound left unexplored. Hover texts have the whole states and the messages in
+    /// flight. Ends with 0 whatever the states are: `host run` gives a verdict.
+    #[command(after_help = GRAPH_EXAMPLES)]
+    Graph(GraphArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -176,6 +183,11 @@ const DRAW_EXAMPLES: &str = "Examples:\n  \
     host draw trace.json\n  \
     host draw trace.json --format html\n  \
     host draw trace.json --plugin plugins/paxos --out trace.svg --out trace.mmd";
+
+const GRAPH_EXAMPLES: &str = "Examples:\n  \
+    host graph plugins/lock --local\n  \
+    host graph plugins/query --out query.dot -- --depth 4\n  \
+    host graph plugins/register/scenarios/one-read.toml --states 50";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

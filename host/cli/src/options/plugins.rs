@@ -50,6 +50,32 @@ pub struct InspectArguments {
     pub source: SourceArguments,
 }
 
+/// `host graph`.
+#[derive(Debug, Args)]
+pub struct GraphArguments {
+    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml)
+    #[arg(value_name = "PLUGIN", default_value = ".")]
+    pub plugin: PathBuf,
+    /// The local states of each node by itself, in place of those of the whole cluster
+    #[arg(long)]
+    pub local: bool,
+    /// Global states that are explored, at most; the rest is left out, and the drawing says so
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "500")]
+    pub states: u64,
+    /// The file, by its ending .svg or .dot; can be repeated [default: graph.svg]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+    /// The format, whatever the ending
+    #[arg(long, value_name = "FORMAT", value_parser = ["svg", "dot"])]
+    pub format: Option<String>,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// Options of `host run` that say which cluster, such as --set bug=last-response --nodes 2
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}
+
 /// `host doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArguments {

@@ -1,15 +1,15 @@
 //! The options of `host run`.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Parser};
 use host_model::audit::Mode;
 use host_model::scenario::Network;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::kernel::weights::Weights;
-use host_session::base::units;
+use host_session::base::{Exit, Failure, units};
 use host_session::scenario_file::VIOLATIONS_MAX;
 use host_session::spec::links::{self, LinkOption};
 use host_session::spec::values::{NODES_MAX, assignment};
@@ -169,6 +169,28 @@ pub struct RunArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+/// The plugin, and options after `--`.
+#[derive(Parser)]
+struct Options {
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// The options of `host run` that stand after `--` in another command about a plugin.
+///
+/// # Errors
+///
+/// They are not understood.
+pub fn after_dashes(plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
+    let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
+    let parsed = Options::try_parse_from(words.chain(options.iter().map(Into::into))).map_err(|error| {
+        let text = error.render().to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::new(Exit::Usage, first).help("after `--` come options of `host run`; see its `--help`")
+    })?;
+    Ok(parsed.run)
 }
 
 impl RunArguments {

@@ -77,6 +77,7 @@ pub(super) fn draw(recording: &Recording) -> String {
     text
 }
 
-fn quoted(text: &str) -> String {
+/// A text as Graphviz reads it.
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

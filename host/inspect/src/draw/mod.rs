@@ -6,6 +6,7 @@
 //! | `page` | pages for browsers: the diagram, states, messages in flight and properties, step by step |
 //! | `mermaid` | sequence diagrams for Mermaid |
 //! | `dot` | graphs for Graphviz |
+//! | `states` | drawings of state graphs |
 //! | `kinds` | the kinds of messages |
 //! | `marks` | the steps that change what the violated property reads |
 //! | `parts` | what all of them say of steps, messages and the finding |
@@ -16,11 +17,13 @@ mod marks;
 mod mermaid;
 mod page;
 mod parts;
+mod states;
 mod svg;
 
 use crate::recording::Recording;
 
 pub use page::PAGE_BYTES_MAX;
+pub use states::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
 
 /// The format of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

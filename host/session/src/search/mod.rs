@@ -8,6 +8,7 @@
 //! | `monitor` | progress of a search, and its end by a bound |
 //! | `identity` | what a search is about, as facts that can be compared |
 //! | `checkpoint` | checkpoints in files |
+//! | `states` | the graph of the reachable states in words |
 //! | `witness` | paths to states in which `sometimes` properties hold |
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |
@@ -24,6 +25,7 @@ pub mod monitor;
 pub mod promises;
 pub mod replay;
 mod run;
+pub mod states;
 pub mod witness;
 
 pub use run::{Outcome, Times, run};

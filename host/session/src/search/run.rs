@@ -10,7 +10,7 @@ use host_model::trace::start::{self, Start, StartError};
 use host_search::kernel::{FoundViolation, Keeper, Report, Search, SearchBounds, SearchError};
 use host_search::strategy::Bound;
 use host_search::strategy::random_walk::WALKS_DEFAULT;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::base::{Context, Failure, units};
 use crate::cluster::Cluster;
@@ -163,9 +163,7 @@ pub(super) fn search(
     watch: &Watch<'_>,
     keeper: Option<&checkpoint::Folder>,
 ) -> Result<Report, Failure> {
-    let workers = spec.process.workers.map_or_else(|| units::workers("auto").map_err(Failure::system), Ok)?;
-    let pool = ThreadPoolBuilder::new().num_threads(workers.get()).build();
-    let pool = pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))?;
+    let pool = pool(spec)?;
     let search = Search { lts, starts, bounds: limits, monitor: watch, collect_system_states: false };
     pool.install(|| (spec.strategy().run)(&search)).map_err(|error| match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => error.into(),
@@ -174,4 +172,11 @@ pub(super) fn search(
             stopped.map_or_else(|| Failure::configuration(error), |why| MachineError::Stopped(why).into())
         }
     })
+}
+
+/// The workers.
+pub(super) fn pool(spec: &RunSpec) -> Result<ThreadPool, Failure> {
+    let workers = spec.process.workers.map_or_else(|| units::workers("auto").map_err(Failure::system), Ok)?;
+    let pool = ThreadPoolBuilder::new().num_threads(workers.get()).build();
+    pool.map_err(|error| Failure::system(format_args!("cannot start the workers: {error}")))
 }

@@ -1,0 +1,68 @@
+//! `host graph`.
+
+use std::path::{Path, PathBuf};
+
+use host_inspect::draw::{StatesForm, draw_states};
+use host_session::Request;
+use host_session::base::text::count;
+use host_session::base::{Exit, Failure, files};
+use host_session::cluster::Cluster;
+use host_session::search::states::{Shown, states};
+use host_session::spec::SearchSpec;
+
+use crate::environment::Environment;
+use crate::options::plugins::GraphArguments;
+use crate::options::run::after_dashes;
+
+/// Draws the states of a plugin or scenario, and the events between them.
+pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    // What can be refused without the plugin is refused before it is built.
+    let format = arguments.format.as_deref().and_then(StatesForm::of_name);
+    let out = match arguments.out.is_empty() {
+        true => vec![PathBuf::from(format!("graph.{}", format.unwrap_or(StatesForm::Svg).name()))],
+        false => arguments.out.clone(),
+    };
+    let forms: Vec<StatesForm> =
+        out.iter().map(|path| format.map_or_else(|| form(path), Ok)).collect::<Result<_, _>>()?;
+    let mut spec = after_dashes(&arguments.plugin, &arguments.options)?.spec();
+    let asked = spec.search;
+    let cluster_alone = SearchSpec {
+        depth: asked.depth,
+        local_events: asked.local_events,
+        deadlock: asked.deadlock,
+        ..Default::default()
+    };
+    if asked != cluster_alone || spec.process.keep.is_some() {
+        let what = "`host graph` goes through all states level by level: it takes no strategy, and no options for one";
+        let help =
+            "give options that say which cluster, or --depth, --local-events, --deadlock; --states stands before `--`";
+        return Err(Failure::configuration(what).help(help));
+    }
+    spec.process.source = arguments.source.into();
+    let request = Request::new(spec, &mut environment.context())?;
+    let graph = request.located(|| {
+        let spec = &request.spec;
+        let cluster = Cluster::open(spec, &mut environment.context())?;
+        let lts = cluster.lts(cluster.factory())?;
+        let shown = if arguments.local { Shown::Local } else { Shown::Global };
+        states(spec, &cluster, &lts, (shown, arguments.states), &mut environment.context())
+    })?;
+    for (path, form) in out.iter().zip(forms) {
+        files::write(path, &draw_states(&graph, form), &environment.directory)?;
+        let (states, edges) = (count(graph.states.len() as u64, "state"), count(graph.edges.len() as u64, "step"));
+        environment.print(&format!("{}: {states}, {edges}\n", path.display()))?;
+    }
+    if let Some(left_out) = &graph.left_out {
+        environment.print(&format!("{left_out}\n"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn form(path: &Path) -> Result<StatesForm, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    StatesForm::of_name(extension).ok_or_else(|| {
+        let known: Vec<String> = StatesForm::ALL.iter().map(|form| format!(".{}", form.name())).collect();
+        Failure::configuration(format_args!("`--out {}` does not say what to draw", path.display()))
+            .help(format_args!("use a name that ends in one of {}, or --format", known.join(", ")))
+    })
+}

@@ -1,0 +1,156 @@
+//! Drawings of state graphs: states in rows by their distance from the start, events as arrows.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `layout` | the place of each state |
+//! | `svg` | pictures for browsers |
+//! | `dot` | graphs for Graphviz |
+
+mod dot;
+mod layout;
+mod svg;
+
+use crate::escape::on_one_line;
+use crate::words::clipped;
+
+/// Letters of a line in a state, and of the events of an arrow.
+const LINE_LETTERS: usize = 44;
+const EVENT_LETTERS: usize = 60;
+
+/// More states than this are drawn with their numbers alone; the rest is in hover texts.
+const TEXTS_MAX: usize = 120;
+
+/// Events of one arrow that are named.
+const EVENTS_MAX: usize = 3;
+
+/// A graph in words. All texts may be of a plugin: they are escaped where they are drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateGraph {
+    /// What is drawn, on one line.
+    pub title: String,
+    /// The states; an arrow names them by their place here.
+    pub states: Vec<DrawnState>,
+    /// The steps between them.
+    pub edges: Vec<DrawnEdge>,
+    /// What is not drawn, a sentence; none if everything is.
+    pub left_out: Option<String>,
+}
+
+/// A state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DrawnState {
+    /// Number of events on a shortest path to it.
+    pub depth: u32,
+    /// Which part of the drawing it belongs to: parts stand side by side.
+    pub part: u32,
+    /// What it is, for where there is room.
+    pub lines: Vec<String>,
+    /// What else is to be said of it.
+    pub details: Vec<String>,
+    /// Whether executions begin there.
+    pub is_start: bool,
+    /// Whether something bad is said about it.
+    pub is_violating: bool,
+    /// Whether nothing can happen there.
+    pub is_terminal: bool,
+    /// Whether it is not known what can happen there.
+    pub is_open: bool,
+}
+
+/// A step from a state to a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnEdge {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it leads.
+    pub to: usize,
+    /// The event.
+    pub event: String,
+}
+
+/// The format of a drawing of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatesForm {
+    /// A picture for browsers.
+    Svg,
+    /// A graph for Graphviz.
+    Dot,
+}
+
+impl StatesForm {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Svg, Self::Dot];
+
+    /// The name, which is also the ending of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Dot => "dot",
+        }
+    }
+
+    /// The form of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
+}
+
+/// Draws a graph.
+pub fn draw_states(graph: &StateGraph, form: StatesForm) -> String {
+    match form {
+        StatesForm::Svg => svg::draw(graph),
+        StatesForm::Dot => dot::draw(graph),
+    }
+}
+
+impl StateGraph {
+    /// The lines of a state as they are drawn; its number first.
+    fn lines(&self, state: usize) -> Vec<String> {
+        let drawn = &self.states[state];
+        let number = format!("{state}{}", drawn.marks());
+        let said = if self.states.len() > TEXTS_MAX { &[][..] } else { &drawn.lines };
+        let said = said.iter().map(|line| clipped(&on_one_line(line), LINE_LETTERS));
+        std::iter::once(number).chain(said).collect()
+    }
+
+    /// All that is to be said of a state, for a hover text.
+    fn details(&self, state: usize) -> String {
+        let drawn = &self.states[state];
+        let said = drawn.lines.iter().chain(&drawn.details).map(|line| on_one_line(line));
+        std::iter::once(format!("state {state}{}", drawn.marks())).chain(said).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The arrows: each pair of states once, with the events between them.
+    fn arrows(&self) -> Vec<((usize, usize), Vec<String>)> {
+        let mut arrows = std::collections::BTreeMap::<(usize, usize), Vec<String>>::new();
+        for edge in &self.edges {
+            let events = arrows.entry((edge.from, edge.to)).or_default();
+            let event = on_one_line(&edge.event);
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+        arrows.into_iter().collect()
+    }
+}
+
+impl DrawnState {
+    /// What is marked, in words.
+    fn marks(&self) -> String {
+        let marks = [
+            (self.is_start, "start"),
+            (self.is_violating, "violation"),
+            (self.is_terminal, "terminal"),
+            (self.is_open, "not explored"),
+        ];
+        let named: Vec<&str> = marks.into_iter().filter(|(is_set, _)| *is_set).map(|(_, mark)| mark).collect();
+        if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
+    }
+}
+
+/// The events of an arrow where there is little room.
+fn short(events: &[String]) -> String {
+    let named: Vec<String> = events.iter().take(EVENTS_MAX).map(|event| clipped(event, EVENT_LETTERS)).collect();
+    let more = events.len() - named.len();
+    named.join("\n") + &if more > 0 { format!("\nand {more} more") } else { String::new() }
+}

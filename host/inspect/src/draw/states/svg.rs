@@ -1,0 +1,114 @@
+//! State graphs as pictures for browsers: a hover text for each state and arrow, no scripts.
+
+use std::fmt::Write;
+
+use super::layout::{LINE, Layout, Rect};
+use super::{StateGraph, short};
+use crate::draw::parts::{LEFT_OUT, is_full};
+use crate::escape::{on_one_line, xml};
+use crate::words::clipped;
+
+/// Letters of the title.
+const TITLE_LETTERS: usize = 160;
+
+const STYLE: &str = "text{font:11px monospace;fill:#222}.title{font-size:13px;font-weight:bold}.note{fill:#a33}\
+    .box{fill:#fff;stroke:#555}.start{stroke:#177a3c;stroke-width:3}.violation{fill:#ffd6d6;stroke:#c22}\
+    .open{stroke-dasharray:4 3}.inner{fill:none;stroke:#555}.arrow{fill:none;stroke:#5577aa;stroke-width:1.2}\
+    .event{font-size:10px;fill:#335;text-anchor:middle;paint-order:stroke;stroke:#fff;stroke-width:3px}\
+    g:hover .arrow{stroke:#c60;stroke-width:2.5}";
+
+pub(super) fn draw(graph: &StateGraph) -> String {
+    let title = clipped(&on_one_line(&graph.title), TITLE_LETTERS);
+    let note = graph.left_out.as_ref().map(|note| clipped(&on_one_line(note), TITLE_LETTERS)).unwrap_or_default();
+    let legend = "green: start, red: violation, double: terminal, dashed: not explored";
+    let letters = [&title, &note, legend].map(|line| line.chars().count()).into_iter().max().unwrap_or(0);
+    let layout = Layout::new(graph, letters);
+    let (width, height) = (layout.width, layout.height);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         <defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
+         <path d=\"M0 0 L8 4 L0 8 z\" fill=\"#5577aa\"/></marker></defs>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+         <text class=\"title\" x=\"16\" y=\"20\">{}</text><text x=\"16\" y=\"36\">{legend}</text>\
+         <text class=\"note\" x=\"16\" y=\"52\">{}</text>\n",
+        xml(&title),
+        xml(&title),
+        xml(&note)
+    );
+    for ((from, to), events) in graph.arrows() {
+        if is_full(&svg) {
+            let _ = writeln!(svg, "<text class=\"note\" x=\"16\" y=\"{:.0}\">{LEFT_OUT}</text>", height - 8.0);
+            break;
+        }
+        arrow(&mut svg, (layout.boxes[from], layout.boxes[to]), from == to, &events);
+    }
+    for (number, place) in layout.boxes.iter().enumerate() {
+        if is_full(&svg) {
+            break;
+        }
+        state(&mut svg, graph, number, *place);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// An arrow with its events in its middle.
+fn arrow(svg: &mut String, (from, to): (Rect, Rect), is_loop: bool, events: &[String]) {
+    let ((x, y), (to_x, to_y)) = (from.center(), to.center());
+    let (path, at) = if is_loop {
+        let (right, top) = (from.left + from.width, y - 8.0);
+        (format!("M{right:.1} {top:.1} c34 -14 34 30 2 18"), (right + 26.0, y))
+    } else if to_y > y + 1.0 {
+        let (start, end) = (from.top + from.height, to.top);
+        let bend = (end - start) / 2.0;
+        let path =
+            format!("M{x:.1} {start:.1} C{x:.1} {:.1} {to_x:.1} {:.1} {to_x:.1} {end:.1}", start + bend, end - bend);
+        (path, ((x + to_x) / 2.0, (start + end) / 2.0))
+    } else {
+        // To the same row or back: around the right side.
+        let (start, end) = (from.left + from.width, to.left + to.width);
+        let out = start.max(end) + 40.0 + (y - to_y).abs() / 12.0;
+        let path = format!("M{start:.1} {y:.1} C{out:.1} {y:.1} {out:.1} {to_y:.1} {end:.1} {to_y:.1}");
+        (path, ((start.max(end) + 3.0 * out) / 4.0, (y + to_y) / 2.0))
+    };
+    let _ = write!(
+        svg,
+        "<g><title>{}</title><path class=\"arrow\" d=\"{path}\" marker-end=\"url(#end)\"/>",
+        xml(&events.join("\n"))
+    );
+    let said = short(events);
+    for (index, line) in said.lines().enumerate() {
+        let y = at.1 + 3.0 + (index as f64 - (said.lines().count() as f64 - 1.0) / 2.0) * 12.0;
+        let _ = write!(svg, "<text class=\"event\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", at.0, xml(line));
+    }
+    svg.push_str("</g>\n");
+}
+
+/// A state with what is said of it.
+fn state(svg: &mut String, graph: &StateGraph, number: usize, place: Rect) {
+    let drawn = &graph.states[number];
+    let mut class = "box".to_owned();
+    for (is_set, name) in [(drawn.is_start, " start"), (drawn.is_violating, " violation"), (drawn.is_open, " open")] {
+        class += if is_set { name } else { "" };
+    }
+    let Rect { left, top, width, height } = place;
+    let rect = |class: &str, inset: f64| {
+        format!(
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"5\"/>",
+            left + inset,
+            top + inset,
+            width - 2.0 * inset,
+            height - 2.0 * inset
+        )
+    };
+    let _ = write!(svg, "<g><title>{}</title>{}", xml(&graph.details(number)), rect(&class, 0.0));
+    if drawn.is_terminal {
+        svg.push_str(&rect("inner", 3.0));
+    }
+    for (index, line) in graph.lines(number).iter().enumerate() {
+        let y = top + 17.0 + index as f64 * LINE;
+        let _ = write!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", left + 10.0, xml(line));
+    }
+    svg.push_str("</g>\n");
+}

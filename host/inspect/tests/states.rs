@@ -1,0 +1,88 @@
+//! Drawings of state graphs: texts of others stay texts, and are bounded.
+
+use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
+
+/// What a plugin could say to break out of a drawing.
+const HOSTILE: [&str; 6] = [
+    "\"]; evil [label=\"",
+    "</title><script>alert(1)</script>",
+    "line\nbreak\u{1b}[31m",
+    "\u{202e}reversed",
+    "back\\slash\\",
+    "]]>&amp;<!--",
+];
+
+fn graph() -> StateGraph {
+    let state = |(depth, text): (u32, &&str)| DrawnState {
+        depth,
+        lines: vec![(*text).to_owned()],
+        details: vec![(*text).to_owned()],
+        ..DrawnState::default()
+    };
+    let edge =
+        |(from, text): (usize, &&str)| DrawnEdge { from, to: (from + 1) % HOSTILE.len(), event: (*text).to_owned() };
+    StateGraph {
+        title: HOSTILE.concat(),
+        states: (0..).zip(&HOSTILE).map(state).collect(),
+        edges: (0..).zip(&HOSTILE).map(edge).collect(),
+        left_out: Some(HOSTILE.concat()),
+    }
+}
+
+#[test]
+fn hostile_texts_stay_texts() {
+    for form in StatesForm::ALL {
+        let drawn = draw_states(&graph(), form);
+        for letter in ['\u{1b}', '\u{202e}'] {
+            assert!(!drawn.contains(letter), "{form:?}: {letter:?} in {drawn}");
+        }
+    }
+    let svg = draw_states(&graph(), StatesForm::Svg);
+    assert!(!svg.contains("<script") && !svg.contains("<!--") && svg.contains("&lt;script"), "{svg}");
+    for line in draw_states(&graph(), StatesForm::Dot).lines() {
+        // Quotes that are not escaped come in pairs, and outside of them nothing of a text stands.
+        let mut outside = String::new();
+        let (mut is_quoted, mut letters) = (false, line.chars());
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => drop(letters.next()),
+                '"' => is_quoted = !is_quoted,
+                _ if !is_quoted => outside.push(letter),
+                _ => {}
+            }
+        }
+        assert!(!is_quoted, "{line}");
+        assert!(!outside.contains("evil") && !outside.contains("script"), "{line}");
+    }
+}
+
+#[test]
+fn texts_without_end_are_cut_where_they_are_drawn() {
+    let mut graph = graph();
+    graph.states[0].lines = vec!["a".repeat(100_000)];
+    graph.edges[0].event = "b".repeat(100_000);
+    graph.title = "c".repeat(100_000);
+    let svg = draw_states(&graph, StatesForm::Svg);
+    // Hover texts apart.
+    let shown = svg.split("<title>").map(|part| part.split_once("</title>").map_or(part, |(_, shown)| shown));
+    let longest = shown.flat_map(str::lines).map(str::len).max();
+    assert!(longest < Some(1_000), "{longest:?}");
+    let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split('"').next()?.parse::<f64>().ok());
+    // 160 letters of the title are the longest line.
+    assert!(width.is_some_and(|width| width < 1_500.0), "{width:?}");
+}
+
+/// Each pair of states has one arrow, with its events, each once.
+#[test]
+fn events_between_two_states_share_an_arrow() {
+    let edge = |event: &str| DrawnEdge { from: 0, to: 1, event: event.to_owned() };
+    let state = |depth| DrawnState { depth, ..DrawnState::default() };
+    let graph = StateGraph {
+        states: vec![state(0), state(1)],
+        edges: ["a", "b", "a", "c", "d"].map(edge).to_vec(),
+        ..StateGraph::default()
+    };
+    let dot = draw_states(&graph, StatesForm::Dot);
+    assert!(dot.contains("s0 -> s1 [label=\"a\\nb\\nc\\nand 1 more\", tooltip=\"a\\nb\\nc\\nd\"];"), "{dot}");
+    assert_eq!(draw_states(&graph, StatesForm::Svg).matches("class=\"arrow\"").count(), 1);
+}

@@ -1,0 +1,302 @@
+//! The graph of the reachable states of a cluster in words, for a drawing.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph};
+use host_inspect::words;
+use host_model::contract::{Machine, MachineError, NodeId};
+use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper, Trigger};
+use host_model::trace::{self, TraceEvent, TraceStep};
+use host_search::graph::{self, Discovery, Expanded, GraphEdge, GraphSink, GraphState};
+use host_search::kernel::{EndCondition, Search, SearchBounds};
+
+use crate::base::text::count;
+use crate::base::{Context, Failure};
+use crate::cluster::Cluster;
+use crate::search::monitor::Watch;
+use crate::search::run::{pool, starts};
+use crate::spec::RunSpec;
+
+/// The states that a drawing shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Those of the whole cluster.
+    Global,
+    /// Those of each node by itself, as far as they are part of a global state that was reached.
+    Local,
+}
+
+/// Explores the states of a cluster, at most so many, and says them in words. The bounds on depth and local events count, and whether
+/// deadlocks are looked for; which strategy is asked for makes no difference.
+///
+/// # Errors
+///
+/// The request does not fit the cluster, or the host cannot provide an instance.
+pub fn states(
+    spec: &RunSpec,
+    cluster: &Cluster,
+    lts: &Lts<'_>,
+    (shown, states_max): (Shown, u64),
+    context: &mut Context<'_>,
+) -> Result<StateGraph, Failure> {
+    let clock = &cluster.plugin.bounds;
+    clock.search(spec.process.time, spec.process.memory);
+    let starts = starts(lts, cluster, spec)?;
+    let bounds = SearchBounds {
+        depth: spec.search.depth,
+        local_events: spec.search.local_events,
+        states: Some(spec.search.states.unwrap_or(states_max).min(states_max)),
+        deadlock: spec.search.deadlock,
+        violations: Some(u64::MAX),
+        ..SearchBounds::default()
+    };
+    let watch = Watch::new(clock, &mut *context.log, None);
+    let search = Search { lts, starts: &starts, bounds, monitor: &watch, collect_system_states: false };
+    let mut seen = Seen::default();
+    let report = pool(spec)?.install(|| graph::explore(&search, &mut seen));
+    let end = report.map_err(Failure::configuration)?.end;
+    drop(watch);
+    let mut teller = Teller::new(cluster, lts)?;
+    let mut graph = match shown {
+        Shown::Global => teller.global(&seen)?,
+        Shown::Local => teller.local(&seen)?,
+    };
+    graph.title = title(cluster, shown);
+    graph.left_out = (end != EndCondition::SpaceExhausted).then(|| {
+        let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
+        let states = count(open as u64, "state");
+        format!("{}: what follows {states} is not drawn in full, if anything does", why(end))
+    });
+    Ok(graph)
+}
+
+/// Why there is more than is drawn.
+fn why(end: EndCondition) -> &'static str {
+    match end {
+        EndCondition::StateBound => "the bound on states was reached",
+        EndCondition::DepthBound => "--depth cuts off longer paths",
+        EndCondition::LocalEventBound => "--local-events leaves events out",
+        EndCondition::TimeBound => "the time is up",
+        EndCondition::MemoryBound => "the memory is used up",
+        _ => "the exploration was ended early",
+    }
+}
+
+fn title(cluster: &Cluster, shown: Shown) -> String {
+    let scenario = &cluster.scenario;
+    let what = if shown == Shown::Local { "local states of each node" } else { "global states" };
+    let name = &cluster.plugin.reference.name;
+    let mut title = format!("{name}, {what}, {} nodes, network {}", scenario.nodes, words::network(scenario));
+    title.extend(scenario.parameters.iter().map(|(key, value)| format!(", {key}={value}")));
+    title
+}
+
+/// All that an exploration says.
+#[derive(Default)]
+struct Seen {
+    states: Vec<SeenState>,
+    edges: Vec<(u32, Step, LocalStateId, u32)>,
+    /// Of each state that was expanded, the bound that left events out, if one did.
+    expanded: Vec<Option<EndCondition>>,
+}
+
+struct SeenState {
+    locals: Vec<LocalStateId>,
+    in_flight: Vec<MessageId>,
+    depth: u32,
+    is_start: bool,
+    is_bad: bool,
+}
+
+impl GraphSink for Seen {
+    fn state(&mut self, state: &GraphState<'_>) {
+        self.states.push(SeenState {
+            locals: state.locals.to_vec(),
+            in_flight: state.in_flight.to_vec(),
+            depth: state.depth,
+            is_start: matches!(state.discovery, Discovery::Start(_)),
+            is_bad: state.is_bad,
+        });
+    }
+
+    fn edge(&mut self, edge: &GraphEdge<'_>) {
+        self.edges.push((edge.from, edge.step, edge.local, edge.to));
+    }
+
+    fn expanded(&mut self, expanded: &Expanded<'_>) {
+        self.expanded.push(expanded.left_out);
+    }
+
+    fn bytes(&self) -> u64 {
+        let state = |state: &SeenState| size_of_val(&*state.locals) + size_of_val(&*state.in_flight);
+        let states: usize = self.states.iter().map(|it| size_of_val(it) + state(it)).sum();
+        (states + size_of_val(&*self.edges) + size_of_val(&*self.expanded)) as u64
+    }
+}
+
+/// A step of one node by itself.
+type LocalStep = (LocalStateId, Trigger, u32);
+
+/// Says states and events in words.
+struct Teller<'l> {
+    stepper: Stepper<'l>,
+    machine: Box<dyn Machine>,
+    states: BTreeMap<LocalStateId, String>,
+    messages: BTreeMap<Vec<u8>, String>,
+}
+
+impl<'l> Teller<'l> {
+    fn new(cluster: &Cluster, lts: &'l Lts<'l>) -> Result<Self, MachineError> {
+        let machine = cluster.factory().machine()?;
+        Ok(Self { stepper: Stepper::new(lts)?, machine, states: BTreeMap::new(), messages: BTreeMap::new() })
+    }
+
+    /// The graph of the global states.
+    fn global(&mut self, seen: &Seen) -> Result<StateGraph, MachineError> {
+        let mut graph = StateGraph::default();
+        let has_events: BTreeSet<u32> = seen.edges.iter().map(|(from, ..)| *from).collect();
+        for (number, state) in (0u32..).zip(&seen.states) {
+            let lines = (0..).zip(&state.locals).map(|(node, local)| self.local_state(node, *local));
+            let lines = lines.collect::<Result<_, _>>()?;
+            let details = state.in_flight.iter().map(|message| self.in_flight(*message)).collect::<Result<_, _>>()?;
+            let is_explored = matches!(seen.expanded.get(number as usize), Some(None));
+            graph.states.push(DrawnState {
+                depth: state.depth,
+                part: 0,
+                lines,
+                details,
+                is_start: state.is_start,
+                is_violating: state.is_bad,
+                is_terminal: is_explored && !has_events.contains(&number),
+                is_open: !is_explored,
+            });
+        }
+        for (from, step, local, to) in &seen.edges {
+            let event = self.event(step.node, (*local, step.trigger, step.outcome))?;
+            graph.edges.push(DrawnEdge { from: *from as usize, to: *to as usize, event });
+        }
+        Ok(graph)
+    }
+
+    /// The graphs of the local states of each node, side by side.
+    fn local(&mut self, seen: &Seen) -> Result<StateGraph, MachineError> {
+        let mut graph = StateGraph::default();
+        let nodes = seen.states.first().map_or(0, |state| state.locals.len());
+        for node in 0..nodes {
+            let starts: BTreeSet<LocalStateId> =
+                seen.states.iter().filter(|state| state.is_start).map(|state| state.locals[node]).collect();
+            let of_node = seen.edges.iter().filter(|(_, step, ..)| step.node as usize == node);
+            let steps: BTreeSet<LocalStep> =
+                of_node.map(|(_, step, local, _)| (*local, step.trigger, step.outcome)).collect();
+            let open = (0..).zip(&seen.states).filter(|(number, _)| !matches!(seen.expanded.get(*number), Some(None)));
+            let open: BTreeSet<LocalStateId> = open.map(|(_, state)| state.locals[node]).collect();
+            self.part(&mut graph, node as NodeId, (&starts, &steps, &open))?;
+        }
+        Ok(graph)
+    }
+
+    /// The graph of the local states of one node.
+    fn part(
+        &mut self,
+        graph: &mut StateGraph,
+        node: NodeId,
+        (starts, steps, open): (&BTreeSet<LocalStateId>, &BTreeSet<LocalStep>, &BTreeSet<LocalStateId>),
+    ) -> Result<(), MachineError> {
+        let mut next = BTreeMap::<LocalStateId, Vec<(LocalStateId, LocalStep)>>::new();
+        for step in steps {
+            let (local, trigger, outcome) = *step;
+            let row = self.stepper.step(local, trigger)?;
+            let to = self.stepper.outcomes(row)[outcome as usize].next;
+            next.entry(local).or_default().push((to, *step));
+        }
+        let mut places = BTreeMap::<LocalStateId, usize>::new();
+        let mut queue: VecDeque<(LocalStateId, u32)> = starts.iter().map(|start| (*start, 0)).collect();
+        while let Some((local, depth)) = queue.pop_front() {
+            if places.contains_key(&local) {
+                continue;
+            }
+            places.insert(local, graph.states.len());
+            let following = next.get(&local).map_or(&[][..], Vec::as_slice);
+            let state = self.stepper.state(local);
+            graph.states.push(DrawnState {
+                depth,
+                part: node,
+                is_start: starts.contains(&local),
+                is_violating: state.protocol.judgements.iter().any(host_model::contract::Judgement::is_bad),
+                is_terminal: following.is_empty() && !open.contains(&local),
+                is_open: open.contains(&local),
+                lines: vec![self.local_state(node, local)?],
+                details: Vec::new(),
+            });
+            queue.extend(following.iter().map(|(to, _)| (*to, depth + 1)));
+        }
+        for (to, step) in next.into_values().flatten() {
+            let event = self.event(node, step)?;
+            graph.edges.push(DrawnEdge { from: places[&step.0], to: places[&to], event });
+        }
+        Ok(())
+    }
+
+    /// A step as traces name it.
+    fn event(&mut self, node: NodeId, (local, trigger, outcome): LocalStep) -> Result<String, MachineError> {
+        let row = self.stepper.step(local, trigger)?;
+        let outcome = &self.stepper.outcomes(row)[outcome as usize];
+        let (is_lost, choices) = (outcome.is_lost, outcome.choices.to_vec());
+        let event: TraceEvent = trace::event(&self.stepper, local, trigger, is_lost);
+        let mut said = BTreeMap::new();
+        for (_, payload) in event.received() {
+            said.insert(payload.to_vec(), self.message(payload)?);
+        }
+        if let TraceEvent::Lose { payload, .. } = &event {
+            said.insert(payload.0.clone(), self.message(&payload.0)?);
+        }
+        let step = TraceStep { node, event, choices, sent: None, state: None };
+        Ok(words::event(&step, true, |payload| said.get(payload).cloned().unwrap_or_default()))
+    }
+
+    fn in_flight(&mut self, id: MessageId) -> Result<String, MachineError> {
+        let message = self.stepper.lts().message(id);
+        let said = if message.is_notice { "a broken connection".to_owned() } else { self.message(&message.payload)? };
+        Ok(format!("in flight: node {} -> node {}: {said}", message.from, message.to))
+    }
+
+    fn message(&mut self, payload: &[u8]) -> Result<String, MachineError> {
+        if let Some(known) = self.messages.get(payload) {
+            return Ok(known.clone());
+        }
+        self.machine.restore(None)?;
+        // A plugin that cannot describe itself is shown as bytes.
+        let described = self.machine.describe_message(payload).ok().flatten();
+        let said = described.map_or_else(|| words::payload(payload), |json| words::compact(&json));
+        self.messages.insert(payload.to_vec(), said.clone());
+        Ok(said)
+    }
+
+    fn local_state(&mut self, node: NodeId, id: LocalStateId) -> Result<String, MachineError> {
+        if let Some(known) = self.states.get(&id) {
+            return Ok(known.clone());
+        }
+        let state = self.stepper.lts().state(id);
+        let mut said = match (&state.protocol.snapshot, state.fault()) {
+            (_, Some(fault)) => fault.to_string(),
+            (None, None) => words::ABSENT.to_owned(),
+            (Some(snapshot), None) => {
+                self.machine.restore(Some(snapshot))?;
+                let described = self.machine.describe_state().ok().flatten();
+                let bytes = || -> Result<String, MachineError> {
+                    self.machine.restore(Some(snapshot))?;
+                    Ok(self.machine.serialize().map_or_else(|fault| fault.to_string(), |bytes| words::payload(&bytes)))
+                };
+                described.map_or_else(bytes, |json| Ok(words::compact(&json)))?
+            }
+        };
+        // As long as nothing has gone wrong the two are one.
+        if state.fingerprint != state.protocol.fingerprint {
+            let faults = serde_json::to_string(&state.fault_state).expect("plain data");
+            said = format!("{said}, faults {}", words::compact(&faults));
+        }
+        let said = format!("node {node}: {said}");
+        self.states.insert(id, said.clone());
+        Ok(said)
+    }
+}

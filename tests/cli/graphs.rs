@@ -1,0 +1,77 @@
+//! `host graph`: the states of small clusters, as many as a derivation says.
+
+use super::{Place, bundled, folder};
+
+/// States and steps, as the command says them, and the drawing.
+fn graph(place: &Place, words: &[&str]) -> (String, String) {
+    let said = place.host(&[&["graph"], words].concat()).exits(0).out;
+    let first = said.lines().next().expect("a line for each file");
+    let (file, counts) = first.split_once(": ").expect("FILE: COUNTS");
+    (counts.to_owned(), std::fs::read_to_string(place.path(file)).expect("the drawing is there"))
+}
+
+/// How many lines of a DOT file are states with this attribute.
+fn with(dot: &str, attribute: &str) -> usize {
+    dot.lines().filter(|line| line.starts_with("    s") && line.contains(attribute)).count()
+}
+
+#[test]
+fn a_graph_has_the_states_and_steps_of_its_derivation() {
+    let place = Place::new();
+    // Three nodes with a message to themselves: 2^3 global states and 3 * 2^2 steps, one end.
+    let words = [bundled("fanout"), "--out", "f.dot", "--", "--nodes", "3"];
+    let (counts, dot) = graph(&place, &words);
+    assert_eq!(counts, "8 states, 12 steps");
+    assert_eq!((with(&dot, "label="), with(&dot, "peripheries=2"), with(&dot, "darkgreen")), (8, 1, 1), "{dot}");
+    assert_eq!(dot.lines().filter(|line| line.contains(" -> s")).count(), 12, "no two steps join the same states");
+    assert!(dot.contains("label=\"node 0 <- node 0: "), "{dot}");
+    // Each node by itself has received its message or not.
+    let (counts, dot) = graph(&place, &[bundled("fanout"), "--local", "--out", "l.dot", "--", "--nodes", "3"]);
+    assert_eq!(counts, "6 states, 3 steps");
+    assert_eq!((with(&dot, "peripheries=2"), with(&dot, "darkgreen"), with(&dot, "dashed")), (3, 3, 0), "{dot}");
+    // The token is at one of three nodes or on one of three ways: a circle.
+    let circle = folder("template").join("scenarios/three-nodes.toml");
+    let (counts, svg) = graph(&place, &[circle.to_str().expect("text"), "--format", "svg", "--out", "circle"]);
+    assert_eq!(counts, "6 states, 6 steps");
+    assert!(svg.starts_with("<svg ") && svg.matches("class=\"box").count() == 6, "{svg}");
+    assert_eq!((svg.matches("class=\"arrow\"").count(), svg.matches("class=\"inner\"").count()), (6, 0));
+}
+
+#[test]
+fn violations_are_marked() {
+    let place = Place::new();
+    let keep = folder("template").join("scenarios/keep.toml");
+    let (_, dot) = graph(&place, &[keep.to_str().expect("text"), "--out", "k.dot"]);
+    let red: Vec<&str> = dot.lines().filter(|line| line.contains("ffd6d6")).collect();
+    assert!(!red.is_empty() && red.iter().all(|line| line.contains("(violation")), "{dot}");
+    let ignored = [keep.to_str().expect("text"), "--out", "i.dot", "--", "--ignore", "one-holder"];
+    assert_eq!(with(&graph(&place, &ignored).1, "ffd6d6"), 0, "what is not judged is not marked");
+}
+
+#[test]
+fn a_cut_is_said() {
+    let place = Place::new();
+    let words = ["graph", bundled("fanout"), "--states", "5", "--out", "f.dot", "--out", "f.svg", "--", "--nodes", "3"];
+    let ran = place.host(&words).exits(0);
+    assert!(ran.out.starts_with("f.dot: 5 states, "), "{ran:?}");
+    assert!(ran.out.ends_with("is not drawn in full, if anything does\n"), "{ran:?}");
+    assert!(ran.out.contains("the bound on states was reached: what follows "), "{ran:?}");
+    let drawn = |name| std::fs::read_to_string(place.path(name)).expect("it is there");
+    assert!(drawn("f.dot").contains("the bound on states was reached") && drawn("f.dot").contains("not explored"));
+    assert!(drawn("f.svg").contains("the bound on states was reached") && drawn("f.svg").contains("box open"));
+    // The start has three steps; none of the three states after it is looked at.
+    let (counts, dot) = graph(&place, &[bundled("fanout"), "--out", "d.dot", "--", "--nodes", "3", "--depth", "1"]);
+    assert_eq!((counts.as_str(), with(&dot, "dashed")), ("4 states, 3 steps", 3), "{dot}");
+}
+
+#[test]
+fn options_of_a_search_are_refused() {
+    let place = Place::new();
+    for options in [&["--algo", "walk"][..], &["--reduce"], &["--continue"], &["--seed", "1"], &["--checkpoint", "c"]] {
+        let words = [&["graph", bundled("fanout"), "--"], options].concat();
+        place.host(&words).exits(151).says(&["it takes no strategy"]);
+    }
+    place.host(&["graph", bundled("fanout"), "--out", "f.png"]).exits(151).says(&["`--out f.png` does not say"]);
+    place.host(&["graph", "nothing.wasm"]).exits(150);
+    assert!(place.list().is_empty(), "{:?}", place.list());
+}
