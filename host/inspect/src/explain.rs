@@ -235,20 +235,28 @@ pub fn views(recording: &Recording) -> String {
         let skipped = history.len().saturating_sub(VIEWS_MAX).max(usize::from(history.len() > 1));
         let mut head = format!("node {node}");
         for (since, view) in &history[skipped..] {
-            let view = view.map_or("nothing".to_owned(), words::view);
-            let mut line = format!("  {head}: {view}");
-            if *since > 0 {
-                let _ = write!(line, " since step {since}");
-                let why = changes(recording, *since).join(", ");
-                if !why.is_empty() {
-                    let _ = write!(line, ", {}", words::clipped(&why, WIDTH));
-                }
-            }
-            let _ = writeln!(text, "{line}");
+            let _ = writeln!(text, "  {head}: {}", viewed(recording, node, *since, *view));
             head = " ".repeat(head.len() - 4) + "then";
         }
     }
     text
+}
+
+/// What a property reads of a node since a step, 0 for `init`. Bytes that nobody can read are not shown where the plugin describes the
+/// state: what has changed there is.
+fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>) -> String {
+    let observed = recording.observed(node, since);
+    let said = match view {
+        None => Some("nothing".to_owned()),
+        Some(bytes) if observed.description.is_some() => words::readable(bytes),
+        Some(bytes) => Some(words::view(bytes)),
+    };
+    if since == 0 {
+        return said.unwrap_or_else(|| format!("{} at the start", words::clipped(&state(observed), WIDTH)));
+    }
+    let why = words::clipped(&changes(recording, since).join(", "), WIDTH).to_string();
+    let why = if why.is_empty() { why } else { format!(", {why}") };
+    said.map_or_else(String::new, |said| said + " ") + &format!("since step {since}{why}")
 }
 
 /// The states of the nodes at the end, and since which step.

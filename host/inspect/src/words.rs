@@ -6,6 +6,7 @@ use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, TraceEvent, Tr
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::escape::acts;
 pub use crate::escape::{on_one_line, without_controls};
 
 /// Digits of a payload that are shown where the plugin does not describe it.
@@ -13,6 +14,9 @@ const HEX_DIGITS_MAX: usize = 64;
 
 /// Bytes of what a property reads that are shown one by one.
 const VIEW_BYTES_MAX: usize = 8;
+
+/// Letters of a text that is taken for one without the word of the plugin.
+const TEXT_LETTERS_MIN: usize = 4;
 
 /// Letters of a description that are shown.
 pub const LETTERS_MAX: usize = 4096;
@@ -193,15 +197,31 @@ fn is_plain(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
 }
 
-/// Bytes that the plugin does not describe: the encoding that all languages share can be read, anything else is digits.
+/// Bytes that the plugin does not describe: the encoding that all languages share can be read, and so can text; anything else is
+/// digits.
 pub fn payload(bytes: &[u8]) -> String {
-    json(bytes).map_or_else(|| hex(bytes), |value| value_on_one_line(&value))
+    readable(bytes).unwrap_or_else(|| hex(bytes))
+}
+
+/// Bytes that people can read: JSON, or a text of letters that are shown; a scalar of JSON is one, too. A few bytes may look like
+/// letters and be numbers.
+pub fn readable(bytes: &[u8]) -> Option<String> {
+    if let Some(value) = json(bytes) {
+        return Some(value_on_one_line(&value));
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_text = text.chars().count() >= TEXT_LETTERS_MIN && text.chars().any(char::is_alphanumeric);
+    let is_text = is_text && !text.chars().any(acts);
+    is_text.then(|| match serde_json::from_str::<Value>(text) {
+        Ok(scalar @ (Value::Null | Value::Bool(_) | Value::Number(_))) => value_on_one_line(&scalar),
+        _ => value_on_one_line(&Value::String(text.to_owned())),
+    })
 }
 
 /// A view of a node. Nothing describes it, and more than a few digits tell people nothing: what changed with it
 /// does.
 pub fn view(bytes: &[u8]) -> String {
-    match bytes.len() > VIEW_BYTES_MAX && json(bytes).is_none() {
+    match bytes.len() > VIEW_BYTES_MAX && readable(bytes).is_none() {
         true => format!("{} bytes", bytes.len()),
         false => payload(bytes),
     }
@@ -288,7 +308,15 @@ mod tests {
     fn texts_in_json_can_be_read() {
         assert_eq!(payload(br#"{"kind":"query","op":1}"#), "{kind: query, op: 1}");
         assert_eq!(payload(br#""write""#), "write");
-        for other in [&b"12"[..], b"{", b"[\xff]", b"null"] {
+        assert_eq!(
+            (payload(b"null"), payload(b"1234"), payload(b"-0.5")),
+            ("null".into(), "1234".into(), "-0.5".into())
+        );
+        assert_eq!((payload(b"idle"), payload(b"to whom?")), ("idle".to_owned(), "\"to whom?\"".to_owned()));
+        assert_eq!(payload("h\u{e4}ngt".as_bytes()), "\"h\u{e4}ngt\"");
+        // Numbers as well as not, and what would act on the text around it.
+        for other in [&b"12"[..], b"{", b"[\xff]", b"abc", b"----", b"ab\ncd", b"ab\x1b[31m", "abc\u{202e}".as_bytes()]
+        {
             assert_eq!(payload(other), hex(other));
         }
     }

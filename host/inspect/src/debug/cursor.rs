@@ -359,7 +359,7 @@ impl<'l> Cursor<'l> {
         let bytes = self.describer.restore(snapshot).ok().and_then(|()| self.describer.serialize().ok());
         match bytes {
             // The encoding that all languages share describes itself.
-            Some(bytes) => words::json(&bytes).unwrap_or_else(|| Value::String(words::hex(&bytes))),
+            Some(bytes) => words::json(&bytes).unwrap_or_else(|| Value::String(words::payload(&bytes))),
             None => Value::String("unknown".to_owned()),
         }
     }
