@@ -39,6 +39,8 @@ enum Bug {
     StalePredecessor,
     /// CH3: requests that wait are kept as often as they come.
     UnboundedQueue,
+    /// A node that has a new successor does not tell it.
+    SilentStabilization,
 }
 
 /// What nodes tell each other.
@@ -137,8 +139,10 @@ impl Protocol for Chord {
             ("own-predecessor", Bug::OwnPredecessor),
             ("stale-predecessor", Bug::StalePredecessor),
             ("unbounded-queue", Bug::UnboundedQueue),
+            ("silent-stabilization", Bug::SilentStabilization),
         ];
-        let bug = parameters.choice("bug", &bugs, "what is wrong on purpose: CH1, CH2, CH3")?;
+        let bug =
+            parameters.choice("bug", &bugs, "what is wrong on purpose: CH1, CH2, CH3, no word to a new successor")?;
         match (length, identifiers) {
             (0, _) => Err(parameters.reject("successors", "a node keeps at least one")),
             (_, identifiers) if identifiers < nodes => {
@@ -300,7 +304,9 @@ impl Chord {
         self.learn(state, successors.iter().copied());
         if predecessor != Some(state.me) {
             self.learn(state, predecessor);
-            ctx.send(state.successor(), Message::UpdatePredecessor);
+            if self.bug != Bug::SilentStabilization {
+                ctx.send(state.successor(), Message::UpdatePredecessor);
+            }
         }
     }
 
