@@ -8,7 +8,7 @@ use wasmtime::component::Component;
 use crate::check;
 use crate::context::Context;
 use crate::instance::{Functions, functions};
-use crate::limits::Sabotage;
+use crate::limits::{Libraries, Sabotage};
 use crate::memory::{Budget, collect};
 use crate::sandbox::Sandbox;
 
@@ -35,7 +35,10 @@ impl BareInstance {
     ///
     /// Anything fails.
     pub fn start_rewritten(sandbox: &Sandbox, bytes: &[u8]) -> Self {
-        Self::instantiate(sandbox, &crate::rewrite::rewrite(bytes, Sabotage::None).expect("a plugin").bytes)
+        Self::instantiate(
+            sandbox,
+            &crate::rewrite::rewrite(bytes, Sabotage::None, Libraries::None).expect("a plugin").bytes,
+        )
     }
 
     fn instantiate(sandbox: &Sandbox, bytes: &[u8]) -> Self {

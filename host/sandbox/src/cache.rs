@@ -3,21 +3,36 @@
 //! Cranelift takes seconds for a large component and no time at all for one compiled before. An entry is named after
 //! everything that its content depends on; it starts with a hash of the rest, so that a damaged file is noticed and
 //! compiled again. Folder and entry belong to this user, and nobody else can write to them: machine code of others is never loaded.
+//!
+//! There are entries for components and for the libraries that these import, and collections of single functions: an edit changes few
+//! of them, and the others need no code generator.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `private` | files that belong to this user alone |
+//! | `functions` | machine code of single functions |
+//! | `room` | the room that everything takes, and what goes when it is too much |
 #![allow(unsafe_code, reason = "wasmtime cannot check compiled code, so loading it is the caller's responsibility")]
 
-use std::fs;
+mod functions;
+mod private;
+pub(crate) mod room;
+
 use std::hash::{Hash, Hasher};
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
-use wasmtime::Engine;
 use wasmtime::component::Component;
+use wasmtime::{Engine, Module};
 
-const MAGIC: &[u8; 8] = b"hostcw01";
+use crate::rewrite::Rewritten;
 
-/// Bytes of an entry: far more than a component within the largest limit of its size compiles to.
-const ENTRY_BYTES_MAX: u64 = 16 << 30;
+pub(crate) use functions::Functions;
+
+const MAGIC: &[u8; 8] = b"hostcw02";
+
+/// The extension of an entry for a component or a library.
+const CODE: &str = "cwasm";
 
 /// Feeds a blake3 hasher through the standard trait.
 struct Blake(blake3::Hasher);
@@ -32,13 +47,18 @@ impl Hasher for Blake {
     }
 }
 
-/// The file for a component as compiled by an engine.
-fn entry(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
-    let mut hasher = Blake(blake3::Hasher::new());
-    // Covers the version of wasmtime, the target and every setting that compiled code depends on.
-    engine.precompile_compatibility_hash().hash(&mut hasher);
-    hasher.write(bytes);
-    dir.join(format!("{}.cwasm", hasher.0.finalize().to_hex()))
+/// A folder of compiled code.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    pub dir: PathBuf,
+    pub functions: Arc<Functions>,
+}
+
+impl Cache {
+    /// Nothing is read or made before the first use.
+    pub(crate) fn new(dir: PathBuf) -> Self {
+        Self { functions: Arc::new(Functions::new(dir.clone())), dir }
+    }
 }
 
 /// The use that was made of the cache.
@@ -46,162 +66,148 @@ fn entry(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
 pub(crate) enum Use {
     /// The compiled code was there.
     Found,
-    /// It was not, or there is no cache.
+    /// Some of it was not, or there is no cache.
     Missed,
     /// Others can write to the folder, or it belongs to another user.
     Refused,
 }
 
-/// Compiles a component, or takes it from the cache.
-pub(crate) fn compile(engine: &Engine, dir: Option<&Path>, bytes: &[u8]) -> wasmtime::Result<(Component, Use)> {
-    let Some(dir) = dir else {
-        return Ok((Component::from_binary(engine, bytes)?, Use::Missed));
-    };
+/// Machine code of a rewritten component.
+pub(crate) struct Code {
+    pub component: Component,
+    /// What it imports, in order.
+    pub libraries: Vec<Module>,
+    pub cache: Use,
+}
+
+/// Compiles a component and its libraries, or takes them from the cache. Calls `missed` before the first is compiled.
+pub(crate) fn compile(
+    engine: &Engine,
+    cache: Option<&Cache>,
+    rewritten: &Rewritten,
+    missed: &mut dyn FnMut(),
+) -> wasmtime::Result<Code> {
+    let Some(cache) = cache else { return compile_all(engine, rewritten, Use::Missed, missed) };
     // A cache that cannot be used only costs time.
-    let user = match make(dir) {
+    let user = match private::folder(&cache.dir) {
         Ok(Some(user)) => user,
-        Ok(None) => return Ok((Component::from_binary(engine, bytes)?, Use::Refused)),
-        Err(_) => return Ok((Component::from_binary(engine, bytes)?, Use::Missed)),
+        Ok(None) => return compile_all(engine, rewritten, Use::Refused, missed),
+        Err(_) => return compile_all(engine, rewritten, Use::Missed, missed),
     };
-    let path = entry(dir, engine, bytes);
-    if let Some(component) = read(engine, &path, user) {
-        return Ok((component, Use::Found));
-    }
-    let component = Component::from_binary(engine, bytes)?;
-    if let Ok(code) = component.serialize() {
-        let _ = write(&path, &code);
-    }
-    Ok((component, Use::Missed))
-}
-
-/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; nobody's if others can write to it.
-fn make(dir: &Path) -> io::Result<Option<u32>> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    own::only_folder(&mut builder);
-    builder.create(dir)?;
-    let probe = temporary(&dir.join("owner"));
-    let made = new_file(&probe).and_then(|file| file.metadata());
-    let removed = fs::remove_file(&probe);
-    let user = own::user(&made?);
-    removed?;
-    Ok(own::is_private(&fs::metadata(dir)?, user).then_some(user))
-}
-
-/// Reads an entry, if it is a regular file of this user alone and no larger than compiled code can be. Never waits.
-fn read_private(path: &Path, user: u32) -> Option<Vec<u8>> {
-    // A look before the opening, which has effects on some devices; and one after it, for a path that was exchanged.
-    let is_fine = |metadata: &fs::Metadata| {
-        metadata.is_file() && own::is_private(metadata, user) && metadata.len() <= ENTRY_BYTES_MAX
+    let mut used = Use::Found;
+    let mut one_missed = || {
+        if used == Use::Found {
+            missed();
+        }
+        used = Use::Missed;
     };
-    if !is_fine(&fs::symlink_metadata(path).ok()?) {
-        return None;
+    let mut libraries = Vec::new();
+    for library in &rewritten.libraries {
+        libraries.push(find::<Module>(engine, cache, user, library, &mut one_missed)?);
     }
-    let mut options = fs::OpenOptions::new();
-    options.read(true);
-    own::do_not_wait(&mut options);
-    let file = options.open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    if !is_fine(&metadata) {
-        return None;
+    let component = find::<Component>(engine, cache, user, &rewritten.bytes, &mut one_missed)?;
+    if used == Use::Missed {
+        room::make(&cache.dir);
     }
-    let mut content = Vec::new();
-    content.try_reserve_exact(metadata.len() as usize).ok()?;
-    file.take(metadata.len()).read_to_end(&mut content).ok()?;
-    Some(content)
+    Ok(Code { component, libraries, cache: used })
 }
 
-/// Things that only some systems know of: owners, modes, and files that make their reader wait.
-#[cfg(unix)]
-mod own {
-    use std::fs::{DirBuilder, Metadata, OpenOptions};
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+fn compile_all(engine: &Engine, rewritten: &Rewritten, cache: Use, missed: &mut dyn FnMut()) -> wasmtime::Result<Code> {
+    missed();
+    let libraries = rewritten.libraries.iter().map(|library| Module::from_binary(engine, library));
+    let libraries = libraries.collect::<wasmtime::Result<_>>()?;
+    Ok(Code { component: Component::from_binary(engine, &rewritten.bytes)?, libraries, cache })
+}
 
-    use rustix::fs::OFlags;
+/// A component or a library.
+trait Compiled: Sized {
+    /// What tells their entries apart.
+    const KIND: u8;
+    /// Whether its functions are worth a place of their own: those of a library change with nothing.
+    const HAS_FUNCTIONS: bool;
+    fn compile(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Self>;
+    fn code(&self) -> wasmtime::Result<Vec<u8>>;
+    /// # Safety
+    ///
+    /// The code is that of [`code`](Self::code).
+    unsafe fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self>;
+}
 
-    /// Whether a file or folder belongs to a user, and nobody else can write to it.
-    pub(super) fn is_private(metadata: &Metadata, user: u32) -> bool {
-        metadata.uid() == user && metadata.mode() & 0o022 == 0
+impl Compiled for Component {
+    const KIND: u8 = 0;
+    const HAS_FUNCTIONS: bool = true;
+
+    fn compile(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Self> {
+        Self::from_binary(engine, bytes)
     }
 
-    pub(super) fn user(metadata: &Metadata) -> u32 {
-        metadata.uid()
+    fn code(&self) -> wasmtime::Result<Vec<u8>> {
+        self.serialize()
     }
 
-    pub(super) fn only_folder(builder: &mut DirBuilder) {
-        builder.mode(0o700);
-    }
-
-    pub(super) fn only_file(options: &mut OpenOptions) {
-        options.mode(0o600);
-    }
-
-    pub(super) fn do_not_wait(options: &mut OpenOptions) {
-        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    unsafe fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::deserialize(engine, code) }
     }
 }
 
-#[cfg(not(unix))]
-mod own {
-    use std::fs::{DirBuilder, Metadata, OpenOptions};
+impl Compiled for Module {
+    const KIND: u8 = 1;
+    const HAS_FUNCTIONS: bool = false;
 
-    pub(super) fn is_private(_: &Metadata, _: u32) -> bool {
-        true
+    fn compile(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Self> {
+        Self::from_binary(engine, bytes)
     }
 
-    pub(super) fn user(_: &Metadata) -> u32 {
-        0
+    fn code(&self) -> wasmtime::Result<Vec<u8>> {
+        self.serialize()
     }
 
-    pub(super) fn only_folder(_: &mut DirBuilder) {}
-
-    pub(super) fn only_file(_: &mut OpenOptions) {}
-
-    pub(super) fn do_not_wait(_: &mut OpenOptions) {}
+    unsafe fn load(engine: &Engine, code: &[u8]) -> wasmtime::Result<Self> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::deserialize(engine, code) }
+    }
 }
 
-fn read(engine: &Engine, path: &Path, user: u32) -> Option<Component> {
-    let file = read_private(path, user)?;
+/// The file for a component or library as compiled by an engine.
+fn entry<C: Compiled>(dir: &Path, engine: &Engine, bytes: &[u8]) -> PathBuf {
+    let mut hasher = Blake(blake3::Hasher::new());
+    // Covers the version of wasmtime, the target and every setting that compiled code depends on.
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.write_u8(C::KIND);
+    hasher.write(bytes);
+    dir.join(hasher.0.finalize().to_hex().as_str()).with_extension(CODE)
+}
+
+fn find<C: Compiled>(
+    engine: &Engine,
+    cache: &Cache,
+    user: u32,
+    bytes: &[u8],
+    missed: &mut dyn FnMut(),
+) -> wasmtime::Result<C> {
+    let path = entry::<C>(&cache.dir, engine, bytes);
+    if let Some(found) = read(engine, &path, user) {
+        return Ok(found);
+    }
+    missed();
+    let _opened = C::HAS_FUNCTIONS.then(|| cache.functions.open(user));
+    let made = C::compile(engine, bytes)?;
+    if let Ok(code) = made.code() {
+        let _ = private::write(&path, &[MAGIC, blake3::hash(&code).as_bytes(), &code]);
+    }
+    Ok(made)
+}
+
+fn read<C: Compiled>(engine: &Engine, path: &Path, user: u32) -> Option<C> {
+    let file = private::read(path, user)?;
     let rest = file.strip_prefix(MAGIC)?;
     let (hash, code) = rest.split_at_checked(blake3::OUT_LEN)?;
     if blake3::hash(code) != *<&[u8; blake3::OUT_LEN]>::try_from(hash).ok()? {
         return None;
     }
-    // SAFETY: `deserialize` trusts its input to come from `serialize`. The file is named after the component and the
+    // SAFETY: `load` trusts its input to come from `code`. The file is named after what was compiled and the
     // engine's configuration, it and its folder belong to this user and nobody else can write to them, and it is intact by its
     // hash: who can forge all that can replace the host itself. Other versions or settings are refused by wasmtime.
-    unsafe { Component::deserialize(engine, code) }.ok()
-}
-
-/// A name beside another one that no other writer has.
-fn temporary(path: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-    path.with_extension(format!("{}-{nth}.tmp", std::process::id()))
-}
-
-/// A file that was not there before, for this user alone.
-fn new_file(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    own::only_file(&mut options);
-    options.open(path)
-}
-
-/// Writes beside the entry and renames, so that no reader ever sees half a file.
-fn write(path: &Path, code: &[u8]) -> io::Result<()> {
-    let temporary = temporary(path);
-    let mut file = new_file(&temporary)?;
-    let mut fill = || {
-        file.write_all(MAGIC)?;
-        file.write_all(blake3::hash(code).as_bytes())?;
-        file.write_all(code)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    let written = fill();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    unsafe { C::load(engine, code) }.ok()
 }

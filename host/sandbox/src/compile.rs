@@ -4,20 +4,17 @@
 //! and some 80 KB take gigabytes. So this runs in a thread of its own that is given up when it takes too much. Unlike all
 //! other limits these two depend on the machine; they can only decide that a plugin is not loaded.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use wasmparser::Validator;
-use wasmtime::Engine;
-use wasmtime::component::Component;
 
-use crate::cache;
+use crate::cache::{self, Code};
 use crate::check::{self, Interfaces, Names};
 use crate::compiler_panic;
 use crate::error::LoadError;
-use crate::limits::{GuestLimits, Sabotage};
+use crate::limits::GuestLimits;
 use crate::rewrite::{Rewritten, rewrite};
 use crate::sandbox::SandboxParts;
 
@@ -33,26 +30,29 @@ pub(crate) struct Compiled {
     pub interfaces: Interfaces,
     pub names: Names,
     pub rewritten: Rewritten,
-    pub component: Component,
-    /// Whether the machine code was in the cache.
-    pub cache: cache::Use,
+    pub code: Code,
     pub rewrite_time: Duration,
     pub compile_time: Duration,
 }
 
-/// Checks, rewrites and compiles.
-pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compiled, LoadError> {
+/// Checks, rewrites and compiles. While machine code is made, calls `watch` some twenty times per second with the time that it takes.
+pub(crate) fn compile(
+    shared: &Arc<SandboxParts>,
+    bytes: &[u8],
+    watch: &mut dyn FnMut(Duration),
+) -> Result<Compiled, LoadError> {
     let limits = &shared.config.limits;
     check::size(bytes, limits)?;
-    let (engine, cache_dir, bytes) = (shared.engine.clone(), shared.cache_dir.clone(), bytes.to_vec());
-    let (sabotage, instances_max) = (shared.config.sabotage, limits.instances);
+    let (sandbox, bytes) = (Arc::clone(shared), bytes.to_vec());
+    let compiles_since = Arc::new(OnceLock::new());
+    let since = Arc::clone(&compiles_since);
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
         let panicked = sender.clone();
         let tell = move |detail| drop(panicked.send(Err(LoadError::CompilerPanic { detail })));
         // The receiver is gone if it took too long.
-        let _ = sender.send(run(&engine, cache_dir.as_deref(), &bytes, (sabotage, instances_max), tell));
+        let _ = sender.send(run(&sandbox, &bytes, &since, tell));
     });
     let thread = spawned.map_err(|error| LoadError::Compile { detail: error.to_string() })?;
     let (began, before) = (Instant::now(), resident_bytes());
@@ -66,6 +66,9 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
                 return result;
             }
             Err(RecvTimeoutError::Timeout) => {
+                if let Some(since) = compiles_since.get() {
+                    watch(Instant::elapsed(since));
+                }
                 if let Some(stopped) = shared.stop.as_ref().and_then(|stop| stop.reason()) {
                     return Err(stopped.into());
                 }
@@ -80,38 +83,43 @@ pub(crate) fn compile(shared: &Arc<SandboxParts>, bytes: &[u8]) -> Result<Compil
 }
 
 fn run(
-    engine: &Engine,
-    cache_dir: Option<&Path>,
+    sandbox: &SandboxParts,
     bytes: &[u8],
-    (sabotage, instances_max): (Sabotage, usize),
+    compiles_since: &OnceLock<Instant>,
     tell: impl FnOnce(String) + 'static,
 ) -> Result<Compiled, LoadError> {
     let began = Instant::now();
     check::preamble(bytes)?;
     // Names come before the rewriting: a component of another world should be told just that.
     let (interfaces, names) = check::names(bytes)?;
-    let rewritten = rewrite(bytes, sabotage)?;
-    if rewritten.instances > instances_max {
-        return Err(LoadError::TooManyInstances { count: rewritten.instances, limit: instances_max });
+    let config = &sandbox.config;
+    let rewritten = rewrite(bytes, config.sabotage, config.libraries)?;
+    let limit = config.limits.instances;
+    if rewritten.instances > limit {
+        return Err(LoadError::TooManyInstances { count: rewritten.instances, limit });
     }
     let rewrite_time = began.elapsed();
     let began = Instant::now();
-    let compiled = compiler_panic::told(tell, || cache::compile(engine, cache_dir, &rewritten.bytes));
-    let compiled = compiled.map_err(|detail| LoadError::CompilerPanic { detail })?;
-    let (component, cache) = compiled.map_err(|error| refusal(&rewritten, &error))?;
-    check::functions(engine, &component)?;
-    Ok(Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time: began.elapsed() })
+    let mut missed = || {
+        let _ = compiles_since.set(Instant::now());
+    };
+    let compiled = || cache::compile(&sandbox.engine, sandbox.cache.as_ref(), &rewritten, &mut missed);
+    let compiled = compiler_panic::told(tell, compiled).map_err(|detail| LoadError::CompilerPanic { detail })?;
+    let code = compiled.map_err(|error| refusal(&rewritten, &error))?;
+    check::functions(&sandbox.engine, &code.component)?;
+    Ok(Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time: began.elapsed() })
 }
 
 /// Why a rewritten component is not compiled. The component as given is valid: where the other one is not, what was added is too much.
 fn refusal(rewritten: &Rewritten, error: &wasmtime::Error) -> LoadError {
-    match Validator::new_with_features(check::features()).validate_all(&rewritten.bytes) {
-        Ok(_) => LoadError::Compile { detail: format!("{error:#}") },
-        Err(_) => LoadError::uncapturable(
-            "with what the host adds to follow its writes, it exceeds a limit of webassembly",
-            "use fewer or smaller modules, functions, memories and names",
-        ),
+    let mut parts = rewritten.libraries.iter().chain([&rewritten.bytes]);
+    if parts.all(|bytes| Validator::new_with_features(check::features()).validate_all(bytes).is_ok()) {
+        return LoadError::Compile { detail: format!("{error:#}") };
     }
+    LoadError::uncapturable(
+        "with what the host adds to follow its writes, it exceeds a limit of webassembly",
+        "use fewer or smaller modules, functions, memories and names",
+    )
 }
 
 fn exceeded(limits: &GuestLimits, elapsed: Duration, before: Option<usize>) -> Result<(), LoadError> {

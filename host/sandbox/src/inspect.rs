@@ -93,7 +93,7 @@ impl Inspection {
             optional: optional.iter().filter(|(_, found)| found.is_some()).map(|(name, _)| (*name).into()).collect(),
             modules: rewritten.modules.iter().map(module).collect(),
             component_bytes,
-            rewritten_bytes: rewritten.bytes.len(),
+            rewritten_bytes: rewritten.byte_len(),
             pristine_bytes,
             shared_globals: rewritten.syncs.iter().map(|(_, shared)| shared).sum(),
         }

@@ -67,7 +67,7 @@ pub mod fixtures;
 pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use error::LoadError;
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
-pub use limits::{GuestLimits, LIMITS, Limit, Sabotage, SandboxConfig, Unit};
+pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};
 pub use plugin::{LoadTimes, Plugin};
 pub use sandbox::{Sandbox, SandboxError};
 

@@ -181,6 +181,22 @@ pub struct SandboxConfig {
     /// is left out.
     #[doc(hidden)]
     pub sabotage: Sabotage,
+    /// Which modules are compiled apart. They behave the same; for tests of the sandbox itself.
+    #[doc(hidden)]
+    pub libraries: Libraries,
+}
+
+/// Which core modules of a component are compiled apart, so that their machine code does not depend on the rest of it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Libraries {
+    /// Large ones that have no memory of their own: interpreters.
+    #[default]
+    Large,
+    /// All.
+    All,
+    /// None.
+    None,
 }
 
 /// A deliberate hole in the snapshots; see [`SandboxConfig::sabotage`].

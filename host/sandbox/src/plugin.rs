@@ -5,16 +5,19 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
+use wasmtime::component::{InstancePre, Linker};
 
 use crate::abi::About;
-use crate::cache;
+use crate::cache::{self, Code};
 use crate::compile::{Compiled, compile};
+use crate::context::Context;
 use crate::error::LoadError;
 use crate::inspect::Inspection;
 use crate::instance::Live;
 use crate::limits::{GuestLimits, within};
 use crate::machine::GuestMachine;
 use crate::plugin_parts::PluginParts;
+use crate::rewrite::library_import;
 use crate::sandbox::Sandbox;
 
 /// The times of loading a plugin.
@@ -56,13 +59,21 @@ impl Plugin {
     ///
     /// The bytes are no plugin, or one that fails while it starts.
     pub fn load(sandbox: &Sandbox, bytes: &[u8]) -> Result<Self, LoadError> {
+        Self::load_watched(sandbox, bytes, &mut |_| {})
+    }
+
+    /// The same; while machine code is made, calls `watch` some twenty times per second with the time that it takes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load).
+    pub fn load_watched(sandbox: &Sandbox, bytes: &[u8], watch: &mut dyn FnMut(Duration)) -> Result<Self, LoadError> {
         let shared = &sandbox.shared;
-        let Compiled { interfaces, names, rewritten, component, cache, rewrite_time, compile_time } =
-            compile(shared, bytes)?;
+        let Compiled { interfaces, names, rewritten, code, rewrite_time, compile_time } =
+            compile(shared, bytes, watch)?;
         let began = Instant::now();
-        let pre = shared
-            .linker
-            .instantiate_pre(&component)
+        let cache = code.cache;
+        let pre = instantiate_pre(&shared.linker, &code)
             .map_err(|error| LoadError::WrongType { export: "imports".into(), detail: format!("{error:#}") })?;
         let digest = blake3::hash(bytes);
         let mut parts = Arc::new(PluginParts::new(digest, Arc::clone(shared), pre, interfaces, &rewritten));
@@ -119,6 +130,18 @@ impl Plugin {
     pub fn load_times(&self) -> LoadTimes {
         self.times
     }
+}
+
+/// Links a component with the host and with its libraries.
+fn instantiate_pre(linker: &Linker<Context>, code: &Code) -> wasmtime::Result<InstancePre<Context>> {
+    if code.libraries.is_empty() {
+        return linker.instantiate_pre(&code.component);
+    }
+    let mut linker = linker.clone();
+    for (index, library) in code.libraries.iter().enumerate() {
+        linker.root().module(&library_import(index), library)?;
+    }
+    linker.instantiate_pre(&code.component)
 }
 
 fn about(live: &mut Live) -> Result<Option<About>, LoadError> {

@@ -9,6 +9,7 @@ use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
 use crate::abi;
+use crate::cache::Cache;
 use crate::context::{Context, cut};
 use crate::limits::SandboxConfig;
 use crate::memory::Creator;
@@ -30,7 +31,7 @@ pub(crate) struct SandboxParts {
     pub engine: Engine,
     pub linker: Linker<Context>,
     pub config: SandboxConfig,
-    pub cache_dir: Option<PathBuf>,
+    pub cache: Option<Cache>,
     /// Asked while a component is compiled.
     pub stop: Option<Arc<dyn Stop>>,
 }
@@ -39,7 +40,7 @@ impl std::fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sandbox")
             .field("config", &self.shared.config)
-            .field("cache_dir", &self.shared.cache_dir)
+            .field("cache", &self.shared.cache)
             .finish_non_exhaustive()
     }
 }
@@ -73,9 +74,10 @@ impl Sandbox {
         stop: Option<Arc<dyn Stop>>,
     ) -> Result<Self, SandboxError> {
         let error = |error: wasmtime::Error| SandboxError(format!("{error:#}"));
-        let engine = Engine::new(&settings(&config)).map_err(error)?;
+        let cache = cache_dir.map(Cache::new);
+        let engine = Engine::new(&settings(&config, cache.as_ref()).map_err(error)?).map_err(error)?;
         let linker = linker(&engine).map_err(error)?;
-        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache_dir, stop }) })
+        Ok(Self { shared: Arc::new(SandboxParts { engine, linker, config, cache, stop }) })
     }
 
     /// The configuration that it was made with.
@@ -86,7 +88,7 @@ impl Sandbox {
 
 /// Every switch that decides what a guest can do or see. The same guest and input must give the same result on every
 /// machine.
-fn settings(config: &SandboxConfig) -> Config {
+fn settings(config: &SandboxConfig, cache: Option<&Cache>) -> wasmtime::Result<Config> {
     let mut settings = Config::new();
     // An endless loop must end, at the same instruction everywhere. Interruption by epochs is cheaper and depends on
     // the clock.
@@ -117,7 +119,11 @@ fn settings(config: &SandboxConfig) -> Config {
     settings.wasm_backtrace_max_frames(NonZeroUsize::new(16));
     // By default an environment variable decides this.
     settings.wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    settings
+    // Decides how long compiling takes, and nothing else.
+    if let Some(cache) = cache {
+        settings.enable_incremental_compilation(Arc::clone(&cache.functions) as _)?;
+    }
+    Ok(settings)
 }
 
 /// All that a guest may import.

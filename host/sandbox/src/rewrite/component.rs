@@ -9,33 +9,43 @@ use wasm_encoder::{
 use wasmparser::Payload;
 
 use super::emit::Indices;
+use super::libraries::Taken;
 use super::module::{RewrittenModule, rewrite_module};
 use super::results::{SpilledFunctions, spilled};
 use super::rewritten::{MemoryPlan, Rewritten};
 use super::structure::{CoreInstance, Made, Structure, payloads};
 use super::sync_export;
 use crate::error::LoadError;
-use crate::limits::Sabotage;
+use crate::limits::{Libraries, Sabotage};
 
 /// The owner of a memory that is never grown by the host.
 const NO_SYNC: usize = usize::MAX;
 
 /// Rewrites a valid component.
-pub(crate) fn rewrite(bytes: &[u8], sabotage: Sabotage) -> Result<Rewritten, LoadError> {
+pub(crate) fn rewrite(bytes: &[u8], sabotage: Sabotage, libraries: Libraries) -> Result<Rewritten, LoadError> {
     let mut spilled = spilled(bytes)?;
     if sabotage.is(Sabotage::SkipResults) {
         spilled.clear();
     }
-    rewrite_level(bytes, &mut spilled)
+    let mut taken = Taken::new(bytes, libraries)?;
+    let rewritten = rewrite_level(bytes, &mut spilled, &mut taken)?;
+    Ok(Rewritten { libraries: taken.into_modules(), ..rewritten })
 }
 
-/// Rewrites one component; `spilled` begins with what it lowers, and goes on with the components inside.
-fn rewrite_level(bytes: &[u8], spilled: &mut VecDeque<SpilledFunctions>) -> Result<Rewritten, LoadError> {
+/// Rewrites one component; `spilled` begins with what it lowers, and goes on with the components inside. Of the libraries, only
+/// the outermost component knows all.
+fn rewrite_level(
+    bytes: &[u8],
+    spilled: &mut VecDeque<SpilledFunctions>,
+    taken: &mut Taken,
+) -> Result<Rewritten, LoadError> {
     let own = spilled.pop_front().unwrap_or_default();
     let mut structure = Structure::default();
     payloads(bytes, |payload| match payload {
         Payload::ComponentSection { unchecked_range, .. } => {
-            structure.add_nested(rewrite_level(&bytes[unchecked_range], spilled)?);
+            taken.depth += 1;
+            structure.add_nested(rewrite_level(&bytes[unchecked_range], spilled, taken)?);
+            taken.depth -= 1;
             Ok(())
         }
         payload => structure.read(bytes, payload),
@@ -47,18 +57,19 @@ fn rewrite_level(bytes: &[u8], spilled: &mut VecDeque<SpilledFunctions>) -> Resu
         let (module, name) = structure.realloc(function, memory)?;
         reallocs[module].insert(name);
     }
-    let mut rewritten = Vec::new();
+    let rewritten = modules(bytes, &structure, &reallocs, taken)?;
     let mut component = Component::new();
     let wrapped = own.len();
-    let mut indices = Indices::begin(&mut component, own);
-    let mut nested = 0;
+    let imported = taken.begin(&mut component);
+    let mut indices = Indices::begin(&mut component, own, imported);
+    let (mut written, mut nested) = (rewritten.iter(), 0);
     payloads(bytes, |payload| {
-        if let Payload::ModuleSection { unchecked_range, .. } = &payload {
-            let index = rewritten.len();
-            let module = &bytes[unchecked_range.clone()];
-            let module = rewrite_module(module, &structure.modules[index], &reallocs[index])?;
-            component.section(&RawSection { id: 1, data: &module.bytes });
-            rewritten.push(module);
+        if let Payload::ModuleSection { .. } = &payload {
+            let module = written.next().expect("each was rewritten");
+            match module.library {
+                Some(index) => taken.refer(&mut component, index),
+                None => drop(component.section(&RawSection { id: 1, data: &module.bytes })),
+            }
             return Ok(());
         }
         if let Payload::ComponentSection { .. } = &payload {
@@ -74,7 +85,28 @@ fn rewrite_level(bytes: &[u8], spilled: &mut VecDeque<SpilledFunctions>) -> Resu
     let wrappers = wrapped + structure.nested_instances().map(|nested| nested.wrappers).sum::<usize>();
     let mut modules = structure.modules;
     modules.extend(structure.nested.into_iter().flat_map(|nested| nested.modules));
-    Ok(Rewritten { bytes: component.finish(), modules, memories, syncs, instances, wrappers })
+    let libraries = Vec::new();
+    Ok(Rewritten { bytes: component.finish(), libraries, modules, memories, syncs, instances, wrappers })
+}
+
+/// The modules of the component itself, rewritten. The bytes of those that were taken are with the others of that kind.
+fn modules(
+    bytes: &[u8],
+    structure: &Structure,
+    reallocs: &[BTreeSet<String>],
+    taken: &mut Taken,
+) -> Result<Vec<RewrittenModule>, LoadError> {
+    let mut rewritten = Vec::new();
+    payloads(bytes, |payload| {
+        if let Payload::ModuleSection { unchecked_range, .. } = payload {
+            let (facts, reallocs) = (&structure.modules[rewritten.len()], &reallocs[rewritten.len()]);
+            let mut module = rewrite_module(&bytes[unchecked_range], facts, reallocs)?;
+            module.library = taken.take(&mut module.bytes, facts)?;
+            rewritten.push(module);
+        }
+        Ok(())
+    })?;
+    Ok(rewritten)
 }
 
 impl Structure {

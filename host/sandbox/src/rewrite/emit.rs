@@ -22,6 +22,8 @@ pub(super) struct Indices {
     spilled: SpilledFunctions,
     /// The module around each kind of them. They come before the component's own.
     wrappers: BTreeMap<Shape, u32>,
+    /// How many modules come before the component's own: those that it imports, and the wrappers.
+    modules_before: u32,
     /// The new indices of the core functions written so far; a wrapped one's is that of its wrapper.
     functions: Vec<u32>,
     functions_next: u32,
@@ -44,7 +46,7 @@ impl Reencode for Indices {
 
 impl ReencodeComponent for Indices {
     fn module_index(&mut self, module: u32) -> u32 {
-        module + self.wrappers.len() as u32
+        module + self.modules_before
     }
 
     fn instance_index(&mut self, instance: u32) -> u32 {
@@ -53,17 +55,26 @@ impl ReencodeComponent for Indices {
 }
 
 impl Indices {
-    /// Begins a component with the modules around its lowered functions.
-    pub(super) fn begin(component: &mut Component, spilled: SpilledFunctions) -> Self {
+    /// Begins a component with the modules around its lowered functions, after those that it imports.
+    pub(super) fn begin(component: &mut Component, spilled: SpilledFunctions, imported: u32) -> Self {
         let mut wrappers = BTreeMap::new();
         for Spilled { shape, .. } in spilled.values() {
-            let next = wrappers.len() as u32;
+            let next = imported + wrappers.len() as u32;
             wrappers.entry(shape.clone()).or_insert_with(|| {
                 component.section(&RawSection { id: 1, data: &wrapper(shape) });
                 next
             });
         }
-        Self { spilled, wrappers, functions: Vec::new(), functions_next: 0, instances: Vec::new(), instances_next: 0 }
+        let modules_before = imported + wrappers.len() as u32;
+        Self {
+            spilled,
+            wrappers,
+            modules_before,
+            functions: Vec::new(),
+            functions_next: 0,
+            instances: Vec::new(),
+            instances_next: 0,
+        }
     }
 
     /// The index of the next core function.

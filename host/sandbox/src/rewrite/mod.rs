@@ -32,6 +32,7 @@
 //! | `component` | the component around the modules |
 //! | `rewritten` | the result, and the plan of the memories that an instance has |
 //! | `results` | results that the engine writes for a call between two components |
+//! | `libraries` | modules that a component takes from outside, to be compiled apart |
 //! | `segments` | fewer data segments, since many take long to compile |
 //! | `emit` | sections of a component, written again |
 
@@ -41,6 +42,7 @@ mod component;
 mod emit;
 mod helpers;
 mod layout;
+mod libraries;
 mod marked_ranges;
 mod module;
 mod results;
@@ -51,6 +53,7 @@ mod structure;
 pub(crate) use analysis::ModuleFacts;
 pub(crate) use component::rewrite;
 pub(crate) use layout::MemoryRole;
+pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
 
 /// Raised with every change of the rewriting after which a component could lay out its state in another way: exported states

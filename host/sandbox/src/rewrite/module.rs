@@ -25,6 +25,8 @@ pub(crate) struct RewrittenModule {
     /// How many globals the module shares with others: if there are any, the synchronising export runs at every capture and
     /// restore.
     pub shared_globals: usize,
+    /// The index among the modules that are compiled apart, if it is one of them; then `bytes` is empty.
+    pub library: Option<u32>,
 }
 
 const SYNC_NAME: &str = "\u{1}sync";
@@ -55,7 +57,7 @@ pub(super) fn rewrite_module(
     }
     let sync = rewriter.helpers.sync.map(|_| SYNC_NAME.to_owned());
     let shared_globals = (0..facts.globals.len()).filter(|&global| rewriter.shared(global)).count();
-    Ok(RewrittenModule { bytes, memories, sync, shared_globals })
+    Ok(RewrittenModule { bytes, memories, sync, shared_globals, library: None })
 }
 
 /// The sections of a module after its rewriting.

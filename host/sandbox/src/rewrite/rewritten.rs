@@ -14,6 +14,8 @@ pub(crate) struct MemoryPlan {
 /// A component whose state lies in memories.
 pub(crate) struct Rewritten {
     pub bytes: Vec<u8>,
+    /// The core modules that it imports under the names of [`library_import`](super::library_import), in order.
+    pub libraries: Vec<Vec<u8>>,
     /// The facts of every core module, in order.
     pub modules: Vec<ModuleFacts>,
     /// All memories in the order in which an instantiation makes them.
@@ -25,4 +27,11 @@ pub(crate) struct Rewritten {
     pub instances: usize,
     /// How many more it makes now, to mark what the engine writes.
     pub wrappers: usize,
+}
+
+impl Rewritten {
+    /// Bytes of the component and the modules that it imports.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len() + self.libraries.iter().map(Vec::len).sum::<usize>()
+    }
 }

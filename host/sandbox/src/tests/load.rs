@@ -5,6 +5,7 @@ use host_model::contract::{Input, MachineFactory};
 use crate::fixtures;
 use crate::{LoadError, Plugin, Sandbox, SandboxConfig};
 
+use super::cache::files;
 use super::{go, init, plugin, run, sandbox};
 
 fn error(bytes: &[u8]) -> String {
@@ -106,8 +107,7 @@ fn compiled_code_is_cached_and_a_damaged_entry_is_rebuilt() {
     };
     assert!(!load());
     assert!(load());
-    let entries: Vec<_> =
-        std::fs::read_dir(dir.path()).expect("readable").map(|e| e.expect("an entry").path()).collect();
+    let entries = files(dir.path(), "cwasm");
     assert_eq!(entries.len(), 1, "{entries:?}");
     let mut file = std::fs::read(&entries[0]).expect("readable");
     let last = file.len() - 1;
@@ -134,14 +134,14 @@ fn code_that_others_could_have_written_is_not_loaded() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
     };
     assert!(!load() && load());
-    let entry = std::fs::read_dir(&cache).expect("readable").next().expect("one").expect("an entry").path();
-    assert_eq!((mode(&cache), mode(&entry)), (0o700, 0o600));
+    let [entry] = &files(&cache, "cwasm")[..] else { panic!("one component") };
+    assert_eq!((mode(&cache), mode(entry)), (0o700, 0o600));
 
     // An entry or a folder that others can write to. The entry is written anew, by its own.
     for others in [0o620, 0o602, 0o666] {
-        set_mode(&entry, others);
+        set_mode(entry, others);
         assert!(!load(), "{others:o}");
-        assert!(load() && mode(&entry) == 0o600);
+        assert!(load() && mode(entry) == 0o600);
     }
     for others in [0o770, 0o703, 0o777] {
         set_mode(&cache, others);
@@ -152,20 +152,20 @@ fn code_that_others_could_have_written_is_not_loaded() {
 
     // What is no regular file of a sensible size.
     let aside = dir.path().join("aside");
-    std::fs::rename(&entry, &aside).expect("ours");
-    symlink(&aside, &entry).expect("ours");
+    std::fs::rename(entry, &aside).expect("ours");
+    symlink(&aside, entry).expect("ours");
     assert!(!load(), "a link");
     assert!(load());
-    std::fs::OpenOptions::new().write(true).open(&entry).and_then(|file| file.set_len(100 << 30)).expect("sparse");
+    std::fs::OpenOptions::new().write(true).open(entry).and_then(|file| file.set_len(100 << 30)).expect("sparse");
     assert!(!load(), "100 GiB without content");
     assert!(load());
-    std::fs::remove_file(&entry).expect("ours");
-    let made = std::process::Command::new("mkfifo").arg(&entry).status();
+    std::fs::remove_file(entry).expect("ours");
+    let made = std::process::Command::new("mkfifo").arg(entry).status();
     assert!(made.expect("a command of every system").success());
     assert!(!load(), "a pipe that nobody writes to");
     assert!(load());
-    std::fs::remove_file(&entry).expect("ours");
-    symlink("/dev/zero", &entry).expect("ours");
+    std::fs::remove_file(entry).expect("ours");
+    symlink("/dev/zero", entry).expect("ours");
     assert!(!load(), "a device without end");
 }
 

@@ -2,12 +2,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `cache` | compiled code from the cache is what the compiler makes |
 //! | `load` | files that load, and the messages for files that do not |
 //! | `snapshots` | restoring a state and continuing is the same as starting anew |
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
+mod cache;
 mod faults;
 mod load;
 mod portable;

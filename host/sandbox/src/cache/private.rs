@@ -1,0 +1,142 @@
+//! Files that belong to this user alone: nobody else can have written what they hold.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Bytes of a file: far more than a component within the largest limit of its size compiles to.
+const FILE_BYTES_MAX: u64 = 16 << 30;
+
+/// The extension of a file that is being written.
+pub(super) const TEMPORARY: &str = "tmp";
+
+/// Makes the folder if it is not there. Says whose it is: this user's, by a file made for that; nobody's if others can write to it.
+pub(super) fn folder(dir: &Path) -> io::Result<Option<u32>> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    own::only_folder(&mut builder);
+    builder.create(dir)?;
+    let probe = temporary(&dir.join("owner"));
+    let made = new_file(&probe).and_then(|file| file.metadata());
+    let removed = fs::remove_file(&probe);
+    let user = own::user(&made?);
+    removed?;
+    Ok(own::is_private(&fs::metadata(dir)?, user).then_some(user))
+}
+
+/// Opens a file, if it is a regular one of this user alone and no larger than compiled code can be. Never waits.
+pub(super) fn open(path: &Path, user: u32) -> Option<(File, u64)> {
+    // A look before the opening, which has effects on some devices; and one after it, for a path that was exchanged.
+    let is_fine = |metadata: &fs::Metadata| {
+        metadata.is_file() && own::is_private(metadata, user) && metadata.len() <= FILE_BYTES_MAX
+    };
+    if !is_fine(&fs::symlink_metadata(path).ok()?) {
+        return None;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    own::do_not_wait(&mut options);
+    let file = options.open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    is_fine(&metadata).then_some((file, metadata.len()))
+}
+
+/// Reads all of a file that [`open`] opens, and notes that it was used.
+pub(super) fn read(path: &Path, user: u32) -> Option<Vec<u8>> {
+    let (file, length) = open(path, user)?;
+    let mut content = Vec::new();
+    content.try_reserve_exact(length as usize).ok()?;
+    (&file).take(length).read_to_end(&mut content).ok()?;
+    touch(&file);
+    Some(content)
+}
+
+/// Notes that a file was used: what was not used for long goes first.
+pub(super) fn touch(file: &File) {
+    // Without the note it goes earlier.
+    let _ = file.set_modified(SystemTime::now());
+}
+
+/// Writes beside the file and renames, so that no reader ever sees half of it.
+pub(super) fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let temporary = temporary(path);
+    let mut file = new_file(&temporary)?;
+    let mut fill = || {
+        for part in parts {
+            file.write_all(part)?;
+        }
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    let written = fill();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// A name beside another one that no other writer has.
+fn temporary(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("{}-{nth}.{TEMPORARY}", std::process::id()))
+}
+
+/// A file that was not there before, for this user alone.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    own::only_file(&mut options);
+    options.open(path)
+}
+
+/// Things that only some systems know of: owners, modes, and files that make their reader wait.
+#[cfg(unix)]
+mod own {
+    use std::fs::{DirBuilder, Metadata, OpenOptions};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+
+    use rustix::fs::OFlags;
+
+    /// Whether a file or folder belongs to a user, and nobody else can write to it.
+    pub(super) fn is_private(metadata: &Metadata, user: u32) -> bool {
+        metadata.uid() == user && metadata.mode() & 0o022 == 0
+    }
+
+    pub(super) fn user(metadata: &Metadata) -> u32 {
+        metadata.uid()
+    }
+
+    pub(super) fn only_folder(builder: &mut DirBuilder) {
+        builder.mode(0o700);
+    }
+
+    pub(super) fn only_file(options: &mut OpenOptions) {
+        options.mode(0o600);
+    }
+
+    pub(super) fn do_not_wait(options: &mut OpenOptions) {
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    }
+}
+
+#[cfg(not(unix))]
+mod own {
+    use std::fs::{DirBuilder, Metadata, OpenOptions};
+
+    pub(super) fn is_private(_: &Metadata, _: u32) -> bool {
+        true
+    }
+
+    pub(super) fn user(_: &Metadata) -> u32 {
+        0
+    }
+
+    pub(super) fn only_folder(_: &mut DirBuilder) {}
+
+    pub(super) fn only_file(_: &mut OpenOptions) {}
+
+    pub(super) fn do_not_wait(_: &mut OpenOptions) {}
+}

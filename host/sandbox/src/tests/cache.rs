@@ -1,0 +1,192 @@
+//! Compiled code from the cache is what the compiler makes, and modules that are compiled apart behave as within their component.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use host_model::contract::MachineFactory;
+
+use super::snapshots::{Random, Step, apply, well_behaved};
+use super::{init, run};
+use crate::cache::{self, Cache, Use};
+use crate::fixtures;
+use crate::rewrite::{Rewritten, rewrite};
+use crate::{Libraries, Plugin, Sabotage, Sandbox, SandboxConfig};
+
+/// The files of a folder with an extension.
+pub(super) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("readable").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    files.sort();
+    files
+}
+
+fn with(libraries: Libraries, cache: Option<&Path>) -> Sandbox {
+    let config = SandboxConfig { verify_capture: true, libraries, ..SandboxConfig::default() };
+    Sandbox::new(config, cache.map(Path::to_owned)).expect("an engine")
+}
+
+fn rewritten(bytes: &[u8], libraries: Libraries) -> Rewritten {
+    rewrite(bytes, Sabotage::None, libraries).expect("a component that can be rewritten")
+}
+
+/// Guests of every kind: with nested components, shared memories, tables, globals, at random.
+fn guests() -> Vec<(String, Vec<u8>)> {
+    let mut guests: Vec<_> = well_behaved().into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+    guests.extend(fixtures::results().map(|name| (name.to_owned(), fixtures::returned(name, true))));
+    guests.extend((0..20).map(|seed| (format!("random {seed}"), fixtures::random(seed))));
+    guests.push(("interpreted".to_owned(), fixtures::interpreted(1)));
+    guests
+}
+
+#[test]
+fn modules_compiled_apart_behave_as_within_their_component() {
+    let mut apart = 0;
+    for (name, bytes) in guests() {
+        let (whole, parts) = (rewritten(&bytes, Libraries::None), rewritten(&bytes, Libraries::All));
+        assert!(whole.libraries.is_empty());
+        assert_eq!(parts.memories, whole.memories, "{name}");
+        apart += parts.libraries.len();
+        let [mut one, mut other] = [Libraries::None, Libraries::All].map(|libraries| {
+            let plugin = Plugin::load(&with(libraries, None), &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let mut machine = plugin.machine().expect("an instance");
+            run(&mut *machine, init(1)).expect("init is fine");
+            machine
+        });
+        let mut random = Random(0x9e37_79b9);
+        let mut states = vec![(one.capture(), other.capture())];
+        for _ in 0..60 {
+            let (state, its) = &states[random.below(states.len())];
+            one.restore(Some(state)).expect("an instance");
+            other.restore(Some(its)).expect("an instance");
+            let step = Step::any(&mut random);
+            assert_eq!(apply(&mut *one, &step), apply(&mut *other, &step), "{name}");
+            assert_eq!(one.serialize(), other.serialize(), "{name}");
+            let (state, its) = (one.capture(), other.capture());
+            // The first word tells the plugins apart.
+            assert_eq!(state.words()[1..], its.words()[1..], "{name}");
+            states.push((state, its));
+        }
+    }
+    // The fixtures have one module at least, and a component that hands results on has several.
+    assert!(apart > guests().len(), "{apart}");
+}
+
+#[test]
+fn a_library_is_compiled_once_for_all_programs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let load = |program| {
+        let plugin = Plugin::load(&with(Libraries::Large, Some(dir.path())), &fixtures::interpreted(program));
+        let plugin = plugin.expect("a plugin");
+        let mut machine = plugin.machine().expect("an instance");
+        run(&mut *machine, init(0)).expect("init is fine");
+        run(&mut *machine, host_model::contract::Input::Message { src: 1, payload: &[] }).expect("fine");
+        (plugin.load_times().cached, machine.serialize().expect("fine"), files(dir.path(), "cwasm").len())
+    };
+    // Of the memory at 1024, `init` writes the second word, two nodes; functions 7 and 1498 write the words 7 and 10: (source + program) times their factors.
+    let expected = |program: u32| {
+        let mut words = [0_u32; 16];
+        words[1] = 2;
+        words[7] = (1 + program) * 1_000_007;
+        words[10] = (1 + program) * 1_001_498;
+        words.map(u32::to_le_bytes).concat()
+    };
+    // The component and its library; then the component alone.
+    assert_eq!(load(1), (false, expected(1), 2));
+    assert_eq!(load(2), (false, expected(2), 3));
+    assert_eq!(load(2), (true, expected(2), 3));
+}
+
+/// The machine code of a component, compiled with a cache or without one.
+fn code(sandbox: &Sandbox, bytes: &[u8]) -> (Vec<Vec<u8>>, Use) {
+    let rewritten = rewritten(bytes, Libraries::Large);
+    let shared = &sandbox.shared;
+    let code = cache::compile(&shared.engine, shared.cache.as_ref(), &rewritten, &mut || ()).expect("it compiles");
+    let mut all = vec![code.component.serialize().expect("machine code")];
+    all.extend(code.libraries.iter().map(|library| library.serialize().expect("machine code")));
+    (all, code.cache)
+}
+
+/// To the byte, also for guests most of whose functions were compiled for another one.
+#[test]
+fn functions_from_the_cache_are_what_the_compiler_makes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let without = with(Libraries::Large, None);
+    for (name, bytes) in guests().into_iter().chain([("too far".to_owned(), fixtures::ping_pong_too_far())]) {
+        let cached = with(Libraries::Large, Some(dir.path()));
+        let (made, used) = code(&cached, &bytes);
+        assert_eq!(used, Use::Missed, "{name}");
+        assert!(made == code(&without, &bytes).0, "{name}");
+        assert!((made, Use::Found) == code(&cached, &bytes), "{name}");
+    }
+}
+
+/// How many functions a collection has, by the layout in `cache/functions.rs`; none if there is no collection.
+fn count(collection: &[u8]) -> usize {
+    collection.get(40..48).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")) as usize)
+}
+
+/// What is damaged or could be from others is compiled again, and nothing else.
+#[test]
+fn a_function_is_taken_from_intact_collections_of_this_user() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let folder = dir.path();
+    let without = with(Libraries::Large, None);
+    // Compiles, and returns the functions for which the code generator was needed, with the collection around them.
+    let generated = |guest: &[u8], collections: &[(&[u8], u32)]| {
+        for file in [files(folder, "cwasm"), files(folder, "functions")].concat() {
+            fs::remove_file(file).expect("ours");
+        }
+        for (nth, (content, mode)) in collections.iter().enumerate() {
+            let path = folder.join(format!("{nth}.functions"));
+            fs::write(&path, content).expect("writable");
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).expect("ours");
+        }
+        let (made, used) = code(&with(Libraries::Large, Some(folder)), guest);
+        assert!(used == Use::Missed && made == code(&without, guest).0);
+        let new =
+            files(folder, "functions").into_iter().find(|path| path.file_stem().is_none_or(|name| name.len() > 1));
+        new.map(|path| fs::read(path).expect("readable")).unwrap_or_default()
+    };
+    let guest = fixtures::ping_pong();
+    let intact = generated(&guest, &[]);
+    let all = count(&intact);
+    // Intermediate code is the same each time but for a function or two.
+    let few = all / 8;
+    assert!(few >= 4, "{all}");
+    assert!(count(&generated(&guest, &[(&intact, 0o600)])) < few, "all functions were there");
+    assert!(count(&generated(&fixtures::ping_pong_too_far(), &[(&intact, 0o600)])) < few, "an edit changes few");
+
+    let flipped = |at: usize| {
+        let mut content = intact.clone();
+        content[at] ^= 1;
+        content
+    };
+    // One damaged function, a missing end, and every second byte of all code.
+    for damaged in [&flipped(intact.len() - 1), &intact[..intact.len() - 1]] {
+        assert!(count(&generated(&guest, &[(damaged, 0o600)])) < few, "the other functions are intact");
+    }
+    let mut damaged = intact.clone();
+    damaged[48 + 80 * all..].iter_mut().step_by(2).for_each(|byte| *byte ^= 1);
+    assert!(count(&generated(&guest, &[(&damaged, 0o600)])) > all - few, "all are damaged");
+    // Magic, hash of the index, the count, the keys in the index, the hashes of code in it.
+    for at in [0, 8, 40, 48, 48 + 32] {
+        assert!(count(&generated(&guest, &[(&flipped(at), 0o600)])) > all - few, "{at}");
+    }
+    for mode in [0o620, 0o602, 0o666] {
+        assert!(count(&generated(&guest, &[(&intact, mode)])) > all - few, "{mode:o}");
+    }
+    // Beside others that are not used, one is.
+    let collections = [(&flipped(8)[..], 0o600), (&intact[..20], 0o600), (&intact[..], 0o666), (&intact[..], 0o600)];
+    assert!(count(&generated(&guest, &collections)) < few);
+}
+
+/// An engine with a folder that cannot be made compiles all the same.
+#[test]
+fn a_cache_without_a_place_only_costs_time() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    fs::write(&file, b"").expect("writable");
+    assert_eq!(code(&with(Libraries::Large, Some(&file)), &fixtures::ping_pong()).1, Use::Missed);
+    assert!(Cache::new(file).dir.is_file());
+}
