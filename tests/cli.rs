@@ -16,6 +16,7 @@
 //! | `findings` | which properties are judged, which findings are one, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
+//! | `cache` | what is kept between runs, and how it is cleared |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
 //! | `debugging` | the debugger at a terminal and as a script |
@@ -36,6 +37,7 @@ mod audits;
 mod bad_input;
 mod book;
 mod bounds;
+mod cache;
 mod checkpoints;
 mod counterexamples;
 mod debugging;

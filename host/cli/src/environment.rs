@@ -44,6 +44,7 @@ impl Environment<'_> {
     pub fn context(&mut self) -> Context<'_> {
         Context {
             log: &mut *self.stderr,
+            columns: self.stderr_columns,
             directory: &self.directory,
             cache: self.cache.as_deref(),
             interrupted: &self.interrupted,
@@ -53,7 +54,7 @@ impl Environment<'_> {
 
     /// The same for a run without a terminal.
     pub fn silent<'c>(&'c mut self, log: &'c mut Sink) -> Context<'c> {
-        Context { log, ..self.context() }
+        Context { log, columns: None, ..self.context() }
     }
 
     /// How results are written.

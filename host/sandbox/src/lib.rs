@@ -65,6 +65,7 @@ pub mod bare_instance;
 pub mod fixtures;
 
 pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
+pub use cache::room::{CACHE_BYTES_MAX, CacheUse};
 pub use error::LoadError;
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
 pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};

@@ -111,7 +111,14 @@ mod tests {
         let spec = serde_json::from_str(spec).expect("a specification");
         let (interrupted, clock) = (Arc::default(), system_clock());
         let log = &mut std::io::sink();
-        let context = &mut Context { log, directory: folder, cache: None, interrupted: &interrupted, clock: &clock };
+        let context = &mut Context {
+            log,
+            columns: None,
+            directory: folder,
+            cache: None,
+            interrupted: &interrupted,
+            clock: &clock,
+        };
         Request::new(spec, context)?.report(context)
     }
 

@@ -18,10 +18,12 @@
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
 //! | `list` | `host list` |
 //! | `test` | `host test` |
+//! | `cache` | `host cache` |
 //! | `completions` | `host completions` |
 //! | `man` | `host man` |
 
 mod build;
+mod cache;
 mod completions;
 mod conformance;
 mod debug;
@@ -70,6 +72,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, environment),
         Command::List(arguments) => list::run(arguments, environment),
+        Command::Cache(arguments) => cache::run(arguments, environment),
         Command::Completions(arguments) => completions::run(arguments.shell, environment),
         Command::Man(arguments) => man::run(arguments.out.as_deref(), environment),
     }

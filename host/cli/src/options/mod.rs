@@ -22,7 +22,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host_session::base::exit;
 use host_session::spec::limits;
 
-use crate::options::plugins::{BuildArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments};
+use crate::options::plugins::{
+    BuildArguments, CacheArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments,
+};
 use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
 use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
@@ -148,6 +150,12 @@ pub enum Command {
     Languages(LanguagesArguments),
     /// List the strategies with their guarantees, and the plugins in ./plugins
     List(ListArguments),
+    /// Show what is kept between runs, machine code and toolchains: where, how much, and how many files
+    ///
+    /// Machine code of components, libraries and functions is kept so that an edit costs what changed; it takes 1 GiB at most, and
+    /// what was not used for the longest time goes first. Toolchains are those that `host build` has installed.
+    #[command(after_help = CACHE_EXAMPLES)]
+    Cache(CacheArguments),
     /// Print the completions of commands and options for a shell
     ///
     /// For bash: host completions bash > ~/.local/share/bash-completion/completions/host
@@ -197,6 +205,10 @@ const DEBUG_EXAMPLES: &str = "Examples:\n  \
     host debug trace.json --plugin plugins/paxos\n  \
     host debug plugins/paxos -- --set bug=last-response --set proposers=2\n  \
     host debug trace.json < session.txt";
+
+const CACHE_EXAMPLES: &str = "Examples:\n  \
+    host cache\n  \
+    host cache --clear                                       the next run makes all machine code anew";
 
 fn replay_long_help() -> String {
     format!("{REPLAY_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())

@@ -142,6 +142,17 @@ pub struct LanguagesArguments {
     pub source: SourceArguments,
 }
 
+/// `host cache`.
+#[derive(Debug, Args)]
+pub struct CacheArguments {
+    /// Remove all machine code; toolchains stay
+    #[arg(long)]
+    pub clear: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `host completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {

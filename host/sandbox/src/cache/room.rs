@@ -8,13 +8,54 @@ use super::functions::FUNCTIONS;
 use super::{CODE, private};
 
 /// Bytes of all compiled code: some fifteen versions of a plugin in Python with their interpreter.
-pub(crate) const BYTES_MAX: u64 = 1 << 30;
+pub const CACHE_BYTES_MAX: u64 = 1 << 30;
 
 /// Collections of functions: each is a file that is opened before something is compiled.
 pub(crate) const COLLECTIONS_MAX: usize = 128;
 
 /// How old a file is that its writer has not finished and never will.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// What a folder of compiled code holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Components and libraries.
+    pub entries: u64,
+    /// Collections of single functions.
+    pub collections: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+impl CacheUse {
+    /// Looks at a folder; nothing is there if it does not exist. Files of other kinds do not count.
+    pub fn of(dir: &Path) -> Self {
+        let mut found = Self::default();
+        for file in files(dir) {
+            found.entries += u64::from(file.has_extension(CODE));
+            found.collections += u64::from(file.has_extension(FUNCTIONS));
+            found.bytes += file.bytes;
+        }
+        found
+    }
+
+    /// Removes all compiled code of a folder, and nothing else; returns what was removed. A process that uses it compiles anew.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be removed; others are gone by then.
+    pub fn clear(dir: &Path) -> std::io::Result<Self> {
+        let found = Self::of(dir);
+        for file in files(dir) {
+            match fs::remove_file(&file.path) {
+                // Another process was faster.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                result => result?,
+            }
+        }
+        Ok(found)
+    }
+}
 
 /// A file of compiled code.
 #[derive(Clone, Debug)]
@@ -28,11 +69,6 @@ pub(crate) struct CodeFile {
 impl CodeFile {
     pub(super) fn has_extension(&self, extension: &str) -> bool {
         self.path.extension().is_some_and(|found| found == extension)
-    }
-
-    /// Whether it holds single functions.
-    pub(crate) fn is_collection(&self) -> bool {
-        self.has_extension(FUNCTIONS)
     }
 }
 
@@ -49,7 +85,7 @@ pub(crate) fn files(dir: &Path) -> impl Iterator<Item = CodeFile> {
 /// Makes room: removes what was not used for the longest time.
 pub(super) fn make(dir: &Path) {
     let now = SystemTime::now();
-    for path in too_many(files(dir).collect(), now, BYTES_MAX, COLLECTIONS_MAX) {
+    for path in too_many(files(dir).collect(), now, CACHE_BYTES_MAX, COLLECTIONS_MAX) {
         // Another process may have been faster.
         let _ = fs::remove_file(path);
     }
@@ -64,9 +100,9 @@ fn too_many(mut files: Vec<CodeFile>, now: SystemTime, bytes_max: u64, collectio
         let is_gone = if file.has_extension(private::TEMPORARY) {
             now.duration_since(file.used).is_ok_and(|age| age > ABANDONED)
         } else {
-            collections += usize::from(file.is_collection());
+            collections += usize::from(file.has_extension(FUNCTIONS));
             bytes = bytes.saturating_add(file.bytes);
-            bytes > bytes_max || file.is_collection() && collections > collections_max
+            bytes > bytes_max || file.has_extension(FUNCTIONS) && collections > collections_max
         };
         if is_gone {
             removed.push(file.path);

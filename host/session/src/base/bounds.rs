@@ -226,6 +226,7 @@ pub(crate) mod tests {
         let clock = Arc::clone(&seconds);
         let context = Context {
             log: &mut std::io::sink(),
+            columns: None,
             directory: std::path::Path::new(""),
             cache: None,
             interrupted: &interrupted,

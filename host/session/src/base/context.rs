@@ -12,6 +12,8 @@ use crate::base::text::without_controls;
 pub struct Context<'a> {
     /// Where steps of builds, progress and warnings go, a line each.
     pub log: &'a mut (dyn Write + Send),
+    /// The width of the terminal that shows the log to a person; none if it is no terminal.
+    pub columns: Option<usize>,
     /// Where relative paths begin; empty for the working directory of the process.
     pub directory: &'a Path,
     /// Where compiled code and the standard library for guests are kept; none if there is no place.
@@ -40,6 +42,14 @@ impl Context<'_> {
     /// Writes a line for the user. A failure of that is not reported: there is no other stream.
     pub fn tell(&mut self, line: &str) {
         let _ = writeln!(self.log, "{}", without_controls(line));
+    }
+
+    /// Draws a line for the user, over the one that was drawn before; an empty one clears it. Only on a terminal.
+    pub fn redraw(&mut self, line: &str) {
+        let Some(columns) = self.columns else { return };
+        // A line that is wrapped cannot be redrawn.
+        let line: String = without_controls(line).chars().take(columns.saturating_sub(1)).collect();
+        let _ = write!(self.log, "\r{line}\x1b[K").and_then(|()| self.log.flush());
     }
 
     /// Stops a build when the user says so.

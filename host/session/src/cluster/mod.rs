@@ -5,6 +5,7 @@
 //! | `open` | a cluster that is ready to run |
 //! | `judged` | the properties that a run judges |
 //! | `plugin_source` | from a path to a loaded plugin |
+//! | `compilation` | says that machine code is made, and for how long |
 //! | `placement` | the component of each node: checks, traces |
 //! | `mixed` | a cluster of several components as one factory of machines; twins |
 //! | `scenario` | nodes, parameters, networks and bounds, from defaults, what is asked for, and the prefix |
@@ -12,6 +13,7 @@
 //! | `trace_file` | reading, checking and writing traces |
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
 
+mod compilation;
 pub mod judged;
 mod mixed;
 mod open;

@@ -16,6 +16,7 @@ use host_sandbox::{AboutIdentity, GuestLimits, LoadError, Plugin, Sandbox, Sandb
 use crate::base::bounds::Bounds;
 use crate::base::names::safe_name;
 use crate::base::{Context, Failure, files};
+use crate::cluster::compilation::Compilation;
 use crate::spec::Source;
 
 /// A plugin that is ready to run.
@@ -80,14 +81,17 @@ pub fn load(
     let config = SandboxConfig { limits, ..SandboxConfig::default() };
     let bytes = read(&wasm, given, config.limits.component_bytes)?;
     let began = Instant::now();
-    let cache = context.cache.map(|cache| cache.join("compiled"));
+    let cache = context.cache.map(compiled_code);
     let bounds = Arc::new(Bounds::new(context));
     let stop: Arc<dyn Stop> = Arc::clone(&bounds) as _;
     let sandbox = Sandbox::stoppable(config.clone(), cache.clone(), Arc::clone(&stop)).map_err(Failure::system)?;
     let cannot_load =
         |what: &dyn std::fmt::Display| Failure::plugin(format_args!("cannot load {}: {what}", given.display()));
     let place = context.path(given);
-    let plugin = Plugin::load(&sandbox, &bytes).map_err(|error| match error {
+    let mut compilation = Compilation::new(given, source.quiet);
+    let plugin = Plugin::load_watched(&sandbox, &bytes, &mut |elapsed| compilation.show(elapsed, context));
+    compilation.end(context);
+    let plugin = plugin.map_err(|error| match error {
         LoadError::Host { .. } => Failure::system(format_args!("cannot load {}: {error}", given.display())),
         LoadError::Stopped(why) => Failure::stopped(why),
         error => with_advice(cannot_load(&error), &place),
@@ -129,6 +133,11 @@ pub fn load(
         wasm,
         seconds,
     })
+}
+
+/// The folder of compiled code in that of everything that is kept between runs.
+pub fn compiled_code(cache: &Path) -> PathBuf {
+    cache.join("compiled")
 }
 
 /// The file of a component: the one given, or what is built of it.
