@@ -1,8 +1,9 @@
 //! The source of a build: a folder, or one file of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::BuildError;
 use crate::manifest::Manifest;
@@ -113,6 +114,30 @@ impl Source {
             hasher.update(blake3::hash(&content).as_bytes());
         }
         Ok(hasher.finalize())
+    }
+}
+
+/// How the sources at a path look from outside, to notice changes: names, sizes and times of files, without those that are hidden
+/// or made by tools. The same for a path where nothing is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceState(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
+
+impl SourceState {
+    /// Looks at a folder or a file. What cannot be read is not there; of a folder with too many files, some are left out.
+    pub fn of(path: &Path) -> Self {
+        let mut files = BTreeSet::new();
+        if path.is_dir() {
+            // A file that comes and goes meanwhile is seen by the next look.
+            let _ = walk(path, Path::new(""), &mut files);
+        } else {
+            files.insert(PathBuf::new());
+        }
+        let state = |file: PathBuf| {
+            let whole = if file.as_os_str().is_empty() { path.to_owned() } else { path.join(&file) };
+            let metadata = fs::metadata(whole).ok()?;
+            Some((file, (metadata.len(), metadata.modified().ok())))
+        };
+        Self(files.into_iter().filter_map(state).collect())
     }
 }
 

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | `host run` |
+//! | `watch` | `host run --watch` |
 //! | `new` | `host new` |
 //! | `build` | `host build` |
 //! | `inspect` | `host inspect` |
@@ -41,6 +42,7 @@ mod new;
 mod replay;
 mod run;
 mod test;
+mod watch;
 
 use std::ffi::OsString;
 

@@ -10,6 +10,7 @@ use host_session::report::FinishedRun;
 use host_session::search;
 use host_session::search::monitor::{Form, Shown};
 
+use crate::commands::watch;
 use crate::environment::Environment;
 use crate::options::run::RunArguments;
 use crate::output::progress;
@@ -22,8 +23,22 @@ pub fn run(
     (program, command): (&str, String),
     environment: &mut Environment<'_>,
 ) -> Result<Exit, Failure> {
-    let request = Request::new(arguments.spec(), &mut environment.context())?;
-    request.located(|| explore(&request, arguments, (program, command), environment))
+    let once = |environment: &mut Environment<'_>| {
+        let request = Request::new(arguments.spec(), &mut environment.context())?;
+        request.located(|| explore(&request, arguments, (program, command.clone()), environment))
+    };
+    if !arguments.watch {
+        return once(environment);
+    }
+    let given = arguments.spec();
+    let request = Request::new(given.clone(), &mut environment.context())?;
+    // What can be refused without the plugin is not mended by an edit of it.
+    request.located(|| search::limits::limits(&request.spec))?;
+    // The scenario, and what it names.
+    let cluster = request.spec.cluster;
+    let others = cluster.placement.node.into_iter().chain(cluster.placement.adversary).map(|(_, path)| path);
+    let paths: Vec<_> = [given.cluster.plugin, cluster.plugin].into_iter().chain(others).collect();
+    watch::run(&paths, environment, once)
 }
 
 fn explore(

@@ -169,7 +169,8 @@ const RUN_EXAMPLES: &str = "Examples:\n  \
     host run paxos.wasm --nodes 5 --json --require-complete\n  \
     host run plugins/fanout --network ordered --link 0-2=unordered\n  \
     host run plugins/paxos/scenarios/one-proposal.toml --algo unfold\n  \
-    host run plugins/paxos --prefix live.json --out found";
+    host run plugins/paxos --prefix live.json --out found\n  \
+    host run plugins/paxos --depth 8 --watch";
 
 fn run_long_help() -> String {
     format!("{RUN_EXAMPLES}\n\n{}\n{}", limits::help(), exit::help())

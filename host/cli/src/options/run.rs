@@ -160,6 +160,10 @@ pub struct RunArguments {
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,
 
+    /// Run again whenever the sources of the plugin, or the component or scenario that was named, change; until Ctrl-C
+    #[arg(long, conflicts_with_all = ["resume", "checkpoint", "json", "out"], help_heading = "Output")]
+    pub watch: bool,
+
     /// Nodes that differ from the others.
     #[command(flatten)]
     pub placement: PlacementArguments,

@@ -1,0 +1,114 @@
+//! `host run --watch`: a run whenever what it is made of changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use host_build::SourceState;
+use host_session::base::{Exit, Failure};
+
+use crate::environment::Environment;
+
+/// How often the sources are looked at. Between two looks that see the same, whoever writes them has finished.
+const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
+
+/// Runs `once`, and again whenever something at these paths changes, until the user ends it. Changes during a run count, too.
+///
+/// # Errors
+///
+/// None: a run that fails is shown, since the next edit may mend it.
+pub fn run(
+    paths: &[PathBuf],
+    environment: &mut Environment<'_>,
+    mut once: impl FnMut(&mut Environment<'_>) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| environment.path(path)).collect();
+    loop {
+        let before = look(&paths);
+        if let Err(failure) = once(environment) {
+            environment.fail(&failure);
+        }
+        if !is_stopped(environment) {
+            environment.tell("watch: waiting for a change of the sources; Ctrl-C ends");
+        }
+        // Editors write a file beside the old one and rename it: for a moment there is none.
+        let mut last = look(&paths);
+        loop {
+            if is_stopped(environment) {
+                return Ok(Exit::Stopped);
+            }
+            let now = look(&paths);
+            if now != before && now == last {
+                break;
+            }
+            last = now;
+            std::thread::sleep(LOOKED_AT_EVERY);
+        }
+        environment.tell("watch: the sources have changed");
+    }
+}
+
+fn look(paths: &[PathBuf]) -> Vec<SourceState> {
+    paths.iter().map(|path| SourceState::of(Path::new(path))).collect()
+}
+
+fn is_stopped(environment: &Environment<'_>) -> bool {
+    // The clock of a test interrupts.
+    (environment.clock)();
+    environment.interrupted.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use host_session::base::context::system_clock;
+
+    use super::*;
+
+    #[test]
+    fn each_change_is_run_until_the_user_ends_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("plugin/target")).expect("writable");
+        fs::write(path("plugin/a.py"), "1").expect("writable");
+        fs::write(path("other.wasm"), "1").expect("writable");
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut environment = Environment {
+            stdout: &mut out,
+            stderr: &mut err,
+            stdin: &mut std::io::empty(),
+            stdin_is_terminal: false,
+            colours: false,
+            stderr_columns: None,
+            directory: folder.path().to_owned(),
+            cache: None,
+            interrupted: std::sync::Arc::default(),
+            clock: system_clock(),
+        };
+        let mut rounds = 0;
+        let exit = run(&["plugin".into(), "other.wasm".into()], &mut environment, |environment| {
+            rounds += 1;
+            // What tools make is no source.
+            fs::write(path("plugin/target/made"), rounds.to_string()).expect("writable");
+            match rounds {
+                1 => fs::write(path("plugin/a.py"), "22").expect("writable"),
+                2 => {
+                    // By rename, with as many bytes as before.
+                    fs::write(path("new"), "33").expect("writable");
+                    fs::rename(path("new"), path("plugin/a.py")).expect("writable");
+                    return Err(Failure::plugin("it does not build").help("mend it"));
+                }
+                3 => fs::write(path("plugin/b.py"), "").expect("writable"),
+                4 => fs::remove_file(path("other.wasm")).expect("writable"),
+                _ => environment.interrupted.store(true, Ordering::Relaxed),
+            }
+            Ok(Exit::Safety)
+        });
+        assert_eq!((exit.expect("no failure"), rounds), (Exit::Stopped, 5));
+        let err = String::from_utf8(err).expect("text");
+        assert_eq!(err.matches("watch: waiting").count(), 4, "{err}");
+        assert_eq!(err.matches("watch: the sources have changed").count(), 4, "{err}");
+        assert!(err.contains("error: it does not build\nhelp: mend it\n"), "{err}");
+    }
+}
