@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::maintain::yield_children;
 use crate::{Attempt, Bug, Contact, Message, Phase, RandTree, State};
 
 /// The answer to Join.
@@ -231,6 +230,15 @@ pub(crate) fn multicast_root(ctx: &mut Context<Message>, state: &State) {
 pub(crate) fn tell_siblings(ctx: &mut Context<Message>, state: &State, except: Option<NodeId>) {
     for child in state.children.iter().filter(|child| Some(**child) != except) {
         ctx.send(*child, Message::UpdateSiblings { siblings: siblings_of(state, *child) });
+    }
+}
+
+/// Children that are siblings now have another parent, or will have one: the root has accepted them. If that was long ago, they join
+/// again.
+pub(crate) fn yield_children(ctx: &mut Context<Message>, state: &mut State) {
+    for child in &state.children & &state.siblings {
+        state.children.remove(&child);
+        ctx.send(child, Message::Rejoin);
     }
 }
 

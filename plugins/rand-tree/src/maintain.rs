@@ -4,18 +4,9 @@ use std::collections::BTreeSet;
 
 use guest_sdk::{Context, NodeId};
 
-use crate::join::{become_root, close, multicast_root, tell_siblings};
+use crate::join::{become_root, close, multicast_root, tell_siblings, yield_children};
 use crate::probe::answered;
 use crate::{Bug, Message, Phase, RandTree, State};
-
-/// Children that are siblings now have another parent, or will have one: the root has accepted them. If that was long ago, they join
-/// again.
-pub(crate) fn yield_children(ctx: &mut Context<Message>, state: &mut State) {
-    for child in &state.children & &state.siblings {
-        state.children.remove(&child);
-        ctx.send(child, Message::Rejoin);
-    }
-}
 
 impl RandTree {
     /// Sends Remove, unless there is one on its way. If the transport is full, it is sent later.
