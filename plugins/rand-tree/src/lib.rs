@@ -187,7 +187,7 @@ impl Protocol for RandTree {
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
         let degree = parameters.get("degree", 2, "how many children a node takes")?;
         let contacts =
-            [("all", Contact::All), ("next", Contact::Next), ("first", Contact::First), ("last", Contact::Last)];
+            [("first", Contact::First), ("next", Contact::Next), ("last", Contact::Last), ("all", Contact::All)];
         let contact = parameters.choice("contact", &contacts, "the nodes that each node is told of before it joins")?;
         let probes = [("peers", Probes::Peers), ("all", Probes::All), ("never", Probes::Never)];
         let what = "whom the recovery timer probes: peers outside of parent, children and root; these, too; nobody";
