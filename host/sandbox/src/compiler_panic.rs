@@ -1,7 +1,8 @@
 //! Panics of the compiler on what it is given, which can be hostile.
 //!
 //! Unwinding does not help: some values of wasmtime panic when they are dropped on the way, and a panic within a panic ends the process.
-//! So a compiler that panics stays where it is, for ever, with what it holds, as does one that takes too long.
+//! So a compiler that panics stays where it is, for ever, with what it holds, as does one that takes too long. That is inside the panic
+//! hook: no other one can be set in this process from then on.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};

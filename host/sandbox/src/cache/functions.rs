@@ -21,12 +21,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wasmtime::CacheStore;
 
-use super::{private, room};
+use super::private;
+use super::room::{self, FUNCTIONS};
 
 const MAGIC: &[u8; 8] = b"hostfn01";
-
-/// The extension of a collection.
-pub(super) const FUNCTIONS: &str = "functions";
 
 /// Bytes before the index: magic, hash, count.
 const HEAD: usize = 8 + blake3::OUT_LEN + 8;

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::functions::FUNCTIONS;
 use super::{CODE, private};
+
+/// The extension of a collection of functions.
+pub(super) const FUNCTIONS: &str = "functions";
 
 /// Bytes of all compiled code: some fifteen versions of a plugin in Python with their interpreter.
 pub const CACHE_BYTES_MAX: u64 = 1 << 30;
