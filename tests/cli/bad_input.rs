@@ -87,7 +87,7 @@ fn a_path_beside_a_plugin_gets_advice() {
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 25] = [
+    let cases: [(&[&str], &str); 28] = [
         (&["new"], "<LANGUAGE>"),
         (&["fly"], "fly"),
         (&["run", "x", "--algo", "magic"], "magic"),
@@ -110,6 +110,9 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
         (&["run", "x", "--limit", "magic=1"], "there is no limit `magic`; there are: fuel"),
         (&["replay", "x", "--limit", "stack=1GiB"], "must be between 16KiB and 1MiB"),
         (&["run", "x", "--resets", "many"], "--resets"),
+        (&["run", "x", "--watch", "--out", "d"], "'--watch' cannot be used with '--out <DIR>'"),
+        (&["run", "--watch", "--resume", "d"], "--resume"),
+        (&["run", "x", "--watch", "--checkpoint", "d"], "--checkpoint"),
         (&["run", "x", "--duplicates", "101"], "--duplicates"),
         (&["run", "x", "--resets", "101"], "--resets"),
         (&["run", "x", "--any-plugin"], "--prefix"),

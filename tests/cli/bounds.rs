@@ -327,3 +327,14 @@ fn memory_ends_a_flood() {
         assert_eq!(result["end"], "memory-bound", "{run:?}");
     }
 }
+
+/// A watched run ends when the user says so, whatever came out before, and at once where it cannot begin.
+#[test]
+fn a_watched_run_ends_with_130() {
+    let place = Place { interrupted: Some(11), ..Place::new() };
+    place.put("guest.wasm", fixtures::ping_pong());
+    let ran = place.host(&["run", "guest.wasm", "--nodes", "2", "--watch"]).exits(130);
+    assert!(!ran.err.contains("watch: waiting"), "{ran:?}");
+    let refused = place.host(&["run", "guest.wasm", "--watch", "--algo", "walk", "--reduce"]).exits(151);
+    assert!(!refused.err.contains("watch:"), "{refused:?}");
+}

@@ -37,12 +37,12 @@ pub fn run(
             if is_stopped(environment) {
                 return Ok(Exit::Stopped);
             }
+            std::thread::sleep(LOOKED_AT_EVERY);
             let now = look(&paths);
             if now != before && now == last {
                 break;
             }
             last = now;
-            std::thread::sleep(LOOKED_AT_EVERY);
         }
         environment.tell("watch: the sources have changed");
     }

@@ -90,7 +90,7 @@ mod tests {
         let text = log(Some(40), false, 2);
         // At 1 s, 1.25, 1.5, 1.75 and 2 s, cut to the width of the terminal.
         let drawn: Vec<&str> = text.split_terminator("\x1b[K").collect();
-        let (one, two) = ("\r   1 s: making machine code of plugins/o", "\r   2 s: making machine code of plugins/o");
+        let (one, two) = ("\r   1 s: making machine code of plugins/", "\r   2 s: making machine code of plugins/");
         assert_eq!(drawn, [one, one, one, one, two, "\r"]);
         assert!(!text.contains('\n'));
         assert_eq!(log(Some(40), true, 2), "");
