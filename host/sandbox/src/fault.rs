@@ -23,7 +23,9 @@ const NAME_BYTES_MAX: usize = 200;
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
     let (kind, mut message) = classify(error, function, evidence);
     if let Some(frame) = innermost(error) {
-        message.push_str(&format!(" in `{}`", shortened(&frame, frame.len(), NAME_BYTES_MAX)));
+        // Before the remedy, if there is one.
+        let end = message.find("; ").unwrap_or(message.len());
+        message.insert_str(end, &format!(" in `{}`", shortened(&frame, frame.len(), NAME_BYTES_MAX)));
     }
     if let Some(line) = evidence.context.panic_line.take() {
         message.push_str(&format!(" ({line})"));
@@ -84,9 +86,9 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
     (FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
 }
 
-/// The name of the function that the trap happened in.
+/// The name of the function that the trap happened in. One of Rust is as in its source: without a hash, which each build has another of.
 fn innermost(error: &wasmtime::Error) -> Option<String> {
     let backtrace = error.downcast_ref::<WasmBacktrace>()?;
-    let frame = backtrace.frames().first()?;
-    frame.func_name().map(str::to_owned)
+    let name = backtrace.frames().first()?.func_name()?;
+    Some(rustc_demangle::try_demangle(name).map_or_else(|_| name.to_owned(), |readable| format!("{readable:#}")))
 }

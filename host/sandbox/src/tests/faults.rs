@@ -48,7 +48,7 @@ fn handlers_that_misbehave() {
             "recursion",
             fixtures::deep_recursion(),
             Trap,
-            "call stack exhausted, more than the limit of 524288 bytes; `--limit stack=N` allows more in `deeper`",
+            "call stack exhausted, more than the limit of 524288 bytes in `guest::deeper`; `--limit stack=N` allows more",
         ),
         ("amplified", fixtures::amplified_output(), OutputLimit, "more than the limit of 16777216 bytes"),
         ("many", fixtures::many_messages(), OutputLimit, "returns 100000 messages from one call, more than the limit"),
