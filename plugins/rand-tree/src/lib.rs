@@ -35,7 +35,6 @@ pub struct RandTree {
     probes: Probes,
     early: u8,
     bugs: Bugs,
-    judged: spec::Judged,
 }
 
 /// Which nodes a node is told of before it joins.
@@ -195,11 +194,10 @@ impl Protocol for RandTree {
         let early = parameters.get("early", 0, "how often timers of a node fire while an answer is on its way")?;
         let bugs =
             parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
-        let judged = parameters.choice("judge", &spec::JUDGED, "the property that is looked at")?;
         if degree == 0 {
             return Err(parameters.reject("degree", "a node takes at least one child"));
         }
-        Ok(Self { degree, contact, probes, early, bugs, judged })
+        Ok(Self { degree, contact, probes, early, bugs })
     }
 
     fn init(&self, ctx: &mut Context<Message>, _: Option<Never>) -> State {

@@ -7,29 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bug, Phase, RandTree, State};
 
-/// The properties that are looked at; all others hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
-    All,
-    One(&'static str),
-}
-
-const DISJOINT: &str = "children-siblings";
-const ROOT_ABOVE: &str = "root-above";
-const ROOT_ALONE: &str = "root-alone";
-const RECOVERY: &str = "recovery";
-const TREE: &str = "spanning-tree";
-
-/// The values of the parameter `judge`.
-pub(crate) const JUDGED: [(&str, Judged); 6] = [
-    ("all", Judged::All),
-    (DISJOINT, Judged::One(DISJOINT)),
-    (ROOT_ABOVE, Judged::One(ROOT_ABOVE)),
-    (ROOT_ALONE, Judged::One(ROOT_ALONE)),
-    (RECOVERY, Judged::One(RECOVERY)),
-    (TREE, Judged::One(TREE)),
-];
-
 /// What a node tells those above it about its place in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Place {
@@ -40,45 +17,33 @@ struct Place {
 }
 
 pub(crate) fn properties(claims: &mut Properties<RandTree>) {
-    claims.always(DISJOINT).node(
-        |protocol, state| known(protocol, state, DISJOINT).then(|| (state.children.clone(), state.siblings.clone())),
+    claims.always("children-siblings").node(
+        |_, state| is_known(state).then(|| (state.children.clone(), state.siblings.clone())),
         |(children, siblings)| none(&(children & siblings), "both child and sibling"),
     );
-    claims.always(ROOT_ABOVE).node(
-        |protocol, state| known(protocol, state, ROOT_ABOVE).then(|| (state.root, &state.children | &state.siblings)),
+    claims.always("root-above").node(
+        |_, state| is_known(state).then(|| (state.root, &state.children | &state.siblings)),
         |(root, others)| none(&(others & &BTreeSet::from([*root])), "the root, and child or sibling"),
     );
-    claims.always(ROOT_ALONE).node(
-        |protocol, state| {
-            (known(protocol, state, ROOT_ALONE) && state.root == state.me).then(|| state.siblings.clone())
-        },
+    claims.always("root-alone").node(
+        |_, state| (is_known(state) && state.root == state.me).then(|| state.siblings.clone()),
         |siblings| none(siblings, "a sibling of the root"),
     );
-    claims.always(RECOVERY).node(
-        |protocol, state| (known(protocol, state, RECOVERY) && !state.peers.is_empty()).then_some(state.is_recovering),
+    claims.always("recovery").node(
+        |_, state| (is_known(state) && !state.peers.is_empty()).then_some(state.is_recovering),
         |is_recovering| match is_recovering {
             true => Ok(()),
             false => Err("there are peers, and no recovery timer".to_owned()),
         },
     );
-    claims.eventually(TREE).system(
-        |protocol, state| Some(is_judged(protocol, TREE).then(|| place(protocol, state))),
-        |places| {
-            let places: Option<Vec<&Place>> = places.iter().flatten().map(Option::as_ref).collect();
-            places.map_or(Ok(()), |places| spanning_tree(&places))
-        },
+    claims.eventually("spanning-tree").system(
+        |protocol, state| Some(place(protocol, state)),
+        |places| spanning_tree(&places.iter().flatten().collect::<Vec<_>>()),
     );
 }
 
-fn is_judged(protocol: &RandTree, property: &str) -> bool {
-    match protocol.judged {
-        Judged::All => true,
-        Judged::One(name) => name == property,
-    }
-}
-
-fn known(protocol: &RandTree, state: &State, property: &str) -> bool {
-    state.phase != Phase::Init && is_judged(protocol, property)
+fn is_known(state: &State) -> bool {
+    state.phase != Phase::Init
 }
 
 fn none(nodes: &BTreeSet<NodeId>, what: &str) -> Result<(), String> {
