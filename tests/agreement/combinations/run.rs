@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use host_agreement::reference::{Local, Words};
 use host_agreement::stopping::Stopping;
 use host_agreement::toys;
-use host_model::contract::{Choice, Judgement};
+use host_model::contract::Choice;
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Toy;
 use host_model::trace::replay::ReplayError;
@@ -238,9 +238,7 @@ fn breach(
 ) -> Breach {
     let breach = found.breach.as_ref().expect("it is one");
     let is_it = |promise: &PromiseReport| {
-        let property =
-            matches!(&found.judgement, Judgement::Violated { property, .. } if *property == promise.promise.property);
-        property && promise.promise.node == found.node
+        found.judgement.violated() == Some(promise.promise.property) && promise.promise.node == found.node
     };
     Breach {
         promise: report.promises.iter().position(is_it),

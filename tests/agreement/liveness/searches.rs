@@ -172,9 +172,7 @@ fn compare(case: &Case, lts: &Lts<'_>, report: &Report, expected: &[Outcome], co
     for violation in found {
         let breach = violation.breach.as_ref().expect("it is one");
         let outcome = report.promises.iter().zip(expected).find(|(report, _)| {
-            let property = matches!(&violation.judgement, host_model::contract::Judgement::Violated { property, .. }
-                if *property == report.promise.property);
-            property && report.promise.node == violation.node
+            violation.judgement.violated() == Some(report.promise.property) && report.promise.node == violation.node
         });
         let (_, outcome) = outcome.expect("it is about a promise");
         let length = violation.path.len() - prefix - breach.cycle;

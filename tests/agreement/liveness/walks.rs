@@ -6,7 +6,6 @@ use host_agreement::effort::{systems, telling};
 use host_agreement::reference::Prefix;
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
-use host_model::contract::Judgement;
 use host_model::lts::Lts;
 use host_model::trace::{BreachClass, TraceStep};
 use host_search::kernel::{EndCondition, FoundViolation, SearchBounds, Unmonitored};
@@ -41,10 +40,10 @@ pub(super) fn dead_is_dead(case: &Case, lts: &Lts<'_>, violation: &FoundViolatio
     let breach = violation.breach.as_ref().expect("it is one");
     assert_eq!((breach.class, breach.cycle, violation.shortest), (BreachClass::Dead, 0, false), "{context}");
     let trace = confirmed(case, lts, violation);
-    let index = lts.promises().iter().position(|promise| {
-        let Judgement::Violated { property, .. } = violation.judgement else { return false };
-        promise.property == property && promise.node == violation.node
-    });
+    let index = lts
+        .promises()
+        .iter()
+        .position(|promise| violation.judgement.violated() == Some(promise.property) && promise.node == violation.node);
     let index = index.expect("it is about a promise");
     let from_init = Prefix { init_choices: trace.init_choices.clone(), steps: Vec::new() };
     let start = case.prefix.clone().unwrap_or(from_init);

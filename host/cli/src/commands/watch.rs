@@ -1,6 +1,6 @@
 //! `host run --watch`: a run whenever what it is made of changes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub fn run(
 }
 
 fn look(paths: &[PathBuf]) -> Vec<SourceState> {
-    paths.iter().map(|path| SourceState::of(Path::new(path))).collect()
+    paths.iter().map(|path| SourceState::of(path)).collect()
 }
 
 fn is_stopped(environment: &Environment<'_>) -> bool {
