@@ -33,22 +33,24 @@ pub type Found<'f> = dyn FnMut(Component<'_>, &mut Watch<'_>) -> Result<(), EndC
 /// The number of a state that was not visited.
 const UNVISITED: u32 = 0;
 
-/// A state on the path of the depth-first search.
-struct Frame {
-    state: u32,
-    position: Position,
-    /// Whether no state below it on the path was reached from it.
-    is_root: bool,
-}
+/// The bit of a place in a row that says that a state below on the path was reached.
+const IS_INNER: u32 = 1 << 31;
 
 /// Finds components, again and again in parts of one graph.
 pub struct Components<'g> {
     graph: &'g StoredGraph,
     /// Of a state on the stack its rank, from 1 on; of a finished one its component, from the highest number downwards.
     numbers: Vec<u32>,
-    /// Finished states whose component is not.
-    waiting: Vec<u32>,
-    path: Vec<Frame>,
+    /// From the front the states on the path of the depth-first search; from the back, the last one first, the finished states whose
+    /// component is not. A state is in one of the two at most, so there is room for both.
+    stack: Vec<u32>,
+    /// For each state on the path how many bytes of its row were read, and in the highest bit whether a state below it on the path was
+    /// reached from it: then it is not the root of its component.
+    places: Vec<u32>,
+    /// Number of finished states whose component is not.
+    waiting: usize,
+    /// The state that the path was shortened by last.
+    left: u32,
     /// The next rank, and the next component.
     next: (u32, u32),
 }
@@ -60,10 +62,11 @@ impl<'g> Components<'g> {
     ///
     /// There is no room.
     pub fn new(graph: &'g StoredGraph, watch: &mut Watch<'_>) -> Result<Self, EndCondition> {
-        // The numbers; the stack and the path grow up to all states, together.
-        watch.take(u64::from(graph.states()) * (size_of::<u32>() + size_of::<Frame>()) as u64)?;
-        let numbers = vec![UNVISITED; graph.states() as usize];
-        Ok(Self { graph, numbers, waiting: Vec::new(), path: Vec::new(), next: (1, u32::MAX) })
+        // The places grow up to all states.
+        watch.take(u64::from(graph.states()) * 3 * size_of::<u32>() as u64)?;
+        let states = graph.states() as usize;
+        let (numbers, stack) = (vec![UNVISITED; states], vec![0; states]);
+        Ok(Self { graph, numbers, stack, places: Vec::new(), waiting: 0, left: 0, next: (1, u32::MAX) })
     }
 
     /// Finds the components of the part of the graph that is reached from these states over the edges that `keeps` keeps: each that
@@ -104,9 +107,12 @@ impl<'g> Components<'g> {
         found: &mut Found<'_>,
     ) -> Result<(), EndCondition> {
         self.enter(root);
-        while let Some(frame) = self.path.last_mut() {
-            let state = frame.state;
-            let mut row = self.graph.rows().row_from(state, frame.position);
+        while let Some(last) = self.places.len().checked_sub(1) {
+            let (state, place) = (self.stack[last], self.places[last]);
+            let mut is_inner = place & IS_INNER;
+            // Where it was left, the target before was the state that is left now.
+            let position = Position { at: place & !IS_INNER, target: self.left };
+            let mut row = self.graph.rows().row_from(state, position);
             let mut child = None;
             let mut edges = 1;
             for (to, label) in row.by_ref() {
@@ -121,10 +127,12 @@ impl<'g> Components<'g> {
                 }
                 if number < self.numbers[state as usize] {
                     self.numbers[state as usize] = number;
-                    frame.is_root = false;
+                    is_inner = IS_INNER;
                 }
             }
-            frame.position = row.position();
+            let at = row.position().at;
+            assert!(at < IS_INNER, "a row has less than two billion bytes");
+            self.places[last] = at | is_inner;
             watch.work(edges)?;
             match child {
                 Some(child) => self.enter(child),
@@ -137,7 +145,8 @@ impl<'g> Components<'g> {
     fn enter(&mut self, state: u32) {
         self.numbers[state as usize] = self.next.0;
         self.next.0 += 1;
-        self.path.push(Frame { state, position: Position::default(), is_root: true });
+        self.stack[self.places.len()] = state;
+        self.places.push(0);
     }
 
     /// Finishes the last state of the path, and its component if this is its root.
@@ -147,37 +156,52 @@ impl<'g> Components<'g> {
         watch: &mut Watch<'_>,
         found: &mut Found<'_>,
     ) -> Result<(), EndCondition> {
-        let Frame { state, is_root, .. } = self.path.pop().expect("the path is not empty");
-        let rank = self.numbers[state as usize];
-        if !is_root {
-            self.waiting.push(state);
-        } else {
-            let of_component = |waiting: &u32| self.numbers[*waiting as usize] >= rank;
-            let len = self.waiting.iter().rev().take_while(|waiting| of_component(waiting)).count();
-            let mut members = self.waiting.split_off(self.waiting.len() - len);
-            members.push(state);
-            self.next.0 -= members.len() as u32;
-            for member in &members {
-                self.numbers[*member as usize] = self.next.1;
-            }
-            let number = self.next.1;
-            self.next.1 -= 1;
-            let has_loop = || {
-                let mut row = self.graph.row(state).map(|(to, label)| Edge { from: state, to, label });
-                row.any(|edge| edge.to == state && keeps(&edge))
-            };
-            if members.len() > 1 || has_loop() {
-                members.sort_unstable();
-                found(Component { members: &members, numbers: &self.numbers, number }, watch)?;
-            }
+        let is_root = self.places.pop().expect("the path is not empty") & IS_INNER == 0;
+        let state = self.stack[self.places.len()];
+        self.left = state;
+        self.waiting += 1;
+        let first = self.stack.len() - self.waiting;
+        self.stack[first] = state;
+        if is_root {
+            self.finish(state, first, keeps, watch, found)?;
         }
         // The state before hears of the ranks that were reached from this one. Those of a finished component are higher than any.
-        if let Some(before) = self.path.last_mut() {
-            let (number, own) = (self.numbers[state as usize], self.numbers[before.state as usize]);
-            if number < own {
-                self.numbers[before.state as usize] = number;
-                before.is_root = false;
+        if let Some(last) = self.places.len().checked_sub(1) {
+            let (before, number) = (self.stack[last] as usize, self.numbers[state as usize]);
+            if number < self.numbers[before] {
+                self.numbers[before] = number;
+                self.places[last] |= IS_INNER;
             }
+        }
+        Ok(())
+    }
+
+    /// Finishes the component of a root, which is the last of the waiting states, with those that were reached from it.
+    fn finish(
+        &mut self,
+        root: u32,
+        first: usize,
+        keeps: &dyn Fn(&Edge) -> bool,
+        watch: &mut Watch<'_>,
+        found: &mut Found<'_>,
+    ) -> Result<(), EndCondition> {
+        let rank = self.numbers[root as usize];
+        let of_component = |waiting: &&u32| self.numbers[**waiting as usize] >= rank;
+        let len = self.stack[first..].iter().take_while(of_component).count();
+        let members = &mut self.stack[first..first + len];
+        let number = self.next.1;
+        self.next = (self.next.0 - len as u32, number - 1);
+        self.waiting -= len;
+        for member in members.iter() {
+            self.numbers[*member as usize] = number;
+        }
+        let has_loop = || {
+            let mut row = self.graph.row(root).map(|(to, label)| Edge { from: root, to, label });
+            row.any(|edge| edge.to == root && keeps(&edge))
+        };
+        if len > 1 || has_loop() {
+            members.sort_unstable();
+            found(Component { members, numbers: &self.numbers, number }, watch)?;
         }
         Ok(())
     }

@@ -2,17 +2,15 @@
 
 use crate::liveness::bits::StateSet;
 use crate::liveness::label::{EventClass, Label};
+use crate::liveness::parents::Parents;
 use crate::liveness::rows::{LabelId, Row, Rows};
-
-/// No state: what a start state is found from.
-const NONE: u32 = u32::MAX;
 
 /// A graph whose states are numbered in the order of discovery: no state is found by fewer events than one before it.
 #[derive(Clone, Debug, Default)]
 pub struct StoredGraph {
     rows: Rows,
-    /// From which state each state is found by a shortest path; none of a start state.
-    parents: Vec<u32>,
+    /// From which state each state is found by a shortest path.
+    parents: Parents,
     /// Other states than those without a row of which not all successors are known.
     truncated: StateSet,
     labels: Vec<Label>,
@@ -41,10 +39,14 @@ impl StoredGraph {
         Self { owing: vec![StateSet::default(); promises], ..Self::default() }
     }
 
-    /// Adds the next state, which is found from this one; `owing` are the promises that are not kept there.
+    /// Adds the next state, which is found from this one, or a start state; `owing` are the promises that are not kept there.
+    ///
+    /// # Panics
+    ///
+    /// It is found from an earlier state than the one before it.
     pub fn add_state(&mut self, parent: Option<u32>, owing: impl IntoIterator<Item = usize>) {
         let state = self.states();
-        self.parents.push(parent.unwrap_or(NONE));
+        self.parents.push(parent);
         for promise in owing {
             self.owing[promise].insert(state);
         }
@@ -70,7 +72,7 @@ impl StoredGraph {
 
     /// Number of states.
     pub fn states(&self) -> u32 {
-        self.parents.len() as u32
+        self.parents.len()
     }
 
     /// Number of states that were expanded; theirs are the first numbers.
@@ -91,8 +93,7 @@ impl StoredGraph {
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         let sets: u64 = self.owing.iter().map(StateSet::bytes).sum();
-        let parents = self.parents.capacity() * size_of::<u32>();
-        self.rows.bytes() + parents as u64 + sets + self.truncated.bytes() + self.label_bytes
+        self.rows.bytes() + self.parents.bytes() + sets + self.truncated.bytes() + self.label_bytes
     }
 
     /// Whether any label leaves something to chance.
@@ -149,13 +150,16 @@ impl StoredGraph {
     pub fn path_to(&self, state: u32) -> Vec<Edge> {
         let mut path = Vec::new();
         let mut to = state;
-        while self.parents[to as usize] != NONE {
-            let from = self.parents[to as usize];
+        while let Some(mut near) = self.parents.near(to) {
             let is_way =
                 |(target, label): &(u32, LabelId)| *target == to && self.class(*label) != EventClass::Suppressed;
-            let (_, label) = self.row(from).find(is_way).expect("a state is found by an edge");
-            path.push(Edge { from, to, label });
-            to = from;
+            let edge = near.find_map(|from| {
+                let (_, label) = self.row(from).find(is_way)?;
+                Some(Edge { from, to, label })
+            });
+            let edge = edge.expect("a state is found by an edge");
+            to = edge.from;
+            path.push(edge);
         }
         path.reverse();
         path

@@ -20,6 +20,7 @@
 //! | `dead` | dead states, distances to a kept promise |
 //! | `graph` | a graph as it is analysed |
 //! | `rows` | the edges of a large graph in few bytes |
+//! | `parents` | from which state each state was found, in next to no memory |
 //! | `label` | labels of edges: what an event is to a promise of progress |
 //! | `watch` | asks during an analysis whether to go on |
 //! | `bits` | one bit per state |
@@ -36,6 +37,7 @@ mod fairness;
 mod graph;
 mod label;
 mod lasso;
+mod parents;
 mod record;
 mod rows;
 mod stuck;

@@ -2,10 +2,10 @@
 //!
 //! A row is a list of pairs of target and label, sorted, as integers of a variable length: the first target as its distance from the
 //! state, each other one as its distance from the one before. States are numbered in the order of discovery, so most distances are
-//! short. Rows lie in blocks, so that no block is ever copied to grow, and a position in one has 32 bits.
+//! short. Rows lie in blocks, so that no block is ever copied to grow, and a position in most of them has 16 bits.
 
 /// States of a block.
-const BLOCK: u32 = 1 << 12;
+const BLOCK: u32 = 1 << 10;
 
 /// The number of a label of edges.
 pub type LabelId = u32;
@@ -23,13 +23,62 @@ pub struct Rows {
 #[derive(Clone, Debug, Default)]
 struct Block {
     bytes: Vec<u8>,
-    /// Where each row ends.
-    ends: Vec<u32>,
+    ends: Ends,
 }
 
 impl Block {
     fn bytes(&self) -> u64 {
-        (self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()) as u64
+        let ends = match &self.ends {
+            Ends::Short(ends) => ends.capacity() * size_of::<u16>(),
+            Ends::Long(ends) => ends.capacity() * size_of::<u32>(),
+        };
+        (self.bytes.capacity() + ends) as u64
+    }
+
+    /// Packs it: no row is added any more.
+    fn finish(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.finish();
+    }
+}
+
+/// Where each row of a block ends.
+#[derive(Clone, Debug)]
+enum Ends {
+    /// In a block that is full, and of less than 64 KiB.
+    Short(Vec<u16>),
+    /// In any other.
+    Long(Vec<u32>),
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self::Long(Vec::new())
+    }
+}
+
+impl Ends {
+    fn finish(&mut self) {
+        let Self::Long(ends) = self else { return };
+        match ends.iter().map(|end| u16::try_from(*end)).collect() {
+            Ok(short) => *self = Self::Short(short),
+            Err(_) => ends.shrink_to_fit(),
+        }
+    }
+
+    fn push(&mut self, end: u32) {
+        match self {
+            Self::Short(_) => unreachable!("a row is added to the last block, which is not full"),
+            Self::Long(ends) => ends.push(end),
+        }
+    }
+
+    #[inline]
+    fn get(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::Short(ends) => ends.get(place).map(|end| usize::from(*end)),
+            Self::Long(ends) => ends.get(place).map(|end| *end as usize),
+        }
     }
 }
 
@@ -60,10 +109,10 @@ impl Rows {
         row.dedup();
         if self.len.is_multiple_of(BLOCK) {
             if let Some(full) = self.blocks.last_mut() {
-                full.bytes.shrink_to_fit();
+                full.finish();
                 self.full_bytes += full.bytes();
             }
-            self.blocks.push(Block { bytes: Vec::new(), ends: Vec::with_capacity(BLOCK as usize) });
+            self.blocks.push(Block::default());
         }
         let block = self.blocks.last_mut().expect("there is one now");
         let mut before = None;
@@ -92,8 +141,8 @@ impl Rows {
         let Some(block) = self.blocks.get((state / BLOCK) as usize) else { return Row::empty() };
         let place = (state % BLOCK) as usize;
         let Some(end) = block.ends.get(place) else { return Row::empty() };
-        let start = if place == 0 { 0 } else { block.ends[place - 1] };
-        let bytes = &block.bytes[start as usize..*end as usize];
+        let before = place.checked_sub(1).and_then(|before| block.ends.get(before));
+        let bytes = &block.bytes[before.unwrap_or(0)..end];
         Row { bytes, state, position }
     }
 }
@@ -102,9 +151,9 @@ impl Rows {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Bytes read.
-    at: u32,
-    /// The target before.
-    target: u32,
+    pub at: u32,
+    /// The target before; any at the beginning.
+    pub target: u32,
 }
 
 /// An iteration over the entries of a state.
