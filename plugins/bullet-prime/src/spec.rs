@@ -1,0 +1,65 @@
+//! What must hold. Shares no function with the protocol but the reading of a state.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use guest_sdk::{NodeId, Properties};
+use serde::{Deserialize, Serialize};
+
+use crate::{Block, Blocks, BulletPrime, Session};
+
+/// What a node has, has told, and was told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Maps {
+    blocks: Blocks,
+    /// For each receiver its session, what it was not told, and how many differences were sent to it.
+    shadows: BTreeMap<NodeId, (Session, Blocks, u8)>,
+    /// For each sender the session, what it has told, and in how many differences.
+    views: BTreeMap<NodeId, (Session, Blocks, u8)>,
+}
+
+pub(crate) fn properties(claims: &mut Properties<BulletPrime>) {
+    claims.always("file-map").system(
+        |_, state| {
+            let shadow = |it: &crate::Receiver| (it.session, it.shadow.clone(), it.sent);
+            let view = |it: &crate::Sender| (it.session, it.view.clone(), it.received);
+            Some(Maps {
+                blocks: state.blocks.clone(),
+                shadows: state.receivers.iter().map(|(node, it)| (*node, shadow(it))).collect(),
+                views: state.senders.iter().map(|(node, it)| (*node, view(it))).collect(),
+            })
+        },
+        |nodes| file_maps(&nodes.iter().flatten().collect::<Vec<_>>()),
+    );
+    claims.sometimes("whole-file").node(
+        |protocol, state| (state.me > 0 && state.blocks.len() == usize::from(protocol.blocks)).then_some(()),
+        |()| Ok(()),
+    );
+    claims.eventually("complete").node(
+        |protocol, state| Some((0..protocol.blocks).find(|block| !state.blocks.contains(block))),
+        |missing: &Option<Block>| match missing {
+            None => Ok(()),
+            Some(block) => Err(format!("block {block} is missing")),
+        },
+    );
+}
+
+/// Where no difference is on its way, a receiver knows what its sender has, but for what the sender notes as not told.
+fn file_maps(nodes: &[&Maps]) -> Result<(), String> {
+    for (receiver, maps) in (0..).zip(nodes) {
+        for (sender, (session, view, received)) in &maps.views {
+            let other = nodes[*sender as usize];
+            let Some((same, shadow, sent)) = other.shadows.get(&receiver) else { continue };
+            if same != session {
+                continue;
+            }
+            if let Some(block) = view.difference(&other.blocks).next() {
+                return Err(format!("node {receiver} was told of block {block}, which node {sender} has not"));
+            }
+            let told: BTreeSet<Block> = &other.blocks - shadow;
+            if sent == received && *view != told {
+                return Err(format!("node {sender} has told node {receiver} of {told:?}, which knows of {view:?}"));
+            }
+        }
+    }
+    Ok(())
+}
