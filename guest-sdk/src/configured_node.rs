@@ -78,6 +78,11 @@ impl<P: Protocol> ConfiguredNode<P> {
     }
 
     #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests ask the protocol itself"))]
+    pub(crate) fn name(&self) -> Option<String> {
+        self.protocol.node_name(Place { me: self.me, nodes: self.nodes })
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests ask the protocol itself"))]
     pub(crate) fn interchangeable(&self) -> Vec<Vec<NodeId>> {
         self.protocol.interchangeable(self.nodes)
     }

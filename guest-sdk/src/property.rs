@@ -66,6 +66,7 @@ pub struct Properties<'a, P: Protocol> {
 enum Question<'a, P: Protocol> {
     List(Vec<Property>),
     View { property: u32, protocol: &'a P, state: &'a P::State, view: Option<Vec<u8>> },
+    Describe { property: u32, view: &'a [u8], json: Option<String> },
     Check { property: u32, views: &'a [Option<Vec<u8>>], outcome: Result<(), String> },
 }
 
@@ -136,6 +137,9 @@ impl<P: Protocol> Claim<'_, '_, P> {
             Question::View { property, protocol, state, view: answer } if *property == self.index => {
                 *answer = view(protocol, state).map(|view| view.encode(P::ENCODING));
             }
+            Question::Describe { property, view, json } if *property == self.index => {
+                *json = V::decode(view, P::ENCODING).map(|view| view.json());
+            }
             Question::Check { property, views, outcome }
                 if *property == self.index && views.iter().all(Option::is_none) =>
             {
@@ -151,7 +155,7 @@ impl<P: Protocol> Claim<'_, '_, P> {
                 let views: Vec<Option<V>> = views.iter().map(|view| view.as_ref().map(read)).collect();
                 *outcome = check(&views);
             }
-            Question::View { .. } | Question::Check { .. } => {}
+            Question::View { .. } | Question::Describe { .. } | Question::Check { .. } => {}
         }
     }
 }
@@ -168,6 +172,15 @@ pub(crate) fn list<P: Protocol>() -> Vec<Property> {
 pub(crate) fn view<P: Protocol>(protocol: &P, state: &P::State, property: u32) -> Option<Vec<u8>> {
     match ask(Question::View { property, protocol, state, view: None }) {
         (Question::View { view, .. }, declared) if property < declared => view,
+        (_, declared) => panic!("there is no property {property}, only {declared}"),
+    }
+}
+
+/// A view of a property as JSON; none for bytes that are no view of it.
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests look at the views themselves"))]
+pub(crate) fn describe<P: Protocol>(property: u32, view: &[u8]) -> Option<String> {
+    match ask::<P>(Question::Describe { property, view, json: None }) {
+        (Question::Describe { json, .. }, declared) if property < declared => json,
         (_, declared) => panic!("there is no property {property}, only {declared}"),
     }
 }

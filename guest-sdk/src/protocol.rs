@@ -124,6 +124,14 @@ pub trait Protocol: Sized + 'static {
         false
     }
 
+    /// What people call the node at this place, by the part that it plays, such as `client 0`; its number alone by default. Reports
+    /// and drawings have this name in place of `node 3`: in one line, of at most 40 letters, and with the number behind it where
+    /// nodes share it.
+    fn node_name(&self, place: Place) -> Option<String> {
+        let _ = place;
+        None
+    }
+
     /// The groups of nodes that only their number tells apart, in a cluster of so many; none by default. A search need not
     /// tell apart states that differ only in which node of a group did what.
     ///

@@ -23,7 +23,7 @@ pub mod bindings;
 pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{
-    completion, defaults, describe, durable, node, quorum, specification, symmetry, transport,
+    completion, defaults, describe, durable, names, node, quorum, specification, symmetry, transport, views,
 };
 use bindings::host::protocol::{environment, odds, types};
 
@@ -177,6 +177,19 @@ impl<P: Plugin> describe::Guest for P {
             Some(message) => message.json(),
             None => json_string("not a message of this protocol"),
         }
+    }
+}
+
+impl<P: Plugin> views::Guest for P {
+    fn describe_view(property: u32, view: Vec<u8>) -> String {
+        explain_panics();
+        property::describe::<P::Protocol>(property, &view).unwrap_or_else(|| json_string("not a view of this property"))
+    }
+}
+
+impl<P: Plugin> names::Guest for P {
+    fn node_name() -> Option<String> {
+        with_node::<P, _>(|node| node.configured_node.name())
     }
 }
 

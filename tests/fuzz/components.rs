@@ -239,5 +239,6 @@ fn look(machine: &mut dyn Machine, input: Input<'_>, script: &[u32]) -> Result<S
     let events = machine.local_events()?;
     let (view, state) = (machine.view(0)?, machine.serialize()?);
     let described = machine.describe_state()?;
-    Ok(format!("{effects:?} {events:?} {view:?} {state:?} {described:?}"))
+    let (viewed, name) = (machine.describe_view(0, view.as_deref().unwrap_or_default())?, machine.node_name()?);
+    Ok(format!("{effects:?} {events:?} {view:?} {state:?} {described:?} {viewed:?} {name:?}"))
 }

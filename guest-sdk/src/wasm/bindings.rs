@@ -792,6 +792,183 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
+            /// Optional: views for people, as JSON. Never part of a result that the search depends on.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod views {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_describe_view_cabi<T_: Guest>(
+                    arg0: i32,
+                    arg1: *mut u8,
+                    arg2: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result1 = {
+                            let len0 = arg2;
+                            T_::describe_view(
+                                arg0 as u32,
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg1.cast(), len0, len0)),
+                            )
+                        };
+                        let ptr2 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec3 = (result1.into_bytes()).into_boxed_slice();
+                        let ptr3 = vec3.as_ptr().cast::<u8>();
+                        let len3 = vec3.len();
+                        ::core::mem::forget(vec3);
+                        *ptr2.add(::core::mem::size_of::<*const u8>()).cast::<usize>() = len3;
+                        *ptr2.add(0).cast::<*mut u8>() = ptr3.cast_mut();
+                        ptr2
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_describe_view<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = *arg0.add(0).cast::<*mut u8>();
+                        let l1 = *arg0
+                            .add(::core::mem::size_of::<*const u8>())
+                            .cast::<usize>();
+                        _rt::cabi_dealloc(l0, l1, 1);
+                    }
+                }
+                pub trait Guest {
+                    /// What a view of this property says, as one JSON value. Called with an index that exists and a result of
+                    /// `specification.view` for it, also for bytes that are no view: then a JSON string that says so.
+                    ///
+                    /// Pure: works before `init`, reads nothing but its arguments. After a trap, or for text that is no JSON, people are shown
+                    /// the bytes; no verdict changes.
+                    #[allow(async_fn_in_trait)]
+                    fn describe_view(property: u32, view: _rt::Vec<u8>) -> _rt::String;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_views_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/views@0.1.0#describe-view")] unsafe extern "C" fn
+                        export_describe_view(arg0 : i32, arg1 : * mut u8, arg2 : usize,)
+                        -> * mut u8 { unsafe { $($path_to_types)*::
+                        _export_describe_view_cabi::<$ty > (arg0, arg1, arg2) } }
+                        #[unsafe (export_name =
+                        "cabi_post_host:protocol/views@0.1.0#describe-view")] unsafe
+                        extern "C" fn _post_return_describe_view(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_describe_view::<$ty >
+                        (arg0) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_views_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 2 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 2
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
+            /// Optional: names of nodes for people, such as `client 0`. Never part of a result that the search depends on.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod names {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_node_name_cabi<T_: Guest>() -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result0 = { T_::node_name() };
+                        let ptr1 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result0 {
+                            Some(e) => {
+                                *ptr1.add(0).cast::<u8>() = (1i32) as u8;
+                                let vec2 = (e.into_bytes()).into_boxed_slice();
+                                let ptr2 = vec2.as_ptr().cast::<u8>();
+                                let len2 = vec2.len();
+                                ::core::mem::forget(vec2);
+                                *ptr1
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len2;
+                                *ptr1
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr2.cast_mut();
+                            }
+                            None => {
+                                *ptr1.add(0).cast::<u8>() = (0i32) as u8;
+                            }
+                        };
+                        ptr1
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_node_name<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = i32::from(*arg0.add(0).cast::<u8>());
+                        match l0 {
+                            0 => {}
+                            _ => {
+                                let l1 = *arg0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l2 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                _rt::cabi_dealloc(l1, l2, 1);
+                            }
+                        }
+                    }
+                }
+                pub trait Guest {
+                    /// What people call this node, by the part that it plays; none for its number alone. The answer depends on the
+                    /// node, the configuration and the cluster size alone. Called after `init`; changes nothing.
+                    ///
+                    /// A name is shown in place of `node 3`, in at most 40 letters: letters and digits of any script, spaces and `-_./()+@`;
+                    /// others are shown as `_`. One that has no letter, or begins with `node`, is left out. Nodes of the same name get their
+                    /// numbers behind it. A trap is no name.
+                    #[allow(async_fn_in_trait)]
+                    fn node_name() -> Option<_rt::String>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_names_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/names@0.1.0#node-name")] unsafe extern "C" fn
+                        export_node_name() -> * mut u8 { unsafe { $($path_to_types)*::
+                        _export_node_name_cabi::<$ty > () } } #[unsafe (export_name =
+                        "cabi_post_host:protocol/names@0.1.0#node-name")] unsafe extern
+                        "C" fn _post_return_node_name(arg0 : * mut u8,) { unsafe {
+                        $($path_to_types)*:: __post_return_node_name::<$ty > (arg0) } }
+                        };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_names_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 3 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 3
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// Optional: what survives a reset. Without it nothing does.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod durable {
@@ -2692,6 +2869,12 @@ macro_rules! __export_full_impl {
         exports::host::protocol::describe::__export_host_protocol_describe_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::describe);
         $($path_to_types_root)*::
+        exports::host::protocol::views::__export_host_protocol_views_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::views);
+        $($path_to_types_root)*::
+        exports::host::protocol::names::__export_host_protocol_names_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::names);
+        $($path_to_types_root)*::
         exports::host::protocol::durable::__export_host_protocol_durable_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::durable);
         $($path_to_types_root)*::
@@ -2716,10 +2899,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2117] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2247] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xca\x0f\x01A\x02\x01\
-A\x1c\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xcc\x10\x01A\x02\x01\
+A\x20\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
 \0\x18host:protocol/odds@0.1.0\x05\0\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
 \x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
 es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x01\x01\
@@ -2736,37 +2919,40 @@ meter\x03\0\x04\x01p\x05\x01r\x07\x04names\x07versions\x07summarys\x05nodesy\x07
 network\x01\x08identity\x03\x0aparameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\
 \x08\x04\0\x05about\x01\x09\x04\0\x1chost:protocol/defaults@0.1.0\x05\x03\x01B\x05\
 \x01@\0\0s\x04\0\x05state\x01\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07messag\
-e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x04\x01B\x04\x01p}\x01k\0\x01\
-@\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x05\x02\
-\x03\0\x02\x07node-id\x02\x03\0\x02\x08envelope\x01B\x14\x02\x03\x02\x01\x06\x04\
-\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01r\x02\x04\
-names\x04sizey\x04\0\x04kind\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06memb\
-er\x01\x05\0\x04\0\x04role\x03\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\
-\0\x08received\x03\0\x09\x01@\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\
-\x07message\x08\0\x07\x04\0\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\
-\x04names\x08messages\x0d\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:pro\
-tocol/quorum@0.1.0\x05\x08\x01B\x0b\x02\x03\x02\x01\x06\x04\0\x07node-id\x03\0\0\
-\x01p\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07\
-message\x05\x08renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07pa\
-yload\x05\x08renaming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:prot\
-ocol/symmetry@0.1.0\x05\x09\x01B\x07\x02\x03\x02\x01\x06\x04\0\x07node-id\x03\0\0\
-\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\
-\x04\x04\0\x16handle-transport-error\x01\x05\x04\0\x1dhost:protocol/transport@0.\
-1.0\x05\x0a\x01B\x02\x01@\0\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/\
-completion@0.1.0\x05\x0b\x02\x03\0\x02\x0blocal-event\x01B\x15\x02\x03\x02\x01\x06\
-\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x07\x04\0\x08envelope\x03\0\x02\x02\x03\
-\x02\x01\x0c\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\
-\x01s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04\
-init\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\
-\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\
-\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\
-\x18host:protocol/node@0.1.0\x05\x0d\x02\x03\0\x02\x08property\x01B\x0d\x02\x03\x02\
-\x01\x0e\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
-\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01\
-j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\
-\0!host:protocol/specification@0.1.0\x05\x0f\x04\0\x18host:protocol/full@0.1.0\x04\
-\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-\
-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x04\x01B\x03\x01p}\x01@\x02\x08\
+propertyy\x04view\0\0s\x04\0\x0ddescribe-view\x01\x01\x04\0\x19host:protocol/vie\
+ws@0.1.0\x05\x05\x01B\x03\x01ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19h\
+ost:protocol/names@0.1.0\x05\x06\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07per\
+sist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x07\x02\x03\0\x02\x07node-\
+id\x02\x03\0\x02\x08envelope\x01B\x14\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\
+\0\x02\x03\x02\x01\x09\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\
+\0\x04kind\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\
+\x04role\x03\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\0\x08received\x03\
+\0\x09\x01@\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\
+\x07\x04\0\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08me\
+ssages\x0d\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.\
+1.0\x05\x0a\x01B\x0b\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\
+\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07message\x05\x08\
+renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payload\x05\x08re\
+naming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0\
+.1.0\x05\x0b\x01B\x07\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\
+\x09\x04\0\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16ha\
+ndle-transport-error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x0c\x01B\
+\x02\x01@\0\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\
+\x05\x0d\x02\x03\0\x02\x0blocal-event\x01B\x15\x02\x03\x02\x01\x08\x04\0\x07node\
+-id\x03\0\0\x02\x03\x02\x01\x09\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x0e\x04\
+\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02\
+me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\x01\
+@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01\
+@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chan\
+dle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:protocol\
+/node@0.1.0\x05\x0f\x02\x03\0\x02\x08property\x01B\x0d\x02\x03\x02\x01\x10\x04\0\
+\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01\
+k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01\
+@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:prot\
+ocol/specification@0.1.0\x05\x11\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
+\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
+0.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }

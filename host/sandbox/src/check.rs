@@ -15,11 +15,13 @@ use crate::error::LoadError;
 use crate::limits::GuestLimits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 9] = [
+const INTERFACES: [(&str, bool, &[&str]); 11] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
     ("describe", false, &["state", "message"]),
+    ("views", false, &["describe-view"]),
+    ("names", false, &["node-name"]),
     ("durable", false, &["persist"]),
     ("quorum", false, &["is-used", "role-of", "handle-quorum"]),
     ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
@@ -168,6 +170,8 @@ pub(crate) struct Interfaces {
     pub specification: String,
     pub defaults: Option<String>,
     pub describe: Option<String>,
+    pub views: Option<String>,
+    pub names: Option<String>,
     pub durable: Option<String>,
     pub quorum: Option<String>,
     pub symmetry: Option<String>,
@@ -217,8 +221,13 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     for import in &names.imports {
         check_import(import)?;
     }
+    Ok((interfaces(&names.exports)?, names))
+}
+
+/// The interfaces of the contract among these exports.
+fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
     let mut found = [const { None::<String> }; INTERFACES.len()];
-    for export in &names.exports {
+    for export in exports {
         if let Some(which) = contract_interface(export)? {
             found[which] = Some(export.clone());
         }
@@ -228,11 +237,22 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, durable, quorum, symmetry, transport, completion] = found;
+    let [node, specification, defaults, describe, views, names, durable, quorum, symmetry, transport, completion] =
+        found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
-    let interfaces =
-        Interfaces { node, specification, defaults, describe, durable, quorum, symmetry, transport, completion };
-    Ok((interfaces, names))
+    Ok(Interfaces {
+        node,
+        specification,
+        defaults,
+        describe,
+        views,
+        names,
+        durable,
+        quorum,
+        symmetry,
+        transport,
+        completion,
+    })
 }
 
 /// Compares the functions inside the interfaces with the contract. Their types are checked later, on an instance.

@@ -83,9 +83,11 @@ impl Inspection {
             ("defaults", &interfaces.defaults),
             ("describe", &interfaces.describe),
             ("durable", &interfaces.durable),
+            ("names", &interfaces.names),
             ("quorum", &interfaces.quorum),
             ("symmetry", &interfaces.symmetry),
             ("transport", &interfaces.transport),
+            ("views", &interfaces.views),
         ];
         Self {
             imports: names.imports,

@@ -397,6 +397,27 @@ impl Machine for GuestMachine {
         self.settle(result).map(|(text,)| Some(text))
     }
 
+    fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
+        if self.plugin.interfaces.views.is_none() {
+            return Ok(None);
+        }
+        fill(&mut self.bytes, view);
+        let params = (property, Arc::clone(&self.bytes));
+        let live = self.read("views.describe-view");
+        let function = "views.describe-view";
+        let result = live.call(function, |f| f.describe_view.as_ref().expect("the interface is there"), params);
+        self.settle(result).map(|(text,)| Some(text))
+    }
+
+    fn node_name(&mut self) -> Result<Option<String>, Fault> {
+        if self.plugin.interfaces.names.is_none() {
+            return Ok(None);
+        }
+        let live = self.read("names.node-name");
+        let result = live.call("names.node-name", |f| f.node_name.as_ref().expect("the interface is there"), ());
+        self.settle(result).map(|(name,)| name)
+    }
+
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
         if self.plugin.interfaces.symmetry.is_none() {
             return Ok(Vec::new());

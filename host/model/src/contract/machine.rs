@@ -429,6 +429,19 @@ pub trait Machine: Send {
         Ok(None)
     }
 
+    /// A view of a property as JSON for people; `None` if the protocol does not describe its views. Works in the state before
+    /// `init`.
+    fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
+        let _ = (property, view);
+        Ok(None)
+    }
+
+    /// What people call the node, as the protocol says it: not trusted, see [`NodeNames`](crate::scenario::NodeNames). `None` if
+    /// it says nothing. Works in any state after `init`.
+    fn node_name(&mut self) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
+
     /// The groups of nodes that the protocol declares to be interchangeable; none if it declares nothing. A claim: the
     /// nodes may not exist, or come twice. Works in any state after `init`.
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {

@@ -128,6 +128,14 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.describe_message(payload)
     }
 
+    fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
+        self.machine.describe_view(self.wrap.index(property), view)
+    }
+
+    fn node_name(&mut self) -> Result<Option<String>, Fault> {
+        self.machine.node_name()
+    }
+
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
         self.machine.interchangeable()
     }

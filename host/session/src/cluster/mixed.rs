@@ -278,6 +278,14 @@ impl Machine for MixedMachine {
         self.judged(|judge| judge.describe_message(payload))
     }
 
+    fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
+        self.judged(|judge| judge.describe_view(property, view))
+    }
+
+    fn node_name(&mut self) -> Result<Option<String>, Fault> {
+        self.machine().node_name()
+    }
+
     /// Nodes that differ cannot be exchanged, whatever a component declares.
     fn interchangeable(&mut self) -> Result<Vec<Vec<NodeId>>, Fault> {
         Ok(Vec::new())

@@ -292,12 +292,24 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
             "is-done" => machine.is_done().map(drop),
             "persist" => machine.persist().map(drop),
             "describe" => machine.describe_state().map(drop),
+            "describe-view" => machine.describe_view(0, &[7]).map(drop),
+            "node-name" => machine.node_name().map(drop),
             "handle-local" => local(machine),
             other => panic!("no function `{other}`"),
         }
     };
     // What can go wrong anywhere; handlers may choose and ask, so those ways end in the trap after it.
-    let anywhere = ["is-used", "role-of", "handle-quorum", "handle-transport-error", "is-done", "persist", "describe"];
+    let anywhere = [
+        "is-used",
+        "role-of",
+        "handle-quorum",
+        "handle-transport-error",
+        "is-done",
+        "persist",
+        "describe",
+        "describe-view",
+        "node-name",
+    ];
     for function in anywhere {
         let is_handler = function.starts_with("handle");
         for (way, kind, words) in [
@@ -326,6 +338,12 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
         ("persist: list", "out of bounds"),
         ("describe: result", "out of bounds"),
         ("describe: text", "utf-8"),
+        ("describe-view: result", "out of bounds"),
+        ("describe-view: text", "utf-8"),
+        ("node-name: result", "out of bounds"),
+        ("node-name: tag", "invalid"),
+        ("node-name: list", "out of bounds"),
+        ("node-name: text", "utf-8"),
         ("handle-local: ask about node 7", "calls `can-send` for node 7 of a cluster of 2"),
     ];
     for (what, words) in malformed {
@@ -335,6 +353,8 @@ fn functions_that_may_be_left_out_are_limited_like_the_others() {
     for (what, kind, words) in [
         ("role-of: long name", FaultKind::OutputLimit, "`--limit text=N` allows more"),
         ("persist: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
+        ("describe-view: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
+        ("node-name: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
         ("describe: huge", FaultKind::OutputLimit, "`--limit output=N` allows more"),
         ("handle-local: ask for ever", FaultKind::Choose, "`--limit choices=N` allows more"),
     ] {
