@@ -37,6 +37,36 @@ fn a_graph_has_the_states_and_steps_of_its_derivation() {
     assert_eq!((svg.matches("class=\"arrow\"").count(), svg.matches("class=\"inner\"").count()), (6, 0));
 }
 
+/// Two nodes with a message to themselves, each of which is received, lost, or in flight: 3^2 global states, and from the 3 in which a
+/// node has it in flight two steps of that node.
+#[test]
+fn faults_are_steps_of_a_graph() {
+    let place = Place::new();
+    let of = ["--nodes", "2", "--losses", "1"];
+    let (counts, dot) = graph(&place, &[&[bundled("fanout"), "--out", "f.dot", "--"], &of[..]].concat());
+    assert_eq!(counts, "9 states, 12 steps");
+    let losses = dot.lines().filter(|line| line.contains(" -> s") && line.contains("is lost")).count();
+    assert_eq!((losses, with(&dot, "peripheries=2")), (6, 4), "{dot}");
+    let (counts, dot) = graph(&place, &[&[bundled("fanout"), "--local", "--out", "l.dot", "--"], &of[..]].concat());
+    assert_eq!(counts, "6 states, 4 steps", "{dot}");
+}
+
+/// In graphs and in the debugger as in traces.
+#[test]
+fn nodes_have_their_names() {
+    let place = Place::new();
+    let of = [bundled("lock"), "--local", "--out", "n.dot", "--", "--nodes", "2"];
+    let (_, dot) = graph(&place, &of);
+    assert!(
+        dot.contains("server: Server") && dot.contains("client 1: Client Idle") && !dot.contains("node 1"),
+        "{dot}"
+    );
+    let debugged = place.host_reading(&["debug", bundled("lock"), "--", "--nodes", "2"], "state\nenabled\nstate 1\n");
+    for line in ["server (node 0): ", "client 1 (node 1): Client Idle", "client 1: ask (application)"] {
+        assert!(debugged.out.contains(line), "{line} in {debugged:?}");
+    }
+}
+
 #[test]
 fn violations_are_marked() {
     let place = Place::new();

@@ -379,3 +379,32 @@ fn an_error_of_usage_is_an_object_too() {
     // Behind `--` it is a word like any other.
     assert_eq!(place.host(&["run", "x", "--algo", "magic", "--", "--json"]).exits(2).out, "");
 }
+
+/// Whatever a node does when it is asked for its name, the finding is the same, and its trace replays.
+#[test]
+fn asking_for_a_name_changes_nothing() {
+    let place = Place::new();
+    let run = ["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--out", "found", "--json"];
+    let finding = |way: &str| {
+        place.put("guest.wasm", fixtures::names_itself(way));
+        let json = place.host(&run).exits(14).json();
+        let replayed = place.host(&["replay", "found/trace.json", "--plugin", "guest.wasm"]).exits(14).out;
+        let violation = &json["violations"][0];
+        let told = ["kind", "message", "node", "length", "shape", "confirmed"].map(|key| violation[key].clone());
+        (told, violation["names"].clone(), replayed)
+    };
+    let (told, names, replayed) = finding("nothing");
+    assert_eq!((&told[3], &told[5]), (&json!(2), &json!(true)), "go, and the delivery");
+    assert_eq!(names, json!([null, null]));
+    assert!(replayed.contains("1. node 1: go"), "{replayed}");
+    for way in ["trap", "loop", "choose", "text"] {
+        assert_eq!(finding(way), (told.clone(), names.clone(), replayed.clone()), "{way}");
+    }
+    // Both nodes have the same name, so their numbers are behind it.
+    let named = |letters: &str| [0, 1].map(|node| format!("{letters} (node {node})"));
+    for (way, names) in [("change", named("n")), ("long", named(&"a".repeat(31)))] {
+        let (same, said, replayed) = finding(way);
+        assert_eq!((same, said), (told.clone(), json!(names)), "{way}");
+        assert!(replayed.contains(&format!("1. {}: go", names[1])), "{way}: {replayed}");
+    }
+}

@@ -18,7 +18,7 @@ fn a_lost_message_is_a_step_that_everything_understands() {
     for algo in ["bdfs", "auto"] {
         let options = ["--algo", algo, "--losses", "1", "--out", "found"];
         let ran = place.host(&[&run[..], &options].concat()).exits(11);
-        assert!(ran.out.contains("  2. node 1: a message from node 0 is lost: Prepare"), "{ran:?}");
+        assert!(ran.out.contains("  2. participant 1: a message from coordinator is lost: Prepare"), "{ran:?}");
         assert!(ran.out.contains("     changes nothing"), "{ran:?}");
         let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("faults at most 1 lost message per node;"), "{ran:?}");

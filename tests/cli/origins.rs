@@ -347,6 +347,10 @@ fn the_debugger_begins_in_exported_states() {
     let out = debug("state\nmessages\n");
     assert!(out.contains("3 nodes, node 2 absent, network unordered"), "{out}");
     assert!(out.contains("\nnode 2: absent\n"), "{out}");
+    let graph = ["graph", bundled("paxos"), "--states", "20", "--out", "o/g.dot", "--", "--prefix", "o/live.json"];
+    place.host(&graph).exits(0);
+    let drawn = std::fs::read_to_string(place.path("o/g.dot")).expect("it is there");
+    assert!(drawn.contains("node 2: absent"), "{drawn}");
     assert_eq!(out.matches(" -> node ").count(), in_flight, "{out}");
     let lost = debug(&format!("lose {} .\nmessages\nwhy {} .\nsave o/lost.json\n", flight.to, flight.to));
     assert!(lost.contains("is lost: ") && lost.contains("lost in step 1"), "{lost}");

@@ -44,14 +44,14 @@ fn a_dead_promise_names_the_step_that_killed_it() {
     assert_eq!((&finding["what"], &finding["critical"]), (&json!("promise"), &json!(6)));
     assert_eq!(finding["sibling"].as_array().map(Vec::len), Some(3));
     let replayed = place.host(&["replay", "found/trace.json", "--plugin", bundled("lock")]).exits(13);
-    assert!(replayed.out.contains("replayed: served is dead since step 6 at node 1"), "{replayed:?}");
+    assert!(replayed.out.contains("replayed: served is dead since step 6 at client 1"), "{replayed:?}");
     assert!(replayed.out.contains("in place of step 6, these 3 keep the promise"), "{replayed:?}");
     let refused = place.host(&["minimize", "found/trace.json", "--plugin", bundled("lock")]);
     refused.exits(151).says(&["cannot be minimised", "--algo bdfs"]);
     // The debugger has both ways.
     let script = "branches\njump end\ncheck\nbranch 0\njump end\ncheck\nquit\n";
     let debugged = place.host_reading(&["debug", "found/trace.json", "--plugin", bundled("lock")], script).exits(0);
-    assert_eq!(debugged.out.matches("served does not hold here at node 1: the client waits for the lock").count(), 1);
+    assert_eq!(debugged.out.matches("served does not hold here at client 1: the client waits for the lock").count(), 1);
 }
 
 /// A trace that claims more than there is does not replay.
@@ -66,7 +66,7 @@ fn a_replay_goes_round_the_loop_and_believes_nothing() {
         place.host(&["replay", "trace.json", "--plugin", bundled("lock")])
     };
     let whole = trace(&place, "found/trace.json");
-    assert!(replay(&whole).exits(13).out.contains("never kept again, going round from step 2 on at node 1"));
+    assert!(replay(&whole).exits(13).out.contains("never kept again, going round from step 2 on at client 1"));
     let with = |change: &dyn Fn(&mut Value)| {
         let mut trace = whole.clone();
         change(&mut trace);
@@ -256,7 +256,7 @@ fn a_trace_of_a_dead_promise_is_a_prefix_and_a_test() {
     let found = &run.json()["violations"][0];
     assert_eq!((&found["class"], &found["critical"], &found["length"]), (&json!("dead"), &Value::Null, &json!(6)));
     let replayed = place.host(&["replay", "after/trace.json", "--plugin", bundled("lock")]).exits(13);
-    assert!(replayed.out.contains("served is dead after 6 steps at node 1"), "{replayed:?}");
+    assert!(replayed.out.contains("served is dead after 6 steps at client 1"), "{replayed:?}");
     let tested = place.host(&["test", "found", "--plugin", bundled("lock")]);
     assert!(tested.exits(0).out.contains("1 passed, 0 failed"));
 }

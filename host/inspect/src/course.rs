@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use host_model::contract::{MachineError, NodeId, Property, PropertyScope};
-use host_model::scenario::Scenario;
+use host_model::scenario::{NodeNames, Scenario};
 use host_model::trace::Standing;
 use host_model::trace::replay::Replay;
 
@@ -95,7 +95,7 @@ pub fn word(standing: &Standing) -> &'static str {
 }
 
 /// The courses of one property that are the same at several nodes, such as `served at nodes 1, 2`.
-pub fn grouped<'c>(courses: &'c [Course], properties: &[Property]) -> Vec<(String, &'c Course)> {
+pub fn grouped<'c>(courses: &'c [Course], properties: &[Property], names: &NodeNames) -> Vec<(String, &'c Course)> {
     let mut groups: Vec<(Vec<NodeId>, &Course)> = Vec::new();
     for course in courses {
         let is_same = |other: &Course| other.property == course.property && other.standings == course.standings;
@@ -108,7 +108,7 @@ pub fn grouped<'c>(courses: &'c [Course], properties: &[Property]) -> Vec<(Strin
     let named = |(nodes, course): (Vec<NodeId>, &'c Course)| {
         let mut name = words::shortened(words::on_one_line(&properties[course.property].name));
         if !nodes.is_empty() && nodes.len() < all(course.property) {
-            let _ = write!(name, " at {}", words::nodes(&nodes));
+            let _ = write!(name, " at {}", names.list(&nodes));
         }
         (name, course)
     };

@@ -65,7 +65,7 @@ impl Paint {
 pub fn start(recording: &Recording) -> String {
     let mut groups: Vec<(Vec<NodeId>, Vec<String>)> = Vec::new();
     for (node, observed) in (0..).zip(&recording.init) {
-        let mut lines = vec![state(observed) + &words::choices(&observed.choices)];
+        let mut lines = vec![state(observed) + &words::choices(&observed.choices, &recording.names)];
         lines.extend(match recording.trace.beginning {
             None => sends(recording, &observed.sent),
             Some(_) => in_flight(recording, node, &observed.sent),
@@ -83,9 +83,18 @@ pub fn start(recording: &Recording) -> String {
             text.push_str(LEFT_OUT);
             break;
         }
-        let _ = writeln!(text, "  {}: {}", words::nodes(&nodes), lines.join("\n    "));
+        let _ = writeln!(text, "  {}: {}", group(recording, &nodes), lines.join("\n    "));
     }
     text
+}
+
+/// Nodes with their numbers, in the heading of what they have in common.
+fn group(recording: &Recording, nodes: &[NodeId]) -> String {
+    let names = &recording.names;
+    match nodes.iter().any(|node| names.get(*node).is_some()) {
+        true => nodes.iter().map(|node| names.with_number(*node)).collect::<Vec<_>>().join(", "),
+        false => names.list(nodes),
+    }
 }
 
 /// The steps with their numbers. The first `prefix` of them are marked off from the rest.
@@ -129,7 +138,7 @@ pub fn loop_start(recording: &Recording) -> Option<usize> {
 
 /// The finding of a trace in one line: of a broken promise with the critical step.
 pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -> String {
-    let Finding::Promise(promise) = finding else { return words::finding(finding, node) };
+    let Finding::Promise(promise) = finding else { return words::finding(finding, node, &recording.names) };
     let (steps, sibling) = (recording.steps.len(), promise.sibling.len());
     let since = match (promise.class, steps) {
         (BreachClass::Lasso, _) => String::new(),
@@ -147,7 +156,7 @@ pub fn verdict(recording: &Recording, finding: &Finding, node: Option<NodeId>) -
     };
     let critical =
         before.map(|before| format!(", {}; before it, {before}", recording.event(steps))).unwrap_or_default();
-    let text = format!("{}{critical}: {}", words::broken(promise, &since), promise.message);
+    let text = format!("{}{critical}: {}", words::broken(promise, &recording.names, &since), promise.message);
     words::shortened(words::on_one_line(&text))
 }
 
@@ -233,10 +242,10 @@ pub fn views(recording: &Recording) -> String {
     for (node, history) in views {
         // What was read at first is of interest only if it stayed.
         let skipped = history.len().saturating_sub(VIEWS_MAX).max(usize::from(history.len() > 1));
-        let mut head = format!("node {node}");
+        let mut head = recording.names.with_number(node);
         for (since, view) in &history[skipped..] {
             let _ = writeln!(text, "  {head}: {}", viewed(recording, node, *since, *view));
-            head = " ".repeat(head.len() - 4) + "then";
+            head = " ".repeat(head.chars().count().saturating_sub(4)) + "then";
         }
     }
     text
@@ -248,6 +257,7 @@ fn viewed(recording: &Recording, node: NodeId, since: usize, view: Option<&[u8]>
     let observed = recording.observed(node, since);
     let said = match view {
         None => Some("nothing".to_owned()),
+        Some(bytes) if let Some(said) = recording.view(bytes) => Some(words::clipped(&said, WIDTH)),
         Some(bytes) if observed.description.is_some() => words::readable(bytes),
         Some(bytes) => Some(words::view(bytes)),
     };
@@ -266,7 +276,7 @@ fn last_states(recording: &Recording) -> String {
         let since = recording.step_before(recording.steps.len() + 1, node);
         let state = words::clipped(&state(recording.observed(node, since)), WIDTH).to_string();
         let since = if since > 0 { format!(" since step {since}") } else { String::new() };
-        let _ = writeln!(text, "  node {node}: {state}{since}");
+        let _ = writeln!(text, "  {}: {state}{since}", recording.names.with_number(node));
     }
     text
 }
@@ -287,7 +297,7 @@ fn in_flight(recording: &Recording, from: NodeId, sent: &[Sent]) -> Vec<String> 
     let line = |group: &[Sent]| {
         let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
         let message = recording.message(&group[0].payload.0);
-        format!("in flight from node {from} to {}: {message}", words::nodes(&nodes))
+        format!("in flight from {} to {}: {message}", recording.names.of(from), recording.names.list(&nodes))
     };
     groups.map(line).collect()
 }
@@ -297,7 +307,7 @@ fn sends(recording: &Recording, sent: &[Sent]) -> Vec<String> {
     let groups = sent.chunk_by(|one, other| one.payload == other.payload);
     let line = |group: &[Sent]| {
         let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
-        format!("sends {} to {}", recording.message(&group[0].payload.0), words::nodes(&nodes))
+        format!("sends {} to {}", recording.message(&group[0].payload.0), recording.names.list(&nodes))
     };
     groups.map(line).collect()
 }

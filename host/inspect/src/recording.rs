@@ -1,8 +1,9 @@
 //! An execution of a trace with all that could be seen: what explanations, drawings and other formats are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{Choice, Fault, FaultKind, MachineFactory, NodeId, Property, PropertyScope};
+use host_model::scenario::NodeNames;
 use host_model::trace::replay::{Replay, ReplayError, StepReport};
 use host_model::trace::{self, BrokenPromise, Finding, Hex, PromiseWatch, Sent, Trace, TraceEvent, TraceStep};
 use serde_json::Value;
@@ -46,8 +47,12 @@ pub struct Recording {
     pub findings: Vec<(Option<NodeId>, Finding)>,
     /// The nodes that have crashed by the end, of a trace that shows a deadlock.
     pub crashed: Vec<NodeId>,
+    /// What people call the nodes.
+    pub names: NodeNames,
     /// The messages that were sent, in the plugin's words.
     messages: BTreeMap<Vec<u8>, Value>,
+    /// The views that the property of the finding reads, in the plugin's words.
+    views: BTreeMap<Vec<u8>, Value>,
 }
 
 /// Bytes of one description of a state or a message that are kept as JSON; of a longer one the beginning is kept.
@@ -71,7 +76,9 @@ impl Recording {
             courses: Vec::new(),
             findings: Vec::new(),
             crashed: Vec::new(),
+            names: NodeNames::default(),
             messages: BTreeMap::new(),
+            views: BTreeMap::new(),
         };
         let result = recording.execute(factory, trace);
         (recording, result)
@@ -103,6 +110,7 @@ impl Recording {
             let observed = self.observe(&mut replay, node, report);
             self.init.push(observed);
         }
+        self.names = replay.names()?;
         self.courses = course::begin(&mut replay, &self.properties, &trace.scenario)?;
         let mut watch =
             trace.promise().map(|promise| PromiseWatch::new(&mut replay, promise, &trace.steps)).transpose()?;
@@ -134,7 +142,29 @@ impl Recording {
             self.crashed = replay.crashed().unwrap_or_default();
             self.findings.extend(replay.deadlock().map(|deadlock| (None, deadlock)));
         }
+        self.describe_views(&mut replay);
         Ok(())
+    }
+
+    /// Asks for the words of the views that the property of the finding reads.
+    fn describe_views(&mut self, replay: &mut Replay) {
+        let Some(property) = self.read_property().and_then(|index| u32::try_from(index).ok()) else { return };
+        let read: BTreeSet<Vec<u8>> = self
+            .views()
+            .into_iter()
+            .flat_map(|(_, history)| history)
+            .filter_map(|(_, view)| Some(view?.to_vec()))
+            .collect();
+        for view in read {
+            if let Some(json) = replay.describe_view(property, &view) {
+                self.views.insert(view, described(json));
+            }
+        }
+    }
+
+    /// A view that the property of the finding reads, in the plugin's words if it has any.
+    pub fn view(&self, view: &[u8]) -> Option<String> {
+        self.views.get(view).map(words::value_on_one_line)
     }
 
     /// Judges what a step may have changed: the properties that read something else of its node, and all where it is stuck in a fault.
@@ -216,7 +246,7 @@ impl Recording {
     /// The event of a step, counted from 1.
     pub fn event(&self, step: usize) -> String {
         let step = &self.trace.steps[step - 1];
-        words::event(step, self.needs_argument(step), |payload| self.message(payload))
+        words::event(step, &self.names, self.needs_argument(step), |payload| self.message(payload))
     }
 
     /// Whether another event of the trace has the same name and differs in its argument only.
@@ -241,21 +271,24 @@ impl Recording {
     /// The views that the property of the finding reads, node by node: after `init` and at each step that changed one,
     /// counted from 1, 0 for `init`. Only the node that it is about if the property reads one node.
     pub fn views(&self) -> Vec<(NodeId, History<'_>)> {
-        let Some((at, finding)) = self.finding() else { return Vec::new() };
-        let name = match finding {
-            Finding::Property { name, .. }
-            | Finding::Broken { property: name, .. }
-            | Finding::Promise(BrokenPromise { name, .. }) => name,
-            Finding::Fault { .. } | Finding::Deadlock { .. } => return Vec::new(),
-        };
-        let Some(index) = self.properties.iter().position(|property| property.name == *name) else {
-            return Vec::new();
-        };
+        let Some(index) = self.read_property() else { return Vec::new() };
+        let at = self.finding().and_then(|(at, _)| at);
         let is_read = |node: &NodeId| match self.properties[index].scope {
             PropertyScope::System => true,
             PropertyScope::Node => at.is_none_or(|at| at == *node),
         };
         (0..self.nodes()).filter(is_read).map(|node| (node, self.history(node, index))).collect()
+    }
+
+    /// The property that the finding is about, by its place; none if it is about none.
+    fn read_property(&self) -> Option<usize> {
+        let name = match self.finding()?.1 {
+            Finding::Property { name, .. }
+            | Finding::Broken { property: name, .. }
+            | Finding::Promise(BrokenPromise { name, .. }) => name,
+            Finding::Fault { .. } | Finding::Deadlock { .. } => return None,
+        };
+        self.properties.iter().position(|property| property.name == *name)
     }
 
     fn history(&self, node: NodeId, property: usize) -> History<'_> {

@@ -1,7 +1,7 @@
 //! Events, messages and states in words for people.
 
 use host_model::contract::{Choice, NodeId, PropertyKind};
-use host_model::scenario::{Link, Scenario};
+use host_model::scenario::{Link, NodeNames, Scenario};
 use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, TraceEvent, TraceStep};
 use serde::Serialize;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub const ABSENT: &str = "absent";
 /// The absent nodes of a cluster, such as `, node 2 absent`; empty if there are none.
 pub fn absent(scenario: &Scenario) -> String {
     let absent: Vec<NodeId> = scenario.absent.iter().copied().collect();
-    if absent.is_empty() { String::new() } else { format!(", {} {ABSENT}", nodes(&absent)) }
+    if absent.is_empty() { String::new() } else { format!(", {} {ABSENT}", NodeNames::default().list(&absent)) }
 }
 
 /// How messages travel in a cluster, such as `unordered, 0-1 ordered`.
@@ -49,50 +49,60 @@ pub fn links(links: &[Link]) -> Vec<String> {
 
 /// One event, such as `node 1 <- node 0: Prepare {ballot: 1}` or `node 0: propose (application)`. `message` describes a
 /// payload; `with_argument` adds the argument of a local event.
-pub fn event(step: &TraceStep, with_argument: bool, mut message: impl FnMut(&[u8]) -> String) -> String {
+pub fn event(
+    step: &TraceStep,
+    names: &NodeNames,
+    with_argument: bool,
+    mut message: impl FnMut(&[u8]) -> String,
+) -> String {
+    let node = names.of(step.node);
     let what = match &step.event {
         TraceEvent::Deliver { from, payload } => {
-            format!("node {} <- node {from}: {}", step.node, message(&payload.0))
+            format!("{node} <- {}: {}", names.of(*from), message(&payload.0))
         }
         TraceEvent::Quorum { name, messages } => {
             let senders: Vec<NodeId> = messages.iter().map(|message| message.from).collect();
             let said = messages.iter().map(|received| message(&received.payload.0)).collect();
-            quorum(step.node, name, &senders, said)
+            quorum(step.node, names, name, (&senders, said))
         }
-        TraceEvent::Lose { from, payload } => loss(step.node, *from, &message(&payload.0)),
+        TraceEvent::Lose { from, payload } => loss(step.node, *from, names, &message(&payload.0)),
         TraceEvent::Fault { event, lost } => {
             let heard = if *lost { ", and does not notice" } else { "" };
-            format!("node {}: {event}{heard}", step.node)
+            let what = match event.peer() {
+                Some(peer) => format!("{} {}", event.words(), names.of(peer)),
+                None => event.to_string(),
+            };
+            format!("{node}: {what}{heard}")
         }
         TraceEvent::TransportError { peer, lost } => {
             let heard = if *lost { "does not notice that" } else { "finds that" };
-            format!("node {}: {heard} the connection to node {peer} is broken", step.node)
+            format!("{node}: {heard} the connection to {} is broken", names.of(*peer))
         }
         TraceEvent::Local { name: event, cause, payload } => {
             // Many a protocol puts the name of the event into it, too.
             let said = self::payload(&payload.0);
             let is_shown = with_argument && !said.is_empty() && said != *event;
             let payload = if is_shown { format!(", {said}") } else { String::new() };
-            format!("node {}: {} ({}{payload})", step.node, on_one_line(event), name(cause))
+            format!("{node}: {} ({}{payload})", on_one_line(event), name(cause))
         }
     };
-    what + &choices(&step.choices)
+    what + &choices(&step.choices, names)
 }
 
 /// Messages that are received together, such as `node 1 <- nodes 0, 2: promises [Promise {ballot: 1}]`; equal ones next to each
 /// other are told once.
-pub fn quorum(node: NodeId, name: &str, senders: &[NodeId], mut said: Vec<String>) -> String {
+pub fn quorum(node: NodeId, names: &NodeNames, name: &str, (senders, mut said): (&[NodeId], Vec<String>)) -> String {
     said.dedup();
-    format!("node {node} <- {}: {} [{}]", nodes(senders), on_one_line(name), said.join(", "))
+    format!("{} <- {}: {} [{}]", names.of(node), names.list(senders), on_one_line(name), said.join(", "))
 }
 
 /// A message to a node that is lost.
-pub fn loss(node: NodeId, from: NodeId, said: &str) -> String {
-    format!("node {node}: a message from node {from} is lost: {said}")
+pub fn loss(node: NodeId, from: NodeId, names: &NodeNames, said: &str) -> String {
+    format!("{}: a message from {} is lost: {said}", names.of(node), names.of(from))
 }
 
 /// The answers behind an event: to `choose`, and which messages were refused; empty if there were none.
-pub fn choices(choices: &[Choice]) -> String {
+pub fn choices(choices: &[Choice], names: &NodeNames) -> String {
     let chosen = choices.iter().filter(|choice| choice.to.is_none());
     let chosen: Vec<String> = chosen.map(|choice| format!("{} of {}", choice.picked, choice.alternatives)).collect();
     let refused = choices.iter().filter(|choice| choice.is_refusal()).filter_map(|choice| choice.to);
@@ -101,27 +111,27 @@ pub fn choices(choices: &[Choice]) -> String {
     let messages = if refused.len() == 1 { "a message" } else { "messages" };
     match refused.is_empty() {
         true => chosen,
-        false => format!("{chosen}, {messages} to {} refused", nodes(&refused)),
+        false => format!("{chosen}, {messages} to {} refused", names.list(&refused)),
     }
 }
 
 /// The finding at the end of a trace; `node` is where, if it is about one node and the finding does not say so itself.
-pub fn finding(finding: &Finding, node: Option<NodeId>) -> String {
-    let at = node.map(|node| format!(" at node {node}")).unwrap_or_default();
+pub fn finding(finding: &Finding, node: Option<NodeId>, names: &NodeNames) -> String {
+    let at = node.map(|node| format!(" at {}", names.of(node))).unwrap_or_default();
     let text = match finding {
         Finding::Property { name, kind: PropertyKind::Sometimes, .. } => format!("{name} is reached{at}"),
         Finding::Property { name, message, .. } => format!("{name} is violated{at}: {message}"),
         Finding::Broken { property, fault } => format!("{property} cannot be evaluated{at}: {fault}"),
-        Finding::Fault { node, fault } => format!("{} of node {node}: {fault}", name(fault.kind)),
+        Finding::Fault { node, fault } => format!("{} of {}: {fault}", name(fault.kind), names.of(*node)),
         Finding::Deadlock { message } => format!("deadlock: {message}"),
-        Finding::Promise(promise) => format!("{}: {}", broken(promise, ""), promise.message),
+        Finding::Promise(promise) => format!("{}: {}", broken(promise, names, ""), promise.message),
     };
     shortened(on_one_line(&text))
 }
 
 /// How a promise is broken, such as `served is dead since step 6 at node 1`; `since` comes behind a word of its own.
-pub fn broken(promise: &BrokenPromise, since: &str) -> String {
-    let at = promise.node.map(|node| format!(" at node {node}")).unwrap_or_default();
+pub fn broken(promise: &BrokenPromise, names: &NodeNames, since: &str) -> String {
+    let at = promise.node.map(|node| format!(" at {}", names.of(node))).unwrap_or_default();
     let how = match (promise.class, promise.loop_start) {
         (BreachClass::Dead, _) => format!("is dead{since}"),
         (BreachClass::Stuck, _) => format!("is stuck{since}"),
@@ -130,12 +140,6 @@ pub fn broken(promise: &BrokenPromise, since: &str) -> String {
         }
     };
     format!("{} {how}{at}", promise.name)
-}
-
-/// `node 1`, `nodes 0, 2`.
-pub fn nodes(nodes: &[NodeId]) -> String {
-    let list: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
-    format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, list.join(", "))
 }
 
 /// The JSON with which a plugin describes a message or a state, on one line: an object with one field is written as
@@ -218,8 +222,7 @@ pub fn readable(bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A view of a node. Nothing describes it, and more than a few digits tell people nothing: what changed with it
-/// does.
+/// A view that the plugin does not describe. More than a few digits tell people nothing: what changed with it does.
 pub fn view(bytes: &[u8]) -> String {
     match bytes.len() > VIEW_BYTES_MAX && readable(bytes).is_none() {
         true => format!("{} bytes", bytes.len()),

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Place, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
 /// The configuration of a run.
@@ -179,6 +179,10 @@ impl Protocol for Lock {
             _ if self.retries() => Client::Releasing { retry },
             _ => Client::Idle,
         };
+    }
+
+    fn node_name(&self, place: Place) -> Option<String> {
+        Some(if place.me == SERVER { "server".to_owned() } else { format!("client {}", place.me) })
     }
 
     fn properties(claims: &mut Properties<Self>) {

@@ -241,6 +241,14 @@ impl Protocol for RegularStorage {
         vec![(1..=self.readers).collect(), (1 + self.readers..nodes).collect()]
     }
 
+    fn node_name(&self, place: Place) -> Option<String> {
+        Some(match place.me {
+            WRITER => "writer".to_owned(),
+            reader if reader <= self.readers => format!("reader {reader}"),
+            object => format!("object {object}"),
+        })
+    }
+
     fn properties(claims: &mut Properties<Self>) {
         spec::properties(claims);
     }

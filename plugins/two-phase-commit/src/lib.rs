@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Place, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
 /// The configuration of a run.
@@ -188,6 +188,10 @@ impl Protocol for TwoPhaseCommit {
     fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
         let last = if self.stops == Stops::Participant { nodes - 1 } else { nodes };
         vec![(1..last).collect()]
+    }
+
+    fn node_name(&self, place: Place) -> Option<String> {
+        Some(if place.me == COORDINATOR { "coordinator".to_owned() } else { format!("participant {}", place.me) })
     }
 
     fn properties(claims: &mut Properties<Self>) {

@@ -2,6 +2,7 @@
 
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::words;
+use host_model::scenario::NodeNames;
 use host_model::trace::start::StartError;
 use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
@@ -42,7 +43,8 @@ pub fn run(arguments: &MinimizeArguments, program: &str, environment: &mut Envir
         return Ok(Exit::Ok);
     }
     let finding = short.finding.as_ref().expect("what is minimised has a finding");
-    let mut text = format!("{}\n{}\n", words::finding(finding, None), summary(from, to, &minimized));
+    let mut text =
+        format!("{}\n{}\n", words::finding(finding, None, &NodeNames::default()), summary(from, to, &minimized));
     if minimized.is_cut {
         text.push_str("the bound on the work is used up; --work allows more\n");
     }

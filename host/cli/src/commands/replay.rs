@@ -85,7 +85,9 @@ fn run_followed(
     };
     let text = match arguments.json {
         true => json_of(&recording, &cluster.plugin, given, (followed.name(), followed.exit(), &findings))?,
-        false => format!("{}\n{}{}\n", steps(), explain::views(&recording), on_one_line(&followed.to_string())),
+        false => {
+            format!("{}\n{}{}\n", steps(), explain::views(&recording), on_one_line(&followed.text(&recording.names)))
+        }
     };
     environment.print(&text)?;
     Ok(followed.exit())
@@ -164,6 +166,7 @@ fn json_of(
         "trace": trace.display().to_string(),
         "plugin": PluginReport::from(&loaded.reference),
         "scenario": recording.trace.scenario,
+        "names": recording.names,
         "init": init,
         "steps": steps,
         "findings": findings,

@@ -129,7 +129,8 @@ impl<'l> Console<'l> {
             let now = self.cursor.state(here, *node).pointer(pointer).cloned();
             if now != *last {
                 let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".into(), words::value_on_one_line);
-                text += &format!("      watch: node {node} {pointer}: {} -> {}\n", shown(last), shown(&now));
+                let name = self.cursor.names().of(*node);
+                text += &format!("      watch: {name} {pointer}: {} -> {}\n", shown(last), shown(&now));
                 *last = now;
             }
         }
@@ -163,7 +164,7 @@ impl<'l> Console<'l> {
     fn go_to_node(&mut self, rest: &str) -> Answer {
         let node = self.node(rest)?;
         let found = self.cursor.find(|cursor, number| cursor.step(number).is_some_and(|step| step.node == node));
-        self.arrive(found, &format!("nothing happens at node {node} after this on the branch"))
+        self.arrive(found, &format!("nothing happens at {} after this on the branch", self.cursor.names().of(node)))
     }
 
     fn go_to_match(&mut self, rest: &str) -> Answer {
@@ -258,7 +259,7 @@ impl<'l> Console<'l> {
         let here = self.cursor.here();
         let last = self.cursor.state(here, node).pointer(&pointer).cloned();
         let shown = last.as_ref().map_or("nothing here".to_owned(), words::value_on_one_line);
-        let text = format!("node {node} {pointer}: {shown}\n");
+        let text = format!("{} {pointer}: {shown}\n", self.cursor.names().of(node));
         self.watches.push(Watch { node, pointer, last });
         Ok(Reply::Text(text))
     }

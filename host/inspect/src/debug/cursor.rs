@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use host_model::contract::{Judgement, Machine, MachineError, MachineFactory, NodeId, Role};
 use host_model::lts::{LocalStateId, MessageId, Promise, Stepper};
+use host_model::scenario::NodeNames;
 use host_model::trace::start::{self, Start, StartError};
 use host_model::trace::{self, Trace, TraceEvent, TraceStep, Unresolved};
 use serde_json::Value;
@@ -59,6 +60,7 @@ struct Position {
 pub struct Cursor<'l> {
     stepper: Stepper<'l>,
     describer: Box<dyn Machine>,
+    names: NodeNames,
     start: Start,
     points: Vec<Point>,
     now: Position,
@@ -78,9 +80,12 @@ impl<'l> Cursor<'l> {
         let start = start::begin(&mut stepper, trace)?;
         let traced = TracedState::new(&stepper, &start);
         let first = Point { parent: 0, depth: 0, traced, step: None, children: Vec::new() };
+        let mut describer = factory.machine()?;
+        let names = trace::node_names(&mut *describer, &stepper, &start.locals)?;
         let mut cursor = Self {
             stepper,
-            describer: factory.machine()?,
+            describer,
+            names,
             start,
             points: vec![first],
             now: Position { line: vec![0], at: 0 },
@@ -151,6 +156,11 @@ impl<'l> Cursor<'l> {
         self.start.locals.len() as NodeId
     }
 
+    /// What people call the nodes.
+    pub fn names(&self) -> &NodeNames {
+        &self.names
+    }
+
     /// The place after so many steps of the present branch.
     pub fn place(&self, depth: usize) -> Option<Place> {
         self.now.line.get(depth).copied()
@@ -179,7 +189,10 @@ impl<'l> Cursor<'l> {
     pub fn event(&mut self, place: Place) -> String {
         match self.points[place].step.clone() {
             None => "start".to_owned(),
-            Some(step) => words::event(&step, false, |payload| self.message(payload)),
+            Some(step) => {
+                let names = self.names.clone();
+                words::event(&step, &names, false, |payload| self.message(payload))
+            }
         }
     }
 
@@ -239,12 +252,14 @@ impl<'l> Cursor<'l> {
         let node = self.stepper.message(message).to;
         Ok(match self.points[here].traced.role(&mut self.stepper, message)? {
             Role::Alone => None,
-            Role::Held => Some(format!("node {node} does not take it in this state")),
+            Role::Held => Some(format!("{} does not take it in this state", self.names.of(node))),
             Role::Member(kind) => {
                 let kind = self.stepper.known().kind(kind);
                 Some(format!(
-                    "node {node} takes it as one of {} messages `{}` of different nodes",
-                    kind.size, kind.name
+                    "{} takes it as one of {} messages `{}` of different nodes",
+                    self.names.of(node),
+                    kind.size,
+                    kind.name
                 ))
             }
         })

@@ -33,7 +33,7 @@ impl Console<'_> {
         for group in sent.chunk_by(|one, other| one.payload == other.payload) {
             let nodes: Vec<NodeId> = group.iter().map(|sent| sent.to).collect();
             let message = self.cursor.message(&group[0].payload.0);
-            let _ = writeln!(text, "      sends {message} to {}", words::nodes(&nodes));
+            let _ = writeln!(text, "      sends {message} to {}", self.cursor.names().list(&nodes));
         }
         if text.is_empty() { "      changes nothing\n".to_owned() } else { text }
     }
@@ -74,7 +74,8 @@ impl Console<'_> {
     fn describe(&mut self, action: &Action) -> String {
         let event = self.cursor.trace_event(action);
         let step = TraceStep { node: action.node, event, choices: Vec::new(), sent: None, state: None };
-        words::event(&step, false, |payload| self.cursor.message(payload))
+        let names = self.cursor.names().clone();
+        words::event(&step, &names, false, |payload| self.cursor.message(payload))
     }
 
     pub(super) fn list_branches(&mut self) -> Reply {
@@ -97,7 +98,10 @@ impl Console<'_> {
         let here = self.cursor.here();
         if rest.is_empty() {
             let nodes = 0..self.cursor.nodes();
-            let line = |node| format!("node {node}: {}\n", words::value_on_one_line(&self.cursor.state(here, node)));
+            let line = |node| {
+                let state = words::value_on_one_line(&self.cursor.state(here, node));
+                format!("{}: {state}\n", self.cursor.names().with_number(node))
+            };
             return Ok(Reply::Text(nodes.map(line).collect()));
         }
         let node = self.node(rest)?;
@@ -117,7 +121,9 @@ impl Console<'_> {
 
     fn message(&mut self, id: MessageId) -> String {
         let message = self.cursor.stepper().message(id).clone();
-        format!("node {} -> node {}: {}", message.from, message.to, self.cursor.message(&message.payload))
+        let said = self.cursor.message(&message.payload);
+        let names = self.cursor.names();
+        format!("{} -> {}: {said}", names.of(message.from), names.of(message.to))
     }
 
     pub(super) fn diff(&mut self, rest: &str) -> Answer {
@@ -129,7 +135,7 @@ impl Console<'_> {
         };
         let mut text = String::new();
         for (node, changes) in self.cursor.diff(one, other) {
-            let _ = writeln!(text, "node {node}");
+            let _ = writeln!(text, "{}", self.cursor.names().with_number(node));
             for change in changes {
                 let _ = writeln!(text, "      {change}");
             }
@@ -175,7 +181,7 @@ impl Console<'_> {
             }
         }
         for (property, node, message) in self.cursor.owed()? {
-            let at = node.map(|node| format!(" at node {node}")).unwrap_or_default();
+            let at = node.map(|node| format!(" at {}", self.cursor.names().of(node))).unwrap_or_default();
             let line = words::shortened(words::on_one_line(&message));
             let _ = writeln!(text, "{} does not hold here{at}: {line}", name(property));
         }

@@ -13,7 +13,7 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
     let here = cursor.here();
     let traced = cursor.traced(here).clone();
     if let Some((node, fault)) = cursor.stepper().known().stuck(traced.locals()) {
-        return vec![format!("node {node} is stuck in a fault: {fault}")];
+        return vec![format!("{} is stuck in a fault: {fault}", cursor.names().of(node))];
     }
     let state = cursor.stepper().state(traced.locals()[node as usize]).clone();
     let mut reasons = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
         .map(|event| cursor.stepper().lts().local_event(*event).name.clone())
         .collect();
     for name in possible.iter().filter(|name| wanted.is_match(name)) {
-        reasons.push(format!("the local event `{name}` is enabled at node {node}"));
+        reasons.push(format!("the local event `{name}` is enabled at {}", cursor.names().of(node)));
     }
     messages(cursor, here, node, wanted, &mut reasons);
     if reasons.is_empty() {
@@ -33,7 +33,8 @@ pub(super) fn why(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<
     if reasons.is_empty() {
         let events = if possible.is_empty() { "none".to_owned() } else { possible.join(", ") };
         reasons.push(format!(
-            "no message to node {node} that fits was sent on any branch; its local events here: {events}"
+            "no message to {} that fits was sent on any branch; its local events here: {events}",
+            cursor.names().of(node)
         ));
     }
     reasons
@@ -62,7 +63,7 @@ fn messages(cursor: &mut Cursor<'_>, here: Place, node: NodeId, wanted: &Regex, 
                 message.from == from && message.to == node && message.payload == payload
             })
         };
-        let what = format!("{text} from node {from}");
+        let what = format!("{text} from {}", cursor.names().of(from));
         if is_there(cursor, here) {
             reasons.push(match not_alone(cursor, (from, node), &payload) {
                 Some(why) => format!("{what} is in flight: {why}"),
@@ -112,13 +113,14 @@ fn local_event(cursor: &mut Cursor<'_>, node: NodeId, wanted: &Regex) -> Vec<Str
     if let Some(last) = (0..depth).rev().find(|number| is_possible(cursor, *number).is_some()) {
         let name = is_possible(cursor, last).unwrap_or_default();
         let ended = cursor.place(last + 1).map(|place| cursor.event(place)).unwrap_or_default();
-        return vec![format!("`{name}` was possible at node {node} until step {}: {ended}", last + 1)];
+        return vec![format!("`{name}` was possible at {} until step {}: {ended}", cursor.names().of(node), last + 1)];
     }
     if let Some(next) = (depth + 1..=cursor.length()).find(|number| is_possible(cursor, *number).is_some()) {
         let name = is_possible(cursor, next).unwrap_or_default();
         let makes = cursor.place(next).map(|place| cursor.event(place)).unwrap_or_default();
         return vec![format!(
-            "`{name}` becomes possible at node {node} with step {next}: {}",
+            "`{name}` becomes possible at {} with step {next}: {}",
+            cursor.names().of(node),
             words::on_one_line(&makes)
         )];
     }

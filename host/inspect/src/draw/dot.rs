@@ -25,8 +25,8 @@ pub(super) fn draw(recording: &Recording) -> String {
         if is_full(&text) {
             break;
         }
-        let _ =
-            writeln!(text, "  subgraph cluster_{node} {{\n    label=\"node {node}\";\n    n{node}_0 [label=start];");
+        let name = quoted(&recording.names.with_number(node));
+        let _ = writeln!(text, "  subgraph cluster_{node} {{\n    label={name};\n    n{node}_0 [label=start];");
         let steps = (1..).zip(&recording.trace.steps).filter(|(_, step)| step.node == node);
         let mut last = 0;
         for (number, _) in steps {
@@ -59,7 +59,7 @@ pub(super) fn draw(recording: &Recording) -> String {
                 let _ = writeln!(text, "  {from} -> {to} [label={}, color=blue];", quoted(&message));
             }
             None => {
-                let lost = quoted(&format!("{message} to node {}, {}", arrow.to, undelivered(arrow)));
+                let lost = quoted(&format!("{message} to {}, {}", recording.names.of(arrow.to), undelivered(arrow)));
                 let _ = writeln!(text, "  lost{index} [shape=point, tooltip={lost}];");
                 let _ = writeln!(text, "  {from} -> lost{index} [style=dashed, color=gray, tooltip={lost}];");
             }

@@ -19,7 +19,7 @@ const LETTERS_MAX: usize = 80;
 pub(super) fn draw(recording: &Recording, prefix: usize) -> String {
     let mut text = format!("---\ntitle: {}\n---\nsequenceDiagram\n", quoted(&title(recording)));
     for node in 0..recording.nodes() {
-        let _ = writeln!(text, "  participant n{node} as node {node}");
+        let _ = writeln!(text, "  participant n{node} as {}", escaped(&recording.names.with_number(node)));
     }
     let (arrows, marks) = (arrows(recording), marks(recording));
     let last = recording.nodes().saturating_sub(1);

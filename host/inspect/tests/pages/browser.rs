@@ -172,7 +172,7 @@ fn compare(recording: &Recording, seen: &Value, step: usize) {
         assert_eq!(seen["shown"], json!([format!("event-{step}")]));
     }
     assert_eq!(seen["items"], json!([step.to_string()]));
-    let words: Vec<String> = (course::grouped(&recording.courses, &recording.properties).iter())
+    let words: Vec<String> = (course::grouped(&recording.courses, &recording.properties, &recording.names).iter())
         .map(|(_, course)| course.after(step))
         .map(|standing| match course::why(standing) {
             "" => course::word(standing).to_owned(),

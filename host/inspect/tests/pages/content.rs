@@ -8,7 +8,7 @@ use host_inspect::explain;
 use host_inspect::graph::arrows;
 use host_inspect::recording::Recording;
 use host_model::contract::NodeId;
-use host_model::scenario::Scenario;
+use host_model::scenario::{NodeNames, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{BreachClass, BrokenPromise, Finding, Hex, Sent, TraceEvent};
 use serde_json::{Value, json};
@@ -46,6 +46,7 @@ pub fn hostile() -> Recording {
         observed.log.push(text());
         observed.description = Some(json!({ HOSTILE: [HOSTILE, observed.state.is_some()], "__proto__": HOSTILE }));
     }
+    recording.names = NodeNames::new((0..3).map(|node| Some(format!("{node}{HOSTILE}"))));
     for property in &mut recording.properties {
         property.name = text();
     }
@@ -108,6 +109,27 @@ fn a_page_has_each_step_with_and_without_its_script() {
         .collect();
     assert_eq!(ends.len(), arrows(&recording).len());
     assert_eq!(ends.iter().filter(|(fate, _)| *fate == 2).map(|(_, end)| end).collect::<Vec<_>>(), [&json!(4)]);
+}
+
+/// Names stand at the lifelines with their numbers, and by themselves in the events. A node without a name has its number.
+#[test]
+fn drawings_have_the_names_of_the_nodes() {
+    let mut recording = recording();
+    let long = "replica of the second shard in the west".to_owned();
+    recording.names = NodeNames::new([Some("client".to_owned()), Some(long.clone()), None]);
+    assert_eq!(recording.event(2), format!("{long} <- client: 07"));
+    assert_eq!(recording.event(4), "node 2: a message from client is lost: 07");
+    for form in Form::ALL {
+        let drawing = draw(&recording, form, Context::default());
+        for words in ["client (node 0)", "node 2"] {
+            assert!(drawing.contains(words), "{words} in {drawing}");
+        }
+        assert!(!drawing.contains("node 0:") && !drawing.contains("node 0 "), "{}: {drawing}", form.name());
+    }
+    let svg = draw(&recording, Form::Svg, Context::default());
+    assert!(svg.contains(">replica of the second sha\u{2026}</text>"), "{svg}");
+    let names = json!(["client (node 0)", format!("{long} (node 1)"), "node 2"]);
+    assert_eq!(data(&page(&recording))["names"], names);
 }
 
 /// The finding of a promise: its loop, the critical step and the way that keeps it.

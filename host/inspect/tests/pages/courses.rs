@@ -102,5 +102,5 @@ fn nothing_is_known_of_a_cluster_with_a_node_in_a_fault() {
         assert!(!matches!(course.after(1), Standing::Unknown(_)));
         assert!(matches!(course.after(2), Standing::Unknown(why) if why.starts_with("node 0 is stuck")), "{course:?}");
     }
-    assert_eq!(grouped(&recording.courses, &recording.properties).len(), recording.courses.len());
+    assert_eq!(grouped(&recording.courses, &recording.properties, &recording.names).len(), recording.courses.len());
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cluster` | the scenario: nodes, parameters, networks, budgets of faults |
 //! | `faults` | the faults: a description of each, and the table of them |
+//! | `names` | the names of nodes for people |
 //! | `link` | how messages travel |
 //! | `route` | where a message or notice travels |
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
@@ -13,6 +14,7 @@ mod cluster;
 pub(crate) mod fault_state;
 pub mod faults;
 mod link;
+mod names;
 mod network;
 mod route;
 
@@ -20,5 +22,6 @@ pub use cluster::{Scenario, ScenarioError};
 pub use fault_state::FaultState;
 pub use faults::{FaultEvent, Faults};
 pub use link::{Link, Network};
+pub use names::NodeNames;
 pub use network::{InFlight, Links, heads};
 pub use route::Route;

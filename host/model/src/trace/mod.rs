@@ -10,11 +10,13 @@
 //! | `start` | the global states where a search begins |
 //! | `launch` | how a replay begins |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
+//! | `description` | what a protocol says of a replay for people |
 //! | `promise` | promises of progress that a trace shows to be broken, and whether a replay shows it too |
 //! | `standing` | the standing of a property in the state that a replay is in |
 //! | `confirm` | what is found in the state that a replay is in, and whether it is what a trace shows |
 
 mod confirm;
+mod description;
 mod document;
 mod hex;
 mod launch;
@@ -27,6 +29,7 @@ mod standing;
 pub mod start;
 
 pub use confirm::confirm;
+pub use description::node_names;
 pub use document::{
     BreachClass, BrokenPromise, Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION, TRACE_VERSION_MAX, Trace,
     TraceEvent, TraceStep,

@@ -1,5 +1,5 @@
 //! Re-execution of a trace on machines that run from the start to the end, one per node: no memo, and no snapshot but around
-//! questions about the role of a message, which leave no trace.
+//! questions about the role of a message and the name of a node, which leave no trace.
 //!
 //! This is how a finding is confirmed before it is reported, and how a saved trace is shown.
 
@@ -387,12 +387,6 @@ impl Replay {
             return differs("the state of the node is another one".to_owned());
         }
         Ok(())
-    }
-
-    /// A message as JSON for people, if the plugin describes itself.
-    pub fn describe_message(&mut self, payload: &[u8]) -> Option<String> {
-        self.judge.restore(None).ok()?;
-        self.judge.describe_message(payload).ok().flatten()
     }
 
     /// The properties of the protocol.

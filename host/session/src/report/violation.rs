@@ -2,6 +2,7 @@
 
 use host_inspect::{explain, words};
 use host_model::contract::{NodeId, PropertyKind};
+use host_model::scenario::NodeNames;
 use host_model::trace::{BreachClass, Finding};
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ pub struct ViolationReport {
     pub critical: Option<usize>,
     /// Steps in place of the critical one that lead to where the promise is kept.
     pub sibling_length: Option<usize>,
+    /// What people call the nodes, in their order; null for those without a name.
+    pub names: NodeNames,
     /// The file with the trace, if it was written.
     pub trace: Option<String>,
     /// The trace as the search found it, if another one is shown.
@@ -81,7 +84,7 @@ impl ViolationReport {
             Some(_) if violation.recording.steps.len() == trace.steps.len() => {
                 explain::verdict(&violation.recording, finding, violation.node)
             }
-            _ => words::finding(finding, violation.node.filter(|_| property.is_some())),
+            _ => words::finding(finding, violation.node.filter(|_| property.is_some()), &violation.recording.names),
         };
         if let Some(differs) = &violation.nondeterminism {
             kind = "nondeterminism".to_owned();
@@ -103,6 +106,7 @@ impl ViolationReport {
             loop_start: promise.and_then(|promise| promise.loop_start),
             critical: promise.and_then(|promise| promise.critical),
             sibling_length: promise.and_then(|promise| promise.critical.map(|_| promise.sibling.len())),
+            names: violation.recording.names.clone(),
             trace: saved.as_ref().map(|saved| saved.trace.clone()),
             drawing: saved.as_ref().and_then(|saved| saved.drawing.clone()),
             page: saved.as_ref().and_then(|saved| saved.page.clone()),

@@ -2,6 +2,7 @@
 
 use host_inspect::recording::Recording;
 use host_inspect::words;
+use host_model::scenario::NodeNames;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Trace, TraceStep};
 
@@ -139,14 +140,21 @@ impl Followed {
     }
 }
 
+impl Followed {
+    /// The end in a sentence, with these names of nodes.
+    pub fn text(&self, names: &NodeNames) -> String {
+        match self {
+            Self::Violated(finding) => format!("still violated: {}", words::finding(finding, None, names)),
+            Self::Gone => "gone: the same events happen, and no property is violated at the end".to_owned(),
+            Self::Arrived => "the same events happen, and no property is violated at the end".to_owned(),
+            Self::Other(finding) => format!("another violation: {}", words::finding(finding, None, names)),
+            Self::Cut { step, why } => format!("cannot be followed from step {step}: {why}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Followed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Violated(finding) => write!(f, "still violated: {}", words::finding(finding, None)),
-            Self::Gone => f.write_str("gone: the same events happen, and no property is violated at the end"),
-            Self::Arrived => f.write_str("the same events happen, and no property is violated at the end"),
-            Self::Other(finding) => write!(f, "another violation: {}", words::finding(finding, None)),
-            Self::Cut { step, why } => write!(f, "cannot be followed from step {step}: {why}"),
-        }
+        f.write_str(&self.text(&NodeNames::default()))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use host_inspect::words;
+use host_model::scenario::NodeNames;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::{Finding, Trace};
 
@@ -32,6 +33,7 @@ pub struct Ending {
 ///
 /// Something else is there.
 pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayError> {
+    let said = |finding: &Finding| words::finding(finding, None, &NodeNames::default());
     // A property that is reached is worth a word only where the trace is about it.
     let is_bad = |finding: &Finding| finding::exit(finding) != Exit::Ok;
     let Some(recorded) = &trace.finding else {
@@ -42,9 +44,9 @@ pub fn ending(trace: &Trace, findings: Vec<Finding>) -> Result<Ending, ReplayErr
         return Ok(Ending { findings: std::iter::once(recorded.clone()).chain(others).collect(), is_recorded: true });
     }
     let what = match findings.iter().find(|finding| is_bad(finding)) {
-        None => format!("every property holds, but the trace says that {}", words::finding(recorded, None)),
+        None => format!("every property holds, but the trace says that {}", said(recorded)),
         Some(other) => {
-            format!("{}, but the trace says that {}", words::finding(other, None), words::finding(recorded, None))
+            format!("{}, but the trace says that {}", said(other), said(recorded))
         }
     };
     Err(ReplayError::NoFinding { what })

@@ -6,6 +6,7 @@ use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph};
 use host_inspect::words;
 use host_model::contract::{Machine, MachineError, NodeId};
 use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper, Trigger};
+use host_model::scenario::NodeNames;
 use host_model::trace::{self, TraceEvent, TraceStep};
 use host_search::graph::{self, Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use host_search::kernel::{EndCondition, Search, SearchBounds};
@@ -56,7 +57,7 @@ pub fn states(
     let report = pool(spec)?.install(|| graph::explore(&search, &mut seen));
     let end = report.map_err(Failure::configuration)?.end;
     drop(watch);
-    let mut teller = Teller::new(cluster, lts)?;
+    let mut teller = Teller::new(cluster, lts, &seen)?;
     let mut graph = match shown {
         Shown::Global => teller.global(&seen)?,
         Shown::Local => teller.local(&seen)?,
@@ -141,14 +142,17 @@ type LocalStep = (LocalStateId, Trigger, u32);
 struct Teller<'l> {
     stepper: Stepper<'l>,
     machine: Box<dyn Machine>,
+    names: NodeNames,
     states: BTreeMap<LocalStateId, String>,
     messages: BTreeMap<Vec<u8>, String>,
 }
 
 impl<'l> Teller<'l> {
-    fn new(cluster: &Cluster, lts: &'l Lts<'l>) -> Result<Self, MachineError> {
-        let machine = cluster.factory().machine()?;
-        Ok(Self { stepper: Stepper::new(lts)?, machine, states: BTreeMap::new(), messages: BTreeMap::new() })
+    fn new(cluster: &Cluster, lts: &'l Lts<'l>, seen: &Seen) -> Result<Self, MachineError> {
+        let (mut machine, stepper) = (cluster.factory().machine()?, Stepper::new(lts)?);
+        let start = seen.states.first().map_or(&[][..], |state| &state.locals);
+        let names = trace::node_names(&mut *machine, &stepper, start)?;
+        Ok(Self { stepper, machine, names, states: BTreeMap::new(), messages: BTreeMap::new() })
     }
 
     /// The graph of the global states.
@@ -251,13 +255,13 @@ impl<'l> Teller<'l> {
             said.insert(payload.0.clone(), self.message(&payload.0)?);
         }
         let step = TraceStep { node, event, choices, sent: None, state: None };
-        Ok(words::event(&step, true, |payload| said.get(payload).cloned().unwrap_or_default()))
+        Ok(words::event(&step, &self.names, true, |payload| said.get(payload).cloned().unwrap_or_default()))
     }
 
     fn in_flight(&mut self, id: MessageId) -> Result<String, MachineError> {
         let message = self.stepper.lts().message(id);
         let said = if message.is_notice { "a broken connection".to_owned() } else { self.message(&message.payload)? };
-        Ok(format!("in flight: node {} -> node {}: {said}", message.from, message.to))
+        Ok(format!("in flight: {} -> {}: {said}", self.names.of(message.from), self.names.of(message.to)))
     }
 
     fn message(&mut self, payload: &[u8]) -> Result<String, MachineError> {
@@ -277,7 +281,9 @@ impl<'l> Teller<'l> {
             return Ok(known.clone());
         }
         let state = self.stepper.lts().state(id);
-        let mut said = match (&state.protocol.snapshot, state.fault()) {
+        let is_absent = self.stepper.lts().scenario().absent.contains(&node);
+        let snapshot = state.protocol.snapshot.as_ref().filter(|_| !is_absent);
+        let mut said = match (snapshot, state.fault()) {
             (_, Some(fault)) => fault.to_string(),
             (None, None) => words::ABSENT.to_owned(),
             (Some(snapshot), None) => {
@@ -295,7 +301,7 @@ impl<'l> Teller<'l> {
             let faults = serde_json::to_string(&state.fault_state).expect("plain data");
             said = format!("{said}, faults {}", words::compact(&faults));
         }
-        let said = format!("node {node}: {said}");
+        let said = format!("{}: {said}", self.names.of(node));
         self.states.insert(id, said.clone());
         Ok(said)
     }

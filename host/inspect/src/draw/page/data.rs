@@ -56,6 +56,7 @@ pub(super) fn json(
     let promise = recording.trace.promise();
     let data = json!({
         "nodes": recording.nodes(),
+        "names": (0..recording.nodes()).map(|node| recording.names.with_number(node)).collect::<Vec<_>>(),
         "prefix": context.prefix,
         "loop": explain::loop_start(recording),
         "critical": promise.and_then(|promise| promise.critical),

@@ -46,7 +46,7 @@
     const isNow = since === step && step > 0;
     const index = since === 0 ? data.init[node] : data.steps[since - 1].tree;
     const changes = isNow ? "before and after" : since > 0 ? "since step " + since : "since the start";
-    byId("whose").textContent = "State of node " + node + ", " + changes;
+    byId("whose").textContent = "State of " + data.names[node] + ", " + changes;
     const rows = index === null ? null : data.trees[index];
     if (!rows) return filled("tree", [made("p", "left out, the page would be too large", "note")]);
     // What is gone is of interest in the step that removes it only.
@@ -68,7 +68,7 @@
       count += isGone ? 0 : 1;
       if (rows.length >= FLIGHT_MAX) continue;
       const when = sent === 0 ? "the start" : "step " + sent;
-      const words = "node " + from + " → node " + to + ": " + data.texts[text] + ", of " + when;
+      const words = data.names[from] + " → " + data.names[to] + ": " + data.texts[text] + ", of " + when;
       const again = since !== sent ? ", again" : "";
       const row = made("li", "", isGone ? "removed" : isNew ? "added" : "same");
       row.append(made("span", isGone ? "-" : isNew ? "+" : "", "sign"), made("span", words + again));
@@ -207,7 +207,7 @@
     document.querySelectorAll("#steps > [data-step]").forEach((item) => item.removeAttribute("id"));
     document.querySelectorAll("[hidden]").forEach((element) => element.removeAttribute("hidden"));
     const option = (value, text) => Object.assign(made("option", text), { value });
-    const nodes = Array.from({ length: data.nodes }, (_, node) => option(String(node), "node " + node));
+    const nodes = data.names.map((name, node) => option(String(node), name));
     filled("node", [option("step", "node of the step"), ...nodes]);
     filled("kinds", data.kinds.map((name, kind) => {
       const box = Object.assign(made("input"), { type: "checkbox", id: "kind-" + kind, checked: true });

@@ -22,7 +22,7 @@ pub(super) struct Strips<'r> {
 
 impl<'r> Strips<'r> {
     pub(super) fn new(recording: &'r Recording) -> Self {
-        let mut shown = course::grouped(&recording.courses, &recording.properties);
+        let mut shown = course::grouped(&recording.courses, &recording.properties, &recording.names);
         let all = shown.len();
         let mut changes = 0;
         let has_room = shown.iter().take_while(|(_, course)| {

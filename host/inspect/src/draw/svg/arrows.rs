@@ -10,7 +10,7 @@ use crate::draw::kinds;
 use crate::draw::parts::undelivered;
 use crate::escape::xml;
 use crate::graph::{Arrow, Fate};
-use crate::words::{self, clipped};
+use crate::words::clipped;
 
 use super::ground::{Area, Line};
 use super::layout::{LETTER, LINE};
@@ -93,14 +93,14 @@ impl<'d> Painter<'d> {
                 break;
             }
             let arrow = route.arrow;
-            let sent = format!("sent by node {} {}", arrow.from, self.recording.sent(arrow.sent));
+            let sent = format!("sent by {} {}", self.recording.names.of(arrow.from), self.recording.sent(arrow.sent));
             let head = format!("{}\n{sent}", self.recording.message(&arrow.payload));
             let again = if arrow.again.is_some() { " again" } else { "" };
             let points: Vec<String> = route.points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
             let (colour, points) = (arrow.from % COLOURS, points.join(" L"));
             let (title, line) = match arrow.delivered() {
                 Some(delivered) => (
-                    format!("{head}, delivered{again} to node {} in step {delivered}", arrow.to),
+                    format!("{head}, delivered{again} to {} in step {delivered}", self.recording.names.of(arrow.to)),
                     format!(
                         "<path class=\"message{again} s{colour}\" marker-end=\"url(#head{colour})\" d=\"M{points}\"/>"
                     ),
@@ -109,7 +109,7 @@ impl<'d> Painter<'d> {
                     let (x, y) = *route.points.last().expect("it ends somewhere");
                     let cross = format!("M{:.1} {:.1} l6 6 m0 -6 l-6 6", x - 3.0, y - 3.0);
                     (
-                        format!("{head} to {}, {}", words::nodes(&route.to), undelivered(arrow)),
+                        format!("{head} to {}, {}", self.recording.names.list(&route.to), undelivered(arrow)),
                         format!("<path class=\"lost\" d=\"M{points}\"/><path class=\"cross\" d=\"{cross}\"/>"),
                     )
                 }
@@ -136,8 +136,10 @@ impl<'d> Painter<'d> {
                 Fate::Delivered(_) => ("again".to_owned(), along(&route.points)),
                 Fate::Lost(_) => (format!("{} lost", name()), vec![*route.points.last().expect("it ends somewhere")]),
                 Fate::InFlight => {
-                    let to: Vec<String> = route.to.iter().map(NodeId::to_string).collect();
-                    let to = clipped(&to.join(", "), LETTERS_MAX);
+                    let names = &self.recording.names;
+                    let to =
+                        route.to.iter().map(|node| names.get(*node).map_or_else(|| node.to_string(), str::to_owned));
+                    let to = clipped(&to.collect::<Vec<_>>().join(", "), LETTERS_MAX);
                     (format!("{} to {to}", name()), vec![*route.points.last().expect("it ends somewhere")])
                 }
             };

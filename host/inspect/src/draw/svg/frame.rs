@@ -9,9 +9,9 @@ use crate::draw::parts::{components, verdict};
 use crate::escape::xml;
 use crate::explain;
 use crate::graph::Fate;
-use crate::words::ABSENT;
+use crate::words::{ABSENT, clipped};
 
-use super::layout::{LEFT, LETTER, letters, wrapped};
+use super::layout::{HEAD_LETTERS, LEFT, LETTER, letters, wrapped};
 use super::{COLOURS, Painter};
 
 /// Lines of the finding and of the command, and components that are named.
@@ -81,11 +81,13 @@ impl Painter<'_> {
         let (x, top) = (self.layout.x(node), self.layout.y(0) - 20.0);
         let is_absent = self.recording.trace.scenario.absent.contains(&node);
         let state = explain::state(&self.recording.init[node as usize]);
-        let name = if is_absent { format!("node {node}, {ABSENT}") } else { format!("node {node}") };
+        let name = self.recording.names.with_number(node);
+        let head = clipped(&name, HEAD_LETTERS);
+        let head = xml(&if is_absent { format!("{head}, {ABSENT}") } else { head });
         let _ = write!(
             self.svg,
-            "<g class=\"event\"><title>{}</title><text class=\"name f{}\" x=\"{x:.1}\" y=\"{:.1}\">{name}</text>",
-            xml(&format!("node {node} at the start\n{state}")),
+            "<g class=\"event\"><title>{}</title><text class=\"name f{}\" x=\"{x:.1}\" y=\"{:.1}\">{head}</text>",
+            xml(&format!("{name} at the start\n{state}")),
             node % COLOURS,
             top - 10.0,
         );

@@ -28,6 +28,10 @@ pub(super) const LINE: f64 = 12.5;
 const ROW_MIN: f64 = 32.0;
 const COLUMN_MIN: f64 = 130.0;
 
+/// Letters of the name of a node above its lifeline, and the pixels of each.
+pub(super) const HEAD_LETTERS: usize = 26;
+const HEAD_LETTER: f64 = 8.2;
+
 /// Letters of a line, and lines of an event and of its changes.
 const LETTERS_MAX: usize = 48;
 const LINES_MAX: usize = 3;
@@ -85,6 +89,12 @@ impl Layout {
         let text = |(number, mark): (usize, &Option<String>)| StepText::new(recording, number, mark.as_ref());
         let texts: Vec<StepText> = (1..).zip(&marks).map(text).collect();
         let mut needed = vec![COLUMN_MIN; recording.nodes() as usize];
+        for (node, needs) in (0..).zip(&mut needed) {
+            if recording.names.get(node).is_some() {
+                let letters = recording.names.with_number(node).chars().count().min(HEAD_LETTERS);
+                *needs = needs.max(HEAD_LETTER * letters as f64 + 20.0);
+            }
+        }
         for (step, text) in recording.trace.steps.iter().zip(&texts) {
             let needs = &mut needed[step.node as usize];
             *needs = needs.max(text.width() + 60.0);

@@ -312,6 +312,11 @@ impl FaultEvent {
         self.event().kind
     }
 
+    /// What happens, in words that a peer is put behind where there is one.
+    pub fn words(self) -> &'static str {
+        self.event().words
+    }
+
     /// The same under other names of nodes.
     #[must_use]
     pub fn renamed(self, name: impl FnOnce(NodeId) -> NodeId) -> Self {

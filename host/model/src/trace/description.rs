@@ -1,0 +1,67 @@
+//! What a protocol says of a replay for people: messages, views and the names of nodes. None of it changes how the replay goes on.
+
+use crate::contract::{Machine, MachineError};
+use crate::lts::{LocalStateId, Stepper};
+use crate::scenario::NodeNames;
+use crate::trace::replay::Replay;
+
+/// What people call the nodes of a cluster, as they say it in these local states, one per node; those that are absent or stuck say
+/// nothing. The machine is in no particular state afterwards.
+///
+/// # Errors
+///
+/// The host cannot go on.
+pub fn node_names(
+    machine: &mut dyn Machine,
+    stepper: &Stepper<'_>,
+    locals: &[LocalStateId],
+) -> Result<NodeNames, MachineError> {
+    let absent = &stepper.lts().scenario().absent;
+    let mut said = Vec::with_capacity(locals.len());
+    for (node, local) in (0..).zip(locals) {
+        let state = stepper.state(*local);
+        // An absent node has a snapshot that no machine can restore.
+        let snapshot = state.protocol.snapshot.as_ref().filter(|_| !state.is_stuck() && !absent.contains(&node));
+        let Some(snapshot) = snapshot else {
+            said.push(None);
+            continue;
+        };
+        machine.restore(Some(snapshot))?;
+        said.push(machine.node_name().ok().flatten());
+    }
+    Ok(NodeNames::new(said))
+}
+
+impl Replay {
+    /// A message as JSON for people, if the plugin describes itself.
+    pub fn describe_message(&mut self, payload: &[u8]) -> Option<String> {
+        self.judge.restore(None).ok()?;
+        self.judge.describe_message(payload).ok().flatten()
+    }
+
+    /// A view of a property as JSON for people, if the plugin describes its views.
+    pub fn describe_view(&mut self, property: u32, view: &[u8]) -> Option<String> {
+        self.judge.restore(None).ok()?;
+        self.judge.describe_view(property, view).ok().flatten()
+    }
+
+    /// What people call the nodes, as they say it in their present states; those that are absent or stuck say nothing. The question
+    /// leaves no trace.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot go on.
+    pub fn names(&mut self) -> Result<NodeNames, MachineError> {
+        let mut said = Vec::with_capacity(self.machines.len());
+        for (node, machine) in (0..).zip(&mut self.machines) {
+            if self.rules.is_absent(node) || self.faults.iter().any(|(stuck, _)| *stuck == node) {
+                said.push(None);
+                continue;
+            }
+            let before = machine.capture();
+            said.push(machine.node_name().ok().flatten());
+            machine.restore(Some(&before))?;
+        }
+        Ok(NodeNames::new(said))
+    }
+}
