@@ -287,6 +287,36 @@ fn searches_that_go_on_find_all_violations() {
     );
 }
 
+/// A chain of 110 states that are forbidden, with a trap behind them: more variants of one violation than are wanted hide the other,
+/// unless the kinds are counted.
+#[test]
+fn variants_of_one_violation_do_not_hide_the_next() {
+    let step = ToyTrigger::Local(0);
+    let chain = (0..110).fold(Toy::new(1), |toy, state| {
+        let next: ToyState = state + 1;
+        toy.rule(0, state, step, next, &[]).forbid(&[Some(next)])
+    });
+    let system = System::new(chain.trap(0, 110, step));
+    let counted = SearchBounds { violations: Some(100), ..SearchBounds::default() };
+    let honour = |strategy: &&Strategy| strategy.is_complete && strategy.honours.contains(&Bound::Violations);
+    let mut tried = 0;
+    for Strategy { name, run, .. } in STRATEGIES.iter().filter(honour) {
+        let found = |bounds| {
+            let report = toys::run(&system, bounds, *run, false).report;
+            let traps = report.violations.iter().filter(|found| matches!(found.judgement, Judgement::Fault(_))).count();
+            (report.violations.len(), traps, report.end)
+        };
+        let kinds = SearchBounds { variants: Some(8), ..counted };
+        assert_eq!(found(kinds), (8 + 1, 1, EndCondition::SpaceExhausted), "{name}");
+        assert_eq!(found(counted), (100, 0, EndCondition::Violation), "{name}");
+        let one_kind = SearchBounds { violations: Some(1), variants: Some(8), ..counted };
+        let (violations, _, end) = found(one_kind);
+        assert!((1..=8).contains(&violations) && end == EndCondition::Violation, "{name}: {violations}, {end:?}");
+        tried += 1;
+    }
+    assert!(tried > 5, "{tried}");
+}
+
 /// Node 1 asks, node 0 answers, and node 1 traps on the answer in one of its states.
 fn trap_on_the_answer(state: ToyState) -> Toy {
     let (question, answer) = (0, 1);

@@ -16,7 +16,7 @@ pub enum Axis {
     Depth,
     /// `--local-events`.
     LocalEvents,
-    /// `--max-violations`.
+    /// `--max-violations`, or `--continue`: so many kinds of violations, and so many of each kind.
     Violations,
     /// Whether the protocol chooses in `init` how it begins.
     Begins,
@@ -126,7 +126,7 @@ impl Axis {
             Self::Network => vec!["unordered", "unordered-duplicating", "ordered"],
             Self::Links => vec!["alike", "mixed"],
             Self::Depth | Self::LocalEvents | Self::States => BOUND.to_vec(),
-            Self::Violations => vec!["not given", "1", "3", "all"],
+            Self::Violations => vec!["not given", "1", "3", "all", "one of each kind", "two of two kinds"],
             Self::Properties => vec!["forbidden", "several", "some trap"],
             Self::Prefix => vec!["none", "followed", "exported"],
             Self::Declared => vec!["none", "true", "false"],
@@ -176,7 +176,7 @@ fn axis_of(bound: Bound) -> (Axis, Vec<usize>) {
         Bound::States => (Axis::States, vec![1, 2, 3]),
         Bound::Seed | Bound::Walks => (Axis::Walks, vec![1]),
         Bound::Weights => (Axis::Walks, vec![2]),
-        Bound::Violations => (Axis::Violations, vec![1, 2, 3]),
+        Bound::Violations => (Axis::Violations, vec![1, 2, 3, 4, 5]),
         Bound::Reduce => (Axis::Reduce, vec![1]),
         Bound::CountSystemStates => (Axis::Counted, vec![1]),
         Bound::Deadlock => (Axis::Deadlock, vec![1]),
@@ -223,7 +223,7 @@ pub fn refusals() -> Vec<Refusal> {
         (vec![(Axis::Quorums, vec![1]), ordered(), alike()], "messages in order come one by one"),
         (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
         (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
-        (vec![resumed(), (Axis::Violations, vec![1, 2, 3])], "a checkpoint keeps no violations"),
+        (vec![resumed(), (Axis::Violations, vec![1, 2, 3, 4, 5])], "a checkpoint keeps no violations"),
         (vec![(Axis::Fairness, vec![2]), (Axis::Losses, vec![0, 1])], "losses come to an end"),
         (vec![(Axis::Recovery, vec![1]), (Axis::Resets, vec![0])], "no node is reset"),
     ];

@@ -191,7 +191,8 @@ impl Case {
             _ => Stop::Resumed(dice.below(1 << 30).into()),
         };
         let bounds = SearchBounds {
-            violations: [None, Some(1), Some(3), Some(u64::MAX)][value(Axis::Violations)],
+            violations: [None, Some(1), Some(3), Some(u64::MAX), Some(u64::MAX), Some(2)][value(Axis::Violations)],
+            variants: [None, None, None, None, Some(1), Some(2)][value(Axis::Violations)],
             reduce: is_on(Axis::Reduce),
             no_symmetry: is_on(Axis::NoSymmetry),
             deadlock: is_on(Axis::Deadlock),

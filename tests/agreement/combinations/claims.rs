@@ -32,6 +32,7 @@ pub const CLAIMS: &[(&str, Claim)] = &[
     ("what is found lies within the bounds", what_is_found_lies_within_the_bounds),
     ("what is said to be shortest is shortest", what_is_said_to_be_shortest_is_shortest),
     ("as much is found as is wanted", as_much_is_found_as_is_wanted),
+    ("as many of a kind are found as are wanted", as_many_of_a_kind_are_found_as_are_wanted),
     ("a goal that is reached is reachable", a_goal_that_is_reached_is_reachable),
     ("a goal that is not reached is not reachable", a_goal_that_is_not_reached_is_not_reachable),
     ("everything was explored", everything_was_explored),
@@ -88,6 +89,14 @@ impl Facts<'_> {
         self.case.bounds.violations.unwrap_or(1)
     }
 
+    /// How many findings there are, as [`wanted`](Self::wanted) counts them: kinds of them where variants are bounded.
+    fn count<'w>(&self, findings: impl Iterator<Item = &'w Words>) -> u64 {
+        match self.case.bounds.variants {
+            None => findings.count() as u64,
+            Some(_) => kinds(findings).len() as u64,
+        }
+    }
+
     /// Whether the strategy promises to miss nothing within the bounds, and nothing else ended the search.
     fn is_exact(&self) -> bool {
         let is_over = matches!(
@@ -137,7 +146,7 @@ fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String>
 fn what_is_said_to_be_shortest_is_shortest(facts: &Facts<'_>) -> Result<(), String> {
     facts.ran.findings.iter().filter(|found| found.is_shortest).try_for_each(|found| {
         let least = match facts.wanted() {
-            1 => facts.within.values().min(),
+            1 if facts.case.bounds.variants.is_none() => facts.within.values().min(),
             _ => facts.within.get(&found.words),
         };
         ensure(least == Some(&found.length), || format!("{found:?}; there is {:?}", facts.within))
@@ -145,7 +154,7 @@ fn what_is_said_to_be_shortest_is_shortest(facts: &Facts<'_>) -> Result<(), Stri
 }
 
 fn as_much_is_found_as_is_wanted(facts: &Facts<'_>) -> Result<(), String> {
-    let (found, there) = (facts.found().len() as u64, facts.within.len() as u64);
+    let (found, there) = (facts.count(facts.found().into_iter()), facts.count(facts.within.keys()));
     let what = || format!("{:?}, end {:?}; there is {:?}", facts.found(), facts.end(), facts.within);
     ensure((facts.end() == EndCondition::Violation) == (found >= facts.wanted()) || !facts.is_exact(), what)?;
     if !facts.is_exact() {
@@ -155,6 +164,37 @@ fn as_much_is_found_as_is_wanted(facts: &Facts<'_>) -> Result<(), String> {
         true => ensure((found > 0) == (there > 0), what),
         false => ensure(found >= facts.wanted().min(there), what),
     }
+}
+
+/// Of each kind as many as there are, up to the bound on variants; of a kind that is not among the wanted ones, none.
+fn as_many_of_a_kind_are_found_as_are_wanted(facts: &Facts<'_>) -> Result<(), String> {
+    let Some(variants) = facts.case.bounds.variants else { return Ok(()) };
+    let (found, there) = (kinds(facts.found().into_iter()), kinds(facts.within.keys()));
+    let what = || format!("{found:?}, end {:?}; there is {there:?}", facts.end());
+    ensure(found.values().all(|count| *count <= variants), what)?;
+    let is_over = facts.is_exact() && facts.end() != EndCondition::Violation && !facts.is_up_to_renaming();
+    let wanted = there.iter().map(|(kind, count)| (kind.clone(), (*count).min(variants)));
+    ensure(!is_over || found == wanted.collect(), what)
+}
+
+/// The findings by kind: their words with one sign for each number, whatever its length. A number right behind a letter is part of the
+/// name of a property.
+fn kinds<'w>(findings: impl Iterator<Item = &'w Words>) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    for (_, words) in findings {
+        let (mut kind, mut before) = (String::new(), ' ');
+        for letter in words.chars() {
+            let is_value = letter.is_ascii_digit() && !before.is_alphabetic();
+            kind.push(if is_value { '\u{2116}' } else { letter });
+            before = if is_value { '\u{2116}' } else { letter };
+        }
+        // Of a number of several digits, one sign stays.
+        while kind.contains("\u{2116}\u{2116}") {
+            kind = kind.replace("\u{2116}\u{2116}", "\u{2116}");
+        }
+        *kinds.entry(kind).or_default() += 1;
+    }
+    kinds
 }
 
 fn a_goal_that_is_reached_is_reachable(facts: &Facts<'_>) -> Result<(), String> {
@@ -183,6 +223,10 @@ fn everything_was_explored(facts: &Facts<'_>) -> Result<(), String> {
     let (found, there): (BTreeSet<&Words>, BTreeSet<&Words>) = (facts.found(), facts.all.keys().collect());
     let is_same = match facts.is_up_to_renaming() {
         true => found.is_empty() == there.is_empty(),
+        // How many of each kind is said by a claim of its own.
+        false if facts.case.bounds.variants.is_some() => {
+            kinds(found.iter().copied()).keys().eq(kinds(there.iter().copied()).keys())
+        }
         false => found == there,
     };
     ensure(is_same, || format!("{found:?} of {there:?}"))?;
@@ -210,7 +254,11 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
         EndCondition::Pruned => !facts.case.strategy.is_complete,
         EndCondition::WalksDone => facts.case.strategy.name == "walk",
         EndCondition::SpaceExhausted => facts.case.strategy.name != "walk",
-        EndCondition::Violation => !facts.ran.findings.is_empty(),
+        // Walks end with a promise as well.
+        EndCondition::Violation => {
+            let ends = facts.case.strategy.promises == Promises::Sampled && !facts.ran.breaches.is_empty();
+            ends || !facts.ran.findings.is_empty()
+        }
         EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => true,
     };
     ensure(is_right, || format!("{:?} under {bounds:?} with {counts:?}", facts.end()))
@@ -354,10 +402,26 @@ fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
         let is_shortest = !breach.is_shortest || least == Some(breach.length);
         ensure(is_there && is_shortest && breach.replayed.is_ok(), || format!("{breach:?}; there is {ways:?}"))?;
     }
-    let all: usize = expected.iter().map(|(outcome, _)| outcome.ways().len()).sum();
-    let wanted = facts.wanted().saturating_sub(facts.ran.findings.len() as u64) as usize;
-    let is_known = is_over && expected.iter().all(|(_, is_whole)| *is_whole);
-    ensure(!is_known || breaches.len() == all.min(wanted), || format!("{} of {all}, {wanted} wanted", breaches.len()))
+    if !is_over || !expected.iter().all(|(_, is_whole)| *is_whole) {
+        return Ok(());
+    }
+    let wanted = facts.wanted().saturating_sub(facts.count(facts.found().into_iter())) as usize;
+    let Some(variants) = facts.case.bounds.variants else {
+        let all: usize = expected.iter().map(|(outcome, _)| outcome.ways().len()).sum();
+        return ensure(breaches.len() == all.min(wanted), || format!("{} of {all}, {wanted} wanted", breaches.len()));
+    };
+    // The nodes of a promise say the same but for numbers.
+    let kind = |promise: usize, class| (report.promises[promise].promise.property, class);
+    let (mut all, mut found) = (BTreeMap::<_, u64>::new(), BTreeMap::<_, u64>::new());
+    for (promise, (outcome, _)) in expected.iter().enumerate() {
+        outcome.ways().iter().for_each(|(class, _)| *all.entry(kind(promise, *class)).or_default() += 1);
+    }
+    for breach in breaches {
+        *found.entry(kind(breach.promise.expect("it was looked at above"), breach.class)).or_default() += 1;
+    }
+    let is_right = found.len() == all.len().min(wanted)
+        && found.iter().all(|(kind, count)| all.get(kind).is_some_and(|there| *count == variants.min(*there)));
+    ensure(is_right, || format!("{found:?} of {all:?}, {wanted} kinds wanted"))
 }
 
 /// Everything but times.

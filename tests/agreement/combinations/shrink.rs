@@ -77,6 +77,7 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
     try_with(bounds.local_events.is_some(), &|case| case.bounds = SearchBounds { local_events: None, ..case.bounds });
     try_with(bounds.states.is_some(), &|case| case.bounds = SearchBounds { states: None, ..case.bounds });
     try_with(bounds.violations.is_some(), &|case| case.bounds = SearchBounds { violations: None, ..case.bounds });
+    try_with(bounds.variants.is_some(), &|case| case.bounds = SearchBounds { variants: None, ..case.bounds });
     try_with(bounds.reduce, &|case| case.bounds = SearchBounds { reduce: false, ..case.bounds });
     try_with(bounds.no_symmetry, &|case| case.bounds = SearchBounds { no_symmetry: false, ..case.bounds });
     try_with(bounds.promises.is_some(), &|case| case.bounds = SearchBounds { promises: None, ..case.bounds });

@@ -204,6 +204,7 @@ impl Text<'_> {
         };
         let alike = match violation.alike {
             0 => String::new(),
+            alike if violation.at_least => format!(", and at least {alike} more of this shape"),
             alike => format!(", and {alike} more of this shape"),
         };
         let recording = &self.violations[index].recording;

@@ -9,6 +9,7 @@
 //! | `report` | the report of a search: findings with their paths, and counts |
 //! | `rules` | what a promise of progress relies on |
 //! | `tuples` | tuples with one element per node |
+//! | `violation_kind` | the kinds of violations |
 //! | `weights` | weights of random walks by kind of event |
 
 use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Stopped};
@@ -18,6 +19,7 @@ use host_model::trace::start::{Start, StartError};
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport, Sampled};
 pub use crate::kernel::report::{Basis, Decider, FoundViolation, Report, SymmetryUse};
+pub use crate::kernel::violation_kind::ViolationKind;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 use crate::kernel::rules::Rules;
@@ -30,6 +32,7 @@ mod promise;
 mod report;
 pub mod rules;
 pub(crate) mod tuples;
+mod violation_kind;
 pub mod weights;
 
 /// How far a search may go. `None` is without bound.
@@ -47,8 +50,11 @@ pub struct SearchBounds {
     pub walks: Option<u64>,
     /// How likely random walks take events of each kind.
     pub weights: Option<Weights>,
-    /// How many different violations are collected before the search ends; none means one.
+    /// How many different violations are collected before the search ends; none means one. With [`variants`](Self::variants), how many
+    /// kinds of violations.
     pub violations: Option<u64>,
+    /// How many violations of one [kind](ViolationKind) are kept, the first ones; none means all.
+    pub variants: Option<u64>,
     /// Whether to leave out what is proven not to matter to any property.
     pub reduce: bool,
     /// Whether to count the distinct system states where that takes extra work.

@@ -1,18 +1,22 @@
 //! The report of a search: findings with their paths, and counts.
 
+use std::collections::BTreeSet;
+
 use host_model::contract::{Judgement, MachineError, NodeId, PropertyKind, Severity};
 use host_model::lts::{LocalStateId, Lts, Step, Stepper};
 use host_model::trace::start::Start;
 use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
 use crate::kernel::promise::{FoundBreach, PromiseReport};
-use crate::kernel::{Counts, EndCondition, SearchBounds};
+use crate::kernel::{Counts, EndCondition, SearchBounds, ViolationKind};
 
 /// A reachable state with something to say about it, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundViolation {
     /// The judgement.
     pub judgement: Judgement,
+    /// Its kind.
+    pub kind: ViolationKind,
     /// The node that is in the judged local state; none if several nodes are judged together.
     pub node: Option<NodeId>,
     /// Where the path begins.
@@ -31,6 +35,7 @@ impl FoundViolation {
     /// A finding at the end of `path`, which begins at `start`.
     pub fn new(start: &Start, path: &[Step], node: Option<NodeId>, judgement: Judgement) -> Self {
         Self {
+            kind: ViolationKind::of(&judgement),
             judgement,
             node,
             origin: start.origin.clone(),
@@ -39,6 +44,12 @@ impl FoundViolation {
             shortest: false,
             breach: None,
         }
+    }
+
+    /// The same of a promise of progress that is broken.
+    #[must_use]
+    pub fn broken(self, breach: FoundBreach) -> Self {
+        Self { kind: self.kind.broken(breach.class), breach: Some(breach), ..self }
     }
 
     /// It in the words of a trace. All its steps were executed in the search, so no guest runs.
@@ -119,8 +130,10 @@ pub struct Report {
     pub depth: u32,
     /// Violations and faults, each reachable, no two with the same words.
     pub violations: Vec<FoundViolation>,
-    /// How many of them end the search; at least 1.
+    /// How many of them end the search; at least 1. With a bound on variants, how many kinds of them.
     pub violations_max: u64,
+    /// How many violations of one kind are kept; none if all are. At least 1.
+    pub variants_max: Option<u64>,
     /// What became of each promise of progress, in the order of properties and nodes; empty if none was to be decided. A promise
     /// that is broken is among the violations as far as these were wanted, and does not end the search.
     pub promises: Vec<PromiseReport>,
@@ -153,6 +166,7 @@ impl Report {
             depth: 0,
             violations: Vec::new(),
             violations_max: 1,
+            variants_max: None,
             promises: Vec::new(),
             promises_end: None,
             witnessed: lts.properties().iter().map(|property| of_kind(property.kind)).collect(),
@@ -167,11 +181,12 @@ impl Report {
     /// The same for a search that goes on after a violation, as far as its limits say.
     #[must_use]
     pub fn collecting(self, bounds: &SearchBounds) -> Self {
-        Self { violations_max: bounds.violations.unwrap_or(1).max(1), ..self }
+        let variants_max = bounds.variants.map(|variants| variants.max(1));
+        Self { violations_max: bounds.violations.unwrap_or(1).max(1), variants_max, ..self }
     }
 
     /// Notes the judgements of the state at the end of a path; whether the search is to end now. A violation in
-    /// the words of an earlier one is that one.
+    /// the words of an earlier one is that one, and of each kind as many are kept as the bound on variants says.
     pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
             match judgement.severity() {
@@ -191,8 +206,24 @@ impl Report {
             Severity::Witness(property) => self.wants_witness(property),
             Severity::Violation => {
                 !self.violations.iter().any(|found| found.node == node && found.judgement == *judgement)
+                    && self.has_room_for_variant(&ViolationKind::of(judgement))
             }
         }
+    }
+
+    fn has_room_for_variant(&self, kind: &ViolationKind) -> bool {
+        self.variants_max.is_none_or(|most| self.variants(kind) < most)
+    }
+
+    /// How many violations of a kind there are.
+    pub fn variants(&self, kind: &ViolationKind) -> u64 {
+        self.violations.iter().filter(|found| found.kind == *kind).count() as u64
+    }
+
+    /// Whether another violation of a kind is wanted, besides those that a search ends with.
+    pub fn wants_more(&self, kind: &ViolationKind) -> bool {
+        let is_known = self.variants_max.is_some() && self.variants(kind) > 0;
+        self.has_room_for_variant(kind) && (is_known || !self.is_full())
     }
 
     /// Whether a judgement is of use: anything bad, and what was not witnessed yet.
@@ -203,9 +234,19 @@ impl Report {
         }
     }
 
-    /// Whether there are as many violations as are wanted.
+    /// Whether there are as many violations as are wanted, or as many kinds of them.
     pub fn is_full(&self) -> bool {
-        self.violations.len() as u64 >= self.violations_max
+        // There are no more kinds than violations, and most often far fewer than are wanted.
+        self.violations.len() as u64 >= self.violations_max && self.collected() >= self.violations_max
+    }
+
+    /// How many violations there are, of those that [`violations_max`](Self::violations_max) bounds: kinds of them if variants are
+    /// bounded, too.
+    pub fn collected(&self) -> u64 {
+        match self.variants_max {
+            None => self.violations.len() as u64,
+            Some(_) => self.violations.iter().map(|found| &found.kind).collect::<BTreeSet<_>>().len() as u64,
+        }
     }
 
     /// Notes that a property of kind `sometimes` is reached.

@@ -40,12 +40,16 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
         }
     }
     breaches.sort_by_key(|(class, length, promise, ..)| (*class, *length, *promise));
-    let wanted = checked.report.violations_max.saturating_sub(checked.report.violations.len() as u64);
     let mut report = report(checked);
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-    for (_, _, promise, breach, shortest) in breaches.into_iter().take(wanted) {
+    for (_, _, promise, breach, shortest) in breaches {
+        // Without a bound on variants there is no need to say what is not wanted.
+        if report.variants_max.is_none() && report.is_full() {
+            break;
+        }
         let found = found(&mut stepper, search.starts, promise, breach)?;
-        report.violations.push(FoundViolation { shortest, ..found });
+        if report.wants_more(&found.kind) {
+            report.violations.push(FoundViolation { shortest, ..found });
+        }
     }
     Ok(report)
 }
@@ -97,7 +101,7 @@ fn found(
         is_critical: breach.critical.is_some(),
         sibling: breach.sibling,
     };
-    Ok(FoundViolation { breach: Some(found), ..FoundViolation::new(start, &path, promise.node, judgement) })
+    Ok(FoundViolation::new(start, &path, promise.node, judgement).broken(found))
 }
 
 /// Why a promise is not kept at the end of a path, in the plugin's words; none if it is.

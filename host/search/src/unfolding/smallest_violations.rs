@@ -1,18 +1,22 @@
 //! The smallest violations that an unfolding has, over all start states.
 
+use std::collections::BTreeMap;
+
 use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::Step;
 use host_model::trace::start::Start;
 
-use crate::kernel::{EndCondition, FoundViolation, Report};
+use crate::kernel::{EndCondition, FoundViolation, Report, ViolationKind};
 use crate::unfolding::EventId;
 use crate::unfolding::reachable_tuples::JudgedConfig;
 
 /// The smallest violations so far, in the order of their sizes, no two with the same words.
 pub(crate) struct Best {
     violations: Vec<Smallest>,
-    /// How many are wanted; at least one.
+    /// How many are wanted, or how many kinds of them that the report does not have; at least one.
     wanted: usize,
+    /// How many of each kind are kept, with those of the report; none if all are.
+    variants_max: Option<u64>,
     /// The bound on depth, and the judgements of configurations that are larger.
     depth_max: u32,
     beyond: Vec<(Option<NodeId>, Judgement)>,
@@ -22,6 +26,7 @@ pub(crate) struct Best {
 
 struct Smallest {
     judgement: Judgement,
+    kind: ViolationKind,
     node: Option<NodeId>,
     size: u32,
     way: Way,
@@ -38,23 +43,43 @@ enum Way {
 impl Best {
     /// Nothing yet, for a report with room for more.
     pub(crate) fn new(report: &Report, depth: Option<u32>) -> Self {
-        let wanted = report.violations_max as usize - report.violations.len();
+        let wanted = report.violations_max.saturating_sub(report.collected()) as usize;
+        let variants_max = report.variants_max;
         let depth_max = depth.unwrap_or(u32::MAX);
-        Self { violations: Vec::new(), wanted, depth_max, beyond: Vec::new(), sure_up_to: u32::MAX }
+        Self { violations: Vec::new(), wanted, variants_max, depth_max, beyond: Vec::new(), sure_up_to: u32::MAX }
     }
 
     /// Whether no more than one is wanted.
     pub(crate) fn is_one(&self) -> bool {
-        self.wanted == 1
-    }
-
-    fn is_full(&self) -> bool {
-        self.violations.len() >= self.wanted
+        self.wanted == 1 && self.variants_max.is_none()
     }
 
     /// An upper bound of the size of violations that are still of use; none if any is.
     pub(crate) fn size_max(&self) -> Option<u32> {
-        self.violations.last().filter(|_| self.is_full()).map(|last| last.size)
+        // A smaller variant of any kind takes the place of a larger one.
+        let is_full = self.variants_max.is_none() && self.violations.len() >= self.wanted;
+        self.violations.last().filter(|_| is_full).map(|last| last.size)
+    }
+
+    /// Leaves out what is more than is wanted, the largest ones.
+    fn trim(&mut self, report: &Report) {
+        let Some(variants_max) = self.variants_max else {
+            self.violations.truncate(self.wanted);
+            return;
+        };
+        let mut kept: BTreeMap<ViolationKind, u64> = BTreeMap::new();
+        let mut kinds = 0;
+        self.violations.retain(|found| {
+            let known = report.variants(&found.kind);
+            let is_new = known == 0 && !kept.contains_key(&found.kind);
+            if is_new && kinds == self.wanted {
+                return false;
+            }
+            kinds += usize::from(is_new);
+            let count = kept.entry(found.kind.clone()).or_insert(known);
+            *count += 1;
+            *count <= variants_max
+        });
     }
 
     /// Notes witnesses, and keeps what is bad and small.
@@ -80,8 +105,9 @@ impl Best {
             }
             // Of the same size the first one stays.
             let place = self.violations.partition_point(|other| other.size <= size);
-            self.violations.insert(place, Smallest { judgement, node, size, way: Way::Config(config) });
-            self.violations.truncate(self.wanted);
+            let kind = ViolationKind::of(&judgement);
+            self.violations.insert(place, Smallest { judgement, kind, node, size, way: Way::Config(config) });
+            self.trim(report);
         }
     }
 
@@ -121,13 +147,13 @@ impl Best {
 
     /// Reports the violations.
     pub(crate) fn finish(self, report: &mut Report) {
-        if self.is_full() {
-            report.end = EndCondition::Violation;
-        }
         for Smallest { size, way, .. } in self.violations {
             let Way::Path(mut found) = way else { unreachable!("the paths were taken") };
             found.shortest = size <= self.sure_up_to;
             report.violations.push(*found);
+        }
+        if report.is_full() {
+            report.end = EndCondition::Violation;
         }
     }
 }

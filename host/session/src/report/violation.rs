@@ -45,6 +45,8 @@ pub struct ViolationReport {
     pub count: usize,
     /// How many more were found that have this shape.
     pub alike: usize,
+    /// Whether there may be more than these: `--continue` keeps a few violations of those that say the same up to numbers.
+    pub at_least: bool,
     /// All events, those of the prefix included.
     pub length: usize,
     /// The same of what the search found.
@@ -113,6 +115,7 @@ impl ViolationReport {
             shape: violation.shape.clone(),
             count: violation.alike + 1,
             alike: violation.alike,
+            at_least: violation.is_capped,
             found: saved.as_ref().and_then(|saved| saved.found.clone()),
             length: trace.steps.len(),
             found_length: violation.found.as_ref().map_or(trace.steps.len(), |(found, _)| found.steps.len()),

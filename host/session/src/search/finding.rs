@@ -30,6 +30,8 @@ pub struct Violation {
     pub shape: String,
     /// How many more were found that have this shape.
     pub alike: usize,
+    /// Whether there may be more of this shape: as many violations of its kind were kept as are kept of any.
+    pub is_capped: bool,
     /// Whether no shorter path from the start of the search leads to a violation.
     pub shortest: bool,
     /// Why the second run differs from the first one: the plugin is not deterministic. None if it does not differ.
@@ -130,7 +132,19 @@ pub fn confirm(
     let shape = shape(&recording, trace.finding.as_ref().unwrap_or(&finding));
     let shortest = found.shortest;
     let found = original;
-    Ok(Violation { trace, sibling, found, recording, node, shape, alike: 0, shortest, nondeterminism, unfinished })
+    Ok(Violation {
+        trace,
+        found,
+        recording,
+        sibling,
+        node,
+        shape,
+        alike: 0,
+        is_capped: false,
+        shortest,
+        nondeterminism,
+        unfinished,
+    })
 }
 
 /// The findings among violations: of those with the same shape the shortest, and of equally long ones the first.
@@ -141,11 +155,11 @@ pub fn grouped(violations: Vec<Violation>) -> Vec<Violation> {
         let key = |it: &Violation| (it.shape.clone(), it.nondeterminism.is_some());
         match groups.iter_mut().find(|group| key(group) == key(&violation)) {
             Some(first) => {
-                let alike = first.alike + 1;
+                let (alike, is_capped) = (first.alike + 1, first.is_capped || violation.is_capped);
                 if violation.trace.steps.len() < first.trace.steps.len() {
                     std::mem::swap(first, &mut violation);
                 }
-                first.alike = alike;
+                (first.alike, first.is_capped) = (alike, is_capped);
             }
             None => groups.push(violation),
         }

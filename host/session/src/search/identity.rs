@@ -81,6 +81,8 @@ impl Identity {
             walks,
             weights,
             violations,
+            // No checkpoint is kept where several violations are collected.
+            variants: _,
             reduce,
             count_system_states,
             deadlock,

@@ -7,8 +7,9 @@ use crate::base::Failure;
 use crate::search::promises;
 use crate::spec::RunSpec;
 
-/// Violations that `--continue` collects.
-const VIOLATIONS_MAX: u64 = 100;
+/// Kinds of violations that `--continue` collects, and violations of each kind.
+const KINDS_MAX: u64 = 100;
+const VARIANTS_MAX: u64 = 8;
 
 /// The bounds and other options of the search, all of which the strategy honours.
 ///
@@ -33,7 +34,9 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         depth: search.depth,
         local_events: search.local_events,
         states: search.states,
-        violations: search.max_violations.or(search.go_on.then_some(VIOLATIONS_MAX)),
+        violations: search.max_violations.or(search.go_on.then_some(KINDS_MAX)),
+        // With a number of violations it is those that count.
+        variants: (search.go_on && search.max_violations.is_none()).then_some(VARIANTS_MAX),
         reduce: search.reduce,
         deadlock: search.deadlock,
         no_symmetry: search.no_symmetry,

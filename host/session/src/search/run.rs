@@ -103,7 +103,10 @@ fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report)
     let found: Vec<(&FoundViolation, Trace)> =
         found.map(|found| Ok((found, finding::record(lts, cluster, found)?))).collect::<Result<_, Failure>>()?;
     bounds.close();
-    let confirm = |found| finding::confirm(lts, cluster, found, shorter);
+    let confirm = |(found, trace): (&FoundViolation, Trace)| {
+        let is_capped = report.variants_max.is_some_and(|most| report.variants(&found.kind) >= most);
+        Ok::<_, Failure>(Violation { is_capped, ..finding::confirm(lts, cluster, (found, trace), shorter)? })
+    };
     Ok(finding::grouped(found.into_iter().map(confirm).collect::<Result<_, _>>()?))
 }
 

@@ -277,8 +277,11 @@ impl WalkSearch<'_> {
         let Some(suspects) = &mut self.suspects else { return Ok(()) };
         let mut found = Vec::new();
         let ended = suspects.ended(&mut ground.stepper, walk, &progress, &mut found);
-        let wanted = self.report.violations_max.saturating_sub(self.report.violations.len() as u64);
-        self.report.violations.extend(found.into_iter().take(usize::try_from(wanted).unwrap_or(usize::MAX)));
+        for found in found {
+            if self.report.wants_more(&found.kind) {
+                self.report.violations.push(found);
+            }
+        }
         self.has_enough |= self.report.is_full();
         ended
     }

@@ -237,7 +237,7 @@ impl<'w, 's> Way<'w, 's> {
         let judgement = Judgement::Violated { property: self.promise.property, message };
         let breach = FoundBreach { class: BreachClass::Dead, cycle: 0, is_critical, sibling };
         let found = FoundViolation::new(self.start, &self.path, self.promise.node, judgement);
-        Ok(FoundViolation { breach: Some(breach), ..found })
+        Ok(found.broken(breach))
     }
 
     /// A shortest way from the state before the last step to where the promise is kept, if it is close by, or the one that is known.
