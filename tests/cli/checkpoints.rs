@@ -302,6 +302,20 @@ fn a_file_from_elsewhere_builds_nothing_and_raises_nothing() {
     assert!(ran.err.contains("limits: s.toml raises memory=1073741824\n"), "{ran:?}");
     assert!(ran.out.contains("  limits      fuel=20000, memory=1073741824\n"), "{ran:?}");
     assert_eq!(place.host(&["run", "s.toml", "--limit", "memory=64MiB"]).exits(0).err, "");
+    let tested = place.host(&["test", "s.toml"]).exits(0);
+    assert_eq!(tested.err, "limits: s.toml raises memory=1073741824\n");
+    assert_eq!(place.host(&["test", "s.toml", "--quiet"]).exits(0).err, "");
+    // Steps of a build are shown as they begin; that nothing was to be done, once for all tests of the plugin.
+    std::fs::create_dir_all(place.path("mine/scenarios")).expect("writable");
+    for name in ["a", "b"] {
+        place.put(&format!("mine/scenarios/{name}.toml"), "nodes = 2\n");
+    }
+    place.put("mine/host.toml", "[build]\ncommand = \"cp ../guest.wasm target\"\noutput = \"target/guest.wasm\"\n");
+    let tested = place.host(&["test", "mine"]).exits(0);
+    let steps: Vec<&str> = tested.err.lines().collect();
+    assert_eq!(steps.first(), Some(&"build: running cp ../guest.wasm target"), "{tested:?}");
+    let up_to_date = steps.iter().filter(|step| **step == "build: mine is up to date").count();
+    assert_eq!((up_to_date, steps.len()), (1, 3), "{tested:?}");
 }
 
 /// Set for a process that may write only little into a file.

@@ -3,23 +3,27 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `junit` | results for other programs |
+//! | `once` | lines for people, each once |
 //! | `saved` | a saved trace, with what is expected of it |
 
 mod junit;
+mod once;
 mod saved;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::commands::test::junit::Outcome;
+use crate::commands::test::once::Once;
 use crate::commands::test::saved::{Expected, Saved};
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
 use host_session::Request;
 use host_session::base::text::{count, on_one_line, shortened};
-use host_session::base::{Exit, Failure};
+use host_session::base::{Exit, Failure, files};
 use host_session::spec::{RunSpec, Source};
 
 /// The folder of a plugin's scenarios: everything in it is a test.
@@ -33,8 +37,26 @@ struct Test {
     is_scenario: bool,
 }
 
-/// Runs all tests.
+/// Runs all tests. What the runs tell, steps of builds and raised limits, is told once for all of them.
 pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let mut once = Once::new(environment.stderr);
+    let environment = &mut Environment {
+        stdout: environment.stdout,
+        stderr: &mut once,
+        stdin: environment.stdin,
+        stdin_is_terminal: environment.stdin_is_terminal,
+        colours: environment.colours,
+        // Nothing is redrawn between the lines of the tests.
+        stderr_columns: None,
+        directory: environment.directory.clone(),
+        cache: environment.cache.clone(),
+        interrupted: Arc::clone(&environment.interrupted),
+        clock: Arc::clone(&environment.clock),
+    };
+    run_all(arguments, environment)
+}
+
+fn run_all(arguments: &TestArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut tests = Vec::new();
     for path in &arguments.paths {
         find(path, &environment.path(path), true, &mut tests)?;
@@ -89,8 +111,8 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
 fn find(given: &Path, path: &Path, is_named: bool, tests: &mut Vec<Test>) -> Result<(), Failure> {
     let failure =
         |error: std::io::Error| Failure::configuration(format_args!("cannot read {}: {error}", given.display()));
-    let metadata = fs::metadata(path).map_err(failure)?;
-    if metadata.is_file() {
+    if !path.is_dir() {
+        files::open(path).map_err(failure)?;
         tests.extend(test(given, is_named));
         return Ok(());
     }
@@ -130,7 +152,7 @@ fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, Str
     }
 }
 
-/// Runs a test. What is told meanwhile is of no interest, and no trace of an expected violation is kept.
+/// Runs a test. No trace of an expected violation is kept.
 fn run_one(
     path: &Path,
     saved: Option<Result<Saved, String>>,
@@ -138,7 +160,7 @@ fn run_one(
     environment: &mut Environment<'_>,
 ) -> Outcome {
     let began = Instant::now();
-    let source = Source { quiet: true, ..arguments.source.into() };
+    let source = arguments.source.into();
     let (wrong, is_error) = match saved {
         None => run_scenario(path, source, environment),
         Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
@@ -153,8 +175,7 @@ fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) 
     let mut spec = RunSpec::default();
     spec.cluster.plugin = path.to_owned();
     spec.process.source = source;
-    let mut log = std::io::sink();
-    let context = &mut environment.silent(&mut log);
+    let context = &mut environment.context();
     let report = match Request::new(spec, context).and_then(|request| request.report(context)) {
         Ok(report) => report,
         Err(failure) => return (vec![failure.message], true),

@@ -55,7 +55,7 @@ impl Saved {
         let owner = scenario_file::owner(&self.trace, &environment.directory);
         let plugin = owner.or_else(|| plugin.map(Path::to_owned));
         let spec = TraceSpec { trace: self.trace.clone(), plugin, source, any_build: true, ..TraceSpec::default() };
-        let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.silent(&mut std::io::sink())) {
+        let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.context()) {
             Ok(loaded) => loaded,
             Err(failure) => return (vec![failure.message], true),
         };
