@@ -77,6 +77,14 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     check("seeed = 3", &["s.toml:5: [strategy] has no key `seeed`", "there are: algo"]);
     check("[bounds]\ntime = \"5\"", &["s.toml:6: ", "with a unit"]);
     check("[faults]\nfires = 1", &["s.toml:6: [faults] has no key `fires` in this version", "there are: resets"]);
+    for said in ["plugin = \"guest.wasm\"", "parameters = { a = \"1\" }"] {
+        let words = ["s.toml:6: there is no node 5 in a cluster of 2", "from 0 to 1"];
+        check(&format!("[[node]]\nid = 5\n{said}"), &words);
+    }
+    check(
+        "[[node]]\nid = 1\nplugin = \"guest.wasm\"\n[[node]]\nid = 2\nplugin = \"guest.wasm\"",
+        &["s.toml:9: there is no node 2"],
+    );
     // What only the plugin or the strategy can tell.
     let place = ping_pong("");
     place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n[strategy]\nalgo = \"lmc\"\n");

@@ -172,7 +172,9 @@ impl Components {
         let nodes = scenario.nodes.saturating_sub(self.twins());
         if let Some(node) = places.keys().chain(twins).find(|node| **node >= nodes) {
             let failure = Failure::configuration(format_args!("there is no node {node} in a cluster of {nodes}"));
-            return Err(failure.help(format_args!("nodes are numbered from 0 to {}", nodes.saturating_sub(1))));
+            let about = if places.contains_key(node) { format!("id {node}") } else { "twin".to_owned() };
+            let help = format_args!("nodes are numbered from 0 to {}", nodes.saturating_sub(1));
+            return Err(failure.about(&about).help(help));
         }
         if let Some(node) = twins.iter().find(|node| twins.iter().filter(|twin| twin == node).count() > 1) {
             let what = format_args!("`--twin {node}` is given twice; keep one");

@@ -117,11 +117,12 @@ impl<'t> Reader<'t> {
                 self.note(file, format!("set-on {id}:{}", key.get_ref()), key);
             }
         }
-        // Whether there is such a node would not be checked.
+        // Only what is said of a node leads to the check that there is one.
         let placed = &file.spec.cluster.placement;
         if (placed.node.len(), placed.adversary.len(), placed.parameters.len()) == before {
             return Err(self.wrong(id_key, &format!("nothing is said about node {id}: give `plugin` or `parameters`")));
         }
+        self.note(file, format!("id {id}"), id_key);
         Ok(())
     }
 
