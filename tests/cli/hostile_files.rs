@@ -1,9 +1,11 @@
 //! What is no regular file, or too large: refused at once wherever a file is taken, never waited for and never read to its end.
+//! What is built.
 
 use std::fs::File;
 use std::os::unix::net::UnixListener;
 
 use host_sandbox::fixtures;
+use host_structure::tree;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
@@ -13,8 +15,12 @@ use super::Place;
 const SPARSE_BYTES: u64 = 100 << 30;
 
 /// Each place on the command line that takes a file, with `FILE` in place of it, and the exit code of a refusal.
-const PLACES: [(&[&str], u8); 13] = [
+const PLACES: [(&[&str], u8); 17] = [
     (&["run", "FILE"], 150),
+    (&["run", "FILE.wat"], 150),
+    (&["build", "FILE.c"], 150),
+    (&["build", "FILE.wat"], 150),
+    (&["graph", "FILE"], 150),
     (&["run", "guest.wasm", "--nodes", "2", "--node", "1=FILE"], 150),
     (&["run", "guest.wasm", "--nodes", "2", "--adversary", "1=FILE"], 150),
     (&["inspect", "FILE"], 150),
@@ -28,6 +34,9 @@ const PLACES: [(&[&str], u8); 13] = [
     (&["export", "FILE", "--plugin", "guest.wasm", "--format", "itf"], 151),
     (&["debug", "FILE.json", "--plugin", "guest.wasm"], 151),
 ];
+
+/// The endings in them.
+const ENDINGS: [&str; 6] = ["", ".wat", ".c", ".toml", ".json", ".itf.json"];
 
 /// Puts something at a path.
 type Put = dyn Fn(&std::path::Path);
@@ -45,7 +54,7 @@ fn only_regular_files_of_bounded_size_are_read() {
     let kinds: [(&str, &Put); 4] =
         [("a named pipe", &fifo), ("a socket", &socket), ("a device", &device), ("more than the limit of", &sparse)];
     for (words, put) in kinds {
-        for ending in ["", ".toml", ".json", ".itf.json"] {
+        for ending in ENDINGS {
             put(&place.path(&format!("odd{ending}")));
         }
         std::fs::create_dir(place.path("kept")).expect("writable");
@@ -55,12 +64,83 @@ fn only_regular_files_of_bounded_size_are_read() {
             let ran = place.host(&command).exits(exit);
             ran.says(&["odd", words]);
         }
+        // A scenario that cannot be read is a test that fails.
+        let (exit, ran) = (if words.starts_with("more") { 1 } else { 151 }, place.host(&["test", "odd.toml"]));
+        let ran = ran.exits(exit);
+        assert!(ran.out.contains(words) || ran.err.contains(words), "{ran:?}");
         // A long search can leave a file of any size, so it is its beginning that tells.
         let of_checkpoint = if words == "more than the limit of" { "is damaged" } else { words };
         place.host(&["run", "--resume", "kept"]).exits(151).says(&["kept", of_checkpoint]);
         std::fs::remove_dir_all(place.path("kept")).expect("writable");
-        for ending in ["", ".toml", ".json", ".itf.json"] {
+        for ending in ENDINGS {
             std::fs::remove_file(place.path(&format!("odd{ending}"))).expect("writable");
         }
     }
+}
+
+/// Wherever the path leads is a folder that is read to see what it is: by the build, and by the advice of one beside it.
+#[test]
+fn a_folder_with_a_file_without_end_is_not_built() {
+    let place = Place::new();
+    let sparse = |name: &str| {
+        let file = File::create(place.path(name)).and_then(|file| file.set_len(SPARSE_BYTES));
+        file.expect("a file without content");
+    };
+    for folder in ["manifest", "source", "output"] {
+        std::fs::create_dir_all(place.path(folder)).expect("writable");
+    }
+    sparse("manifest/host.toml");
+    place.put("manifest/a.wat", "(module)");
+    sparse("source/a.wat");
+    // What the command leaves is not made of what was read before.
+    place.put("output/host.toml", "[build]\ncommand = \"truncate -s 100G made.wasm\"\noutput = \"made.wasm\"\n");
+    for (folder, file) in [("manifest", "host.toml"), ("source", "a.wat"), ("output", "made.wasm")] {
+        for command in ["build", "run"] {
+            place.host(&[command, folder, "--quiet"]).exits(150).says(&[file, "more than the limit of"]);
+        }
+    }
+    // No folder here is a plugin, for which all of them are looked at.
+    place.host(&["build", "."]).exits(150);
+    std::fs::remove_file(place.path("manifest/host.toml")).expect("writable");
+    mkfifo(&place.path("manifest/host.toml"), Mode::S_IRWXU).expect("a pipe");
+    std::fs::remove_file(place.path("manifest/a.wat")).expect("writable");
+    mkfifo(&place.path("manifest/a.wat"), Mode::S_IRWXU).expect("a pipe");
+    place.host(&["build", "manifest"]).exits(150).says(&["nothing to build in"]);
+}
+
+/// Which commands build the folder that they are given, and which the one that they stand in, as the security page says.
+#[test]
+fn the_security_page_lists_who_builds() {
+    let mut place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    std::fs::create_dir(place.path("made")).expect("writable");
+    let build = "[build]\ncommand = \"touch ../built && cp ../guest.wasm .\"\noutput = \"guest.wasm\"\n";
+    place.put("made/host.toml", build);
+    let help = place.host(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let commands: Vec<&str> = commands.map_while(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"run") && commands.contains(&"export"), "{help}");
+    let mut builders = |standing: &'static str, more: &[&str]| {
+        place.standing = standing;
+        let builds = |command: &&&str| {
+            let _ = std::fs::remove_dir_all(place.path("made/target"));
+            place.host(&[&[**command], more].concat());
+            std::fs::remove_file(place.path("built")).is_ok()
+        };
+        commands.iter().filter(builds).map(|command| format!("`{command}`")).collect::<Vec<_>>()
+    };
+    let (named, by_default) = (builders("", &["made"]), builders("made", &[]));
+    let page = tree::read("docs/security.md");
+    let lines: Vec<&str> =
+        page.lines().skip_while(|line| !line.starts_with("- PLUGIN of `host build`")).take(2).collect();
+    let listed = lines[0].replace("`host build`", "`build`");
+    let listed: Vec<String> = listed.split(['`']).skip(1).step_by(2).map(|command| format!("`{command}`")).collect();
+    let sorted = |mut list: Vec<String>| {
+        list.sort();
+        list
+    };
+    let number = ["none", "one", "two", "three", "four", "five", "six", "seven"][by_default.len()];
+    assert!(lines[1].starts_with(&format!("  Without PLUGIN the first {number} build the folder")), "{by_default:?}");
+    assert_eq!(sorted(by_default.clone()), sorted(listed[..by_default.len()].to_vec()));
+    assert_eq!(sorted(named), sorted(listed));
 }

@@ -10,10 +10,10 @@ pub(crate) mod apt;
 pub(crate) mod npm;
 pub(crate) mod pip;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{BuildError, Options};
+use crate::{BuildError, Options, tool};
 
 /// Why something is not installed when the user does not want it.
 pub(crate) const SWITCHED_OFF: &str = "installing is switched off";
@@ -34,9 +34,7 @@ pub(crate) fn cached(
         return Ok(Err(SWITCHED_OFF.to_owned()));
     }
     fs::create_dir_all(&tools).map_err(BuildError::io("create", &tools))?;
-    let lock_path = tools.join("lock");
-    let lock = File::create(&lock_path).map_err(BuildError::io("lock", &lock_path))?;
-    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    let _lock = tool::lock(&tools.join("lock"))?;
     // Whoever held the lock may have installed it.
     if place.is_dir() {
         return Ok(Ok(place));

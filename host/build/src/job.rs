@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::tool::{Output, finish};
 use crate::{BuildError, Options};
 
@@ -29,7 +29,7 @@ impl Job<'_> {
     /// Runs a compiler, tells its warnings, and reads the file that it has written.
     pub fn compile(&self, command: Command, made: &Path, say: Say<'_>) -> Result<Vec<u8>, BuildError> {
         self.run(command)?.stderr.lines().for_each(say);
-        std::fs::read(made).map_err(BuildError::io("read", made))
+        source::read(made)
     }
 }
 

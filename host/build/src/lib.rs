@@ -22,11 +22,13 @@
 //! | `exports` | exports by their plain names |
 //! | `install` | tools in the host's cache |
 //! | `tool` | runs other programs |
+//! | `files` | files from anywhere, read within bounds; a session reads its own with it, too |
 //! | `error` | errors and their remedies |
 
 mod component;
 mod error;
 mod exports;
+pub mod files;
 mod install;
 mod job;
 mod languages;

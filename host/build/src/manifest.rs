@@ -1,14 +1,16 @@
 //! `host.toml`: what a folder says about its build, where detection would be wrong or is not enough.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::BuildError;
+use crate::{BuildError, files};
 
 /// The file's name.
 pub(crate) const MANIFEST: &str = "host.toml";
+
+/// Bytes of it at most.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// The manifest of a folder; without a file, nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -47,7 +49,7 @@ impl Manifest {
         if !path.is_file() {
             return Ok(Self::default());
         }
-        let text = fs::read_to_string(&path).map_err(BuildError::io("read", &path))?;
+        let text = files::read_text_bounded(&path, BYTES_MAX).map_err(BuildError::io("read", &path))?;
         let wrong = |what: String| BuildError::BadManifest { path: path.clone(), what };
         let manifest: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
         let build = &manifest.build;
@@ -63,6 +65,8 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<Manifest, String> {

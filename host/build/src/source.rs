@@ -5,11 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::BuildError;
 use crate::manifest::Manifest;
+use crate::{BuildError, files, tool};
 
 /// Files of one plugin at most; a folder with more is no plugin, but a home directory by mistake.
 const FILES_MAX: usize = 5_000;
+
+/// Bytes of one file, source or made by a toolchain, at most.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// Folders that hold what tools make or fetch, and not what people write.
 const SKIPPED: [&str; 7] = ["target", "node_modules", "out", "dist", "zig-out", "__pycache__", "venv"];
@@ -30,6 +33,10 @@ pub(crate) struct Source {
 
 impl Source {
     /// Looks at a path.
+    ///
+    /// # Errors
+    ///
+    /// It leads nowhere, to something that is neither folder nor regular file, or to a folder that is none of a plugin.
     pub fn open(path: &Path) -> Result<Self, BuildError> {
         let missing = || BuildError::NoFolder { folder: path.to_owned() };
         let absolute = path.canonicalize().map_err(|_| missing())?;
@@ -46,6 +53,8 @@ impl Source {
             };
             return Ok(Self { folder: absolute, file: None, name, manifest, files });
         }
+        // Before a toolchain is looked for, and installed.
+        files::open_bounded(&absolute, BYTES_MAX).map_err(BuildError::io("read", &absolute))?;
         let folder = absolute.parent().ok_or_else(missing)?.to_owned();
         let file = PathBuf::from(absolute.file_name().ok_or_else(missing)?);
         let name = file.file_stem().map_or("plugin".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -76,7 +85,7 @@ impl Source {
 
     /// The text of a file, if it is there and is text.
     pub fn text(&self, file: &str) -> Option<String> {
-        if self.has(file) { fs::read_to_string(self.folder.join(file)).ok() } else { None }
+        if self.has(file) { read_text(&self.folder.join(file)).ok() } else { None }
     }
 
     /// The file where the program begins, from the folder on: the file that was named, the one in `host.toml`, or the first of
@@ -105,16 +114,31 @@ impl Source {
     }
 
     /// A digest of names and contents of all files.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be read or has too many bytes, or the build is to stop.
     pub fn digest(&self) -> Result<blake3::Hash, BuildError> {
         let mut hasher = blake3::Hasher::new();
         for file in &self.files {
             let path = self.folder.join(file);
-            let content = fs::read(&path).map_err(BuildError::io("read", &path))?;
+            let content = read(&path)?;
+            tool::check()?;
             hasher.update(file.as_os_str().as_encoded_bytes()).update(&[0]);
             hasher.update(blake3::hash(&content).as_bytes());
         }
         Ok(hasher.finalize())
     }
+}
+
+/// The content of a file that is part of a source, or that a toolchain has made.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
+    files::read_bounded(path, BYTES_MAX).map_err(BuildError::io("read", path))
+}
+
+/// The same as text.
+pub(crate) fn read_text(path: &Path) -> Result<String, BuildError> {
+    files::read_text_bounded(path, BYTES_MAX).map_err(BuildError::io("read", path))
 }
 
 /// How the sources at a path look from outside, to notice changes: names, sizes and times of files, without those that are hidden

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -173,6 +174,29 @@ pub(crate) fn stoppable<R>(stop: Option<Stop>, build: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether the build of this thread may go on.
+///
+/// # Errors
+///
+/// It is to stop.
+pub(crate) fn check() -> Result<(), BuildError> {
+    let is_stopped = STOP.with_borrow(|stop| stop.as_ref().is_some_and(Stop::is_stopped));
+    if is_stopped { Err(BuildError::Stopped) } else { Ok(()) }
+}
+
+/// Makes and locks a file that orders builds, until the result is dropped. Waits for another build, unless this one is to stop.
+pub(crate) fn lock(path: &Path) -> Result<File, BuildError> {
+    let file = File::create(path).map_err(BuildError::io("lock", path))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => check()?,
+            Err(TryLockError::Error(error)) => return Err(BuildError::io("lock", path)(error)),
+        }
+        thread::sleep(INTERVAL);
+    }
+}
+
 /// How often it is asked whether to stop.
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -246,6 +270,19 @@ mod tests {
         let stop = Stop::new(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_at);
         let result = stoppable(Some(stop), || finish(command));
         assert!(matches!(result, Err(BuildError::Stopped)), "it ended by itself");
+    }
+
+    /// The lock is another build's, for as long as the test lasts.
+    #[test]
+    fn a_build_does_not_wait_for_another_one_when_it_is_to_stop() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("lock");
+        let other = lock(&path).expect("nobody has it");
+        let (asked, stop_at) = (Arc::new(AtomicUsize::new(0)), 2);
+        let stop = Stop::new(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_at);
+        assert!(matches!(stoppable(Some(stop), || lock(&path)), Err(BuildError::Stopped)));
+        drop(other);
+        assert!(stoppable(Some(Stop::new(|| true)), || lock(&path)).is_ok(), "there is nothing to wait for");
     }
 
     #[test]

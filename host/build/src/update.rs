@@ -1,13 +1,14 @@
 //! Making a component only if what it is made of has changed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::component::{self, componentize};
 use crate::job::{Job, Made, Say};
-use crate::tool::Tool;
+use crate::source::{read, read_text};
+use crate::tool::{self, Tool};
 use crate::{BuildError, ComponentError};
 
 /// Raised when the host drives its toolchains in another way, so that what was made before is made again.
@@ -29,9 +30,7 @@ pub(crate) fn unless_current(
     let wasm = source.output();
     let work = source.work(toolchain)?;
     // Two builds of one folder would write the same files.
-    let lock_path = work.join("lock");
-    let lock = File::create(&lock_path).map_err(BuildError::io("lock", &lock_path))?;
-    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    let _lock = tool::lock(&work.join("lock"))?;
     let key = blake3::Hasher::new()
         .update(component::CONTRACT.as_bytes())
         .update(component::ADAPTER.as_bytes())
@@ -49,7 +48,7 @@ pub(crate) fn unless_current(
 
 /// Makes the component of a core module unless it is there; returns whether it was made.
 pub(crate) fn from_core(core: &Path, wasm: &Path, name: &str, hint: &'static str) -> Result<bool, BuildError> {
-    let core = fs::read(core).map_err(BuildError::io("read", core))?;
+    let core = read(core)?;
     // The stamp says what the component was made from, and by which contract and encoder, and that it is unharmed.
     let key = blake3::Hasher::new()
         .update(component::CONTRACT.as_bytes())
@@ -72,7 +71,7 @@ fn stamp_text(key: blake3::Hash, component: &[u8]) -> String {
 }
 
 fn is_current(wasm: &Path, key: blake3::Hash) -> bool {
-    match (fs::read_to_string(stamp(wasm)), fs::read(wasm)) {
+    match (read_text(&stamp(wasm)), read(wasm)) {
         (Ok(made), Ok(component)) => made == stamp_text(key, &component),
         _ => false,
     }

@@ -1,6 +1,5 @@
 //! C: clang with wasi-libc, or Zig's C compiler, and bindings that the host generates.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use wit_bindgen_core::Files;
@@ -9,7 +8,7 @@ use super::Toolchain;
 use crate::component::world_with;
 use crate::install::{SWITCHED_OFF, apt};
 use crate::job::{Job, Made, Say};
-use crate::source::Source;
+use crate::source::{Source, read_text};
 use crate::tool::{Tool, on_path};
 use crate::{BuildError, update};
 
@@ -137,8 +136,7 @@ fn zig(library: &Library) -> Option<Tool> {
 ///
 /// The optional interfaces are those of which the sources name a function.
 pub(super) fn bindings(source: &Source, files: &[&Path], work: &Path) -> Result<[PathBuf; 2], BuildError> {
-    let texts: Vec<String> =
-        files.iter().filter_map(|file| fs::read_to_string(source.folder.join(file)).ok()).collect();
+    let texts: Vec<String> = files.iter().filter_map(|file| read_text(&source.folder.join(file)).ok()).collect();
     let (mut resolve, world) = world_with(|interface, functions| {
         let prefix = interface.split(['/', '@']).nth(1).unwrap_or_default();
         let names: Vec<String> =

@@ -1,7 +1,5 @@
 //! A command of the plugin's own, from its manifest.
 
-use std::fs;
-
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
 use crate::tool::{Tool, tool};
@@ -34,7 +32,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         shell.args(["-c", command]);
         job.run(shell)?;
         let path = source.folder.join(output);
-        let bytes = fs::read(&path).map_err(BuildError::io("read", &path))?;
+        let bytes = crate::source::read(&path)?;
         Ok(wat::parse_bytes(&bytes).map(std::borrow::Cow::into_owned).unwrap_or(bytes))
     })
 }

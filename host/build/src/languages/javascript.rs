@@ -1,11 +1,10 @@
 //! TypeScript and JavaScript: esbuild makes one file, componentize-qjs stores QuickJS with it loaded.
 
-use std::fs;
-
 use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
+use crate::source::{read, read_text};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -38,7 +37,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         command.arg(&main).args(["--bundle", "--format=esm", "--external:host:*", "--log-level=warning"]);
         command.arg(format!("--outfile={}", bundle.display()));
         job.run(command)?;
-        let text = fs::read_to_string(&bundle).map_err(BuildError::io("read", &bundle))?;
+        let text = read_text(&bundle)?;
         let exports = text.rsplit("export {").next().unwrap_or_default().to_owned();
         let names: Vec<&str> = exports.split([',', '}', '\n']).map(str::trim).collect();
         let wants = |interface: &str| text.contains(&format!("\"host:protocol/{interface}@"));
@@ -51,6 +50,6 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         // What the engine asks of the system becomes a trap; handlers are functions and not promises.
         command.arg(&bundle).args(["--stub-wasi", "--sync", "-o"]).arg(&component);
         job.run(command)?;
-        fs::read(&component).map_err(BuildError::io("read", &component))
+        read(&component)
     })
 }

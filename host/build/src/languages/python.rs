@@ -1,12 +1,10 @@
 //! Python: componentize-py, which stores an interpreter with the program loaded.
 
-use std::fs;
-
 use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
-use crate::source::Source;
+use crate::source::{Source, read, read_text};
 use crate::tool::finish;
 use crate::{BuildError, update};
 
@@ -29,7 +27,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let main = source.main(&["app.py", "plugin.py", "main.py"])?;
     let compiler = pip::find(job, &COMPILER, true, say)?;
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
-        let text = fs::read_to_string(source.folder.join(&main)).map_err(BuildError::io("read", &main))?;
+        let text = read_text(&source.folder.join(&main))?;
         let wit = work.join("wit/protocol.wit");
         // A class of this name is how an interface is exported.
         let offers = |interface: &str| {
@@ -50,7 +48,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         if !output.success {
             return Err(BuildError::Compile { name: source.name.clone(), output: without_trace(&output.both()) });
         }
-        fs::read(&output_path).map_err(BuildError::io("read", &output_path))
+        read(&output_path)
     })
 }
 
@@ -58,7 +56,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
 /// does no harm.
 fn imports(source: &Source, interface: &str) -> bool {
     source.sources(&["py"]).iter().any(|file| {
-        let text = fs::read_to_string(source.folder.join(file)).unwrap_or_default();
+        let text = read_text(&source.folder.join(file)).unwrap_or_default();
         let words = |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == interface);
         text.lines().any(|line| line.contains("import") && words(line))
     })

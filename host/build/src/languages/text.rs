@@ -1,7 +1,5 @@
 //! Finished modules and components, binary or in text: no tool is needed.
 
-use std::fs;
-
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
 use crate::source::Source;
@@ -34,7 +32,7 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let tool = Tool::none("the host itself");
     update::unless_current(job, ROW.name, &tool, HINT, say, |_, _| {
         let path = source.folder.join(file);
-        let bytes = fs::read(&path).map_err(BuildError::io("read", &path))?;
+        let bytes = crate::source::read(&path)?;
         let refused = |error: wat::Error| BuildError::Compile {
             name: source.name.clone(),
             output: error.to_string().trim_end().to_owned(),

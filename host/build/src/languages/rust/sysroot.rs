@@ -3,12 +3,12 @@
 //! Building it with every guest would need unstable cargo options and half a minute each time; with a sysroot of its own a
 //! guest is an ordinary build.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::flags::{self, TARGET};
 use super::system::{System, has_core};
-use crate::tool::{finish, tool};
+use crate::tool::{self, finish, tool};
 use crate::{BuildError, Options};
 
 /// Raised when the recipe below changes, so that old libraries are left alone.
@@ -28,9 +28,7 @@ pub(crate) fn get(system: &System, options: &Options, say: &mut dyn FnMut(&str))
     }
     let cache = sysroot.parent().expect("a place in the cache");
     fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
-    let lock_path = cache.join("sysroot.lock");
-    let lock = File::create(&lock_path).map_err(BuildError::io("create", &lock_path))?;
-    lock.lock().map_err(BuildError::io("lock", &lock_path))?;
+    let _lock = tool::lock(&cache.join("sysroot.lock"))?;
     // Whoever held the lock may have built it.
     if !has_core(&library(&sysroot)) {
         let release = system.version_line("release").unwrap_or("?");
