@@ -140,3 +140,30 @@ mod own {
 
     pub(super) fn do_not_wait(_: &mut OpenOptions) {}
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Whoever runs this cannot make files of others, but can ask in the name of another user.
+    #[test]
+    fn files_of_other_users_are_not_opened() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let dir = place.path().join("cache");
+        let user = folder(&dir).expect("writable").expect("this user's alone");
+        let path = dir.join("entry");
+        write(&path, &[b"code"]).expect("writable");
+        assert!(open(&path, user).is_some_and(|(_, length)| length == 4) && read(&path, user).is_some());
+        assert!(own::is_private(&fs::metadata(&dir).expect("it is there"), user));
+        for other in [user.wrapping_add(1), user.wrapping_sub(1)] {
+            assert!(open(&path, other).is_none() && read(&path, other).is_none(), "user {other}");
+            assert!(!own::is_private(&fs::metadata(&dir).expect("it is there"), other), "user {other}");
+        }
+        for mode in [0o620, 0o602] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("it is this user's");
+            assert!(open(&path, user).is_none(), "{mode:o}");
+        }
+    }
+}

@@ -2,8 +2,15 @@
 
 use std::panic::AssertUnwindSafe;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use host_model::contract::{Stop, Stopped};
 
 use super::*;
+
+/// Nested blocks that take seconds to compile.
+const SECONDS_DEEP: usize = 6_000;
 
 #[test]
 fn a_component_of_200_mb_is_refused_at_once() {
@@ -59,6 +66,26 @@ fn a_compilation_that_takes_too_long_is_given_up() {
     let error = Plugin::load(&impatient, &fixtures::slow_to_compile(20_000)).expect_err("no time at all");
     assert_eq!(error, LoadError::CompileTime { seconds: 0 });
     assert!(error.to_string().contains("`--limit compile-time=N` allows more"), "{error}");
+    lives_on(&sandbox(|_| {}));
+}
+
+/// Says at its third question that the user wants no more.
+struct ThirdTime(AtomicU32);
+
+impl Stop for ThirdTime {
+    fn reason(&self) -> Option<Stopped> {
+        (self.0.fetch_add(1, Ordering::Relaxed) >= 2).then_some(Stopped::Interrupted)
+    }
+}
+
+#[test]
+fn a_compilation_is_given_up_when_it_is_to_stop() {
+    let stop = Arc::new(ThirdTime(AtomicU32::new(0)));
+    let config = SandboxConfig::default();
+    let stoppable = Sandbox::stoppable(config, None, Arc::clone(&stop) as Arc<dyn Stop>).expect("a sandbox");
+    let error = Plugin::load(&stoppable, &fixtures::slow_to_compile(SECONDS_DEEP)).expect_err("it is not waited for");
+    assert_eq!(error, LoadError::Stopped(Stopped::Interrupted));
+    assert_eq!(stop.0.load(Ordering::Relaxed), 3, "nothing asks on");
     lives_on(&sandbox(|_| {}));
 }
 
