@@ -192,8 +192,12 @@ fn process_bytes(key: &str) -> Option<u64> {
 /// Part of the memory that is available, on the machine and in the container, besides what the process has already.
 fn default_memory() -> Option<u64> {
     let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
-    let available = container_memory().map_or(available, |container| container.min(available));
-    Some(process_bytes("VmRSS:").unwrap_or(0) + available / MEMORY_SHARE)
+    Some(share_of(available, container_memory(), process_bytes("VmRSS:").unwrap_or(0)))
+}
+
+/// The share of what is left on the machine or in the container, where that is less, besides what the process has.
+fn share_of(machine: u64, container: Option<u64>, process: u64) -> u64 {
+    process + container.map_or(machine, |container| container.min(machine)) / MEMORY_SHARE
 }
 
 /// The memory that the container may still use; none if it may use all.
@@ -318,7 +322,20 @@ pub(crate) mod tests {
     fn half_of_what_is_available_is_the_default() {
         let available = kibibytes(&std::fs::read_to_string("/proc/meminfo").expect("Linux"), "MemAvailable:");
         let (available, default) = (available.expect("Linux"), default_memory().expect("Linux"));
-        // Others use memory meanwhile: no more than that it is a share, and not all.
-        assert!(default < available.saturating_add(process_bytes("VmRSS:").unwrap_or(0)), "{default} of {available}");
+        let container = container_memory();
+        let expected = share_of(available, container, process_bytes("VmRSS:").expect("Linux"));
+        // Others use memory meanwhile.
+        let slack = container.map_or(available, |container| container.min(available)) / 10 + (256 << 20);
+        assert!(default.abs_diff(expected) <= slack, "{default} and not {expected} of {available}");
+    }
+
+    #[test]
+    fn the_narrower_of_machine_and_container_is_shared() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(share_of(8 * GIB, None, GIB), 5 * GIB);
+        assert_eq!(share_of(8 * GIB, Some(2 * GIB), GIB), 2 * GIB, "1 GiB and half of 2");
+        // A container can have a limit above all that there is.
+        assert_eq!(share_of(8 * GIB, Some(u64::MAX), GIB), 5 * GIB);
+        assert_eq!(share_of(0, None, GIB), GIB, "what it has is never taken away");
     }
 }

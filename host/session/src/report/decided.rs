@@ -6,12 +6,70 @@ use crate::search::finding::Violation;
 
 /// Why it is open whether there is more than was found; none if there is nothing more.
 pub fn undecided(end: EndCondition, violations: &[Violation]) -> Option<&'static str> {
-    if violations.iter().any(|violation| violation.nondeterminism.is_some()) {
+    why_open(end, violations.iter().all(|violation| violation.nondeterminism.is_none()))
+}
+
+fn why_open(end: EndCondition, is_deterministic: bool) -> Option<&'static str> {
+    if !is_deterministic {
         return Some("the plugin is not deterministic");
     }
     match end {
         EndCondition::SpaceExhausted => None,
         EndCondition::Violation => Some("the search ended with the violation, --continue goes on"),
         _ => Some("the search did not explore everything"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends that there are; the match has one more line when there is another.
+    fn ends() -> impl Iterator<Item = (EndCondition, bool)> {
+        use EndCondition as End;
+        let is_whole = |end| match end {
+            End::SpaceExhausted => true,
+            End::Pruned
+            | End::WalksDone
+            | End::DepthBound
+            | End::LocalEventBound
+            | End::StateBound
+            | End::TimeBound
+            | End::MemoryBound
+            | End::Interrupted
+            | End::Violation => false,
+        };
+        let all = [
+            End::SpaceExhausted,
+            End::Pruned,
+            End::WalksDone,
+            End::DepthBound,
+            End::LocalEventBound,
+            End::StateBound,
+            End::TimeBound,
+            End::MemoryBound,
+            End::Interrupted,
+            End::Violation,
+        ];
+        all.into_iter().map(move |end| (end, is_whole(end)))
+    }
+
+    #[test]
+    fn only_what_was_explored_to_its_end_by_a_deterministic_plugin_decides() {
+        for (end, is_whole) in ends() {
+            for is_deterministic in [false, true] {
+                let is_decided = why_open(end, is_deterministic).is_none();
+                assert_eq!(is_decided, is_whole && is_deterministic, "{end:?} {is_deterministic}");
+            }
+        }
+    }
+
+    /// The remedy is one where it helps.
+    #[test]
+    fn only_a_search_that_a_violation_ended_can_go_on() {
+        for (end, _) in ends() {
+            let goes_on = why_open(end, true).is_some_and(|why| why.contains("--continue"));
+            assert_eq!(goes_on, end == EndCondition::Violation, "{end:?}");
+        }
     }
 }
