@@ -68,10 +68,13 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
         let property = &json.json()["properties"][0]["name"];
         assert_eq!(property, HOSTILE, "what is escaped in JSON is read as it was");
         let trace = "found/trace.json";
-        let commands: [&[&str]; 13] = [
+        let commands: [&[&str]; 16] = [
             &["replay", trace, "--plugin", "guest.wasm"],
             &["replay", trace, "--plugin", "guest.wasm", "--json"],
             &["minimize", trace, "--plugin", "guest.wasm", "--out", "out/short.json"],
+            &["minimize", trace, "--plugin", "guest.wasm", "--out", "out/short.json", "--json"],
+            &["graph", "guest.wasm", "--out", "out/g.svg", "--out", "out/g.dot", "--", "--nodes", "2"],
+            &["graph", "guest.wasm", "--local", "--out", "out/l.svg", "--out", "out/l.dot", "--", "--nodes", "2"],
             &[
                 "draw",
                 trace,
@@ -250,7 +253,9 @@ fn what_is_made_of_a_finding_with_long_descriptions_stays_short() {
     let small = |text: &str, what: &str| assert!((text.len() as u64) < BYTES_MAX, "{what}: {} bytes", text.len());
     let trace = "found/trace.json";
     let draw = ["d.svg", "d.html", "d.mmd", "d.dot"].map(|name| ["--out", name]).concat();
-    let commands: [(&[&str], u8); 12] = [
+    let graph = ["g.svg", "g.dot"].map(|name| ["--out", name]).concat();
+    let commands: [(&[&str], u8); 13] = [
+        (&[&["graph", "guest.wasm", "--states", "40"], &graph[..], &["--", "--nodes", "80"]].concat(), 0),
         (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "found"], 14),
         (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--out", "again", "--json"], 14),
         (&["run", "guest.wasm", "--nodes", "80", "--algo", "bdfs", "--no-minimize"], 14),

@@ -72,6 +72,33 @@ fn texts_without_end_are_cut_where_they_are_drawn() {
     assert!(width.is_some_and(|width| width < 1_500.0), "{width:?}");
 }
 
+/// Whatever is cut off, states or arrows, the drawing says so; and nothing else does.
+#[test]
+fn a_drawing_that_is_too_large_says_so() {
+    const BYTES_MAX: usize = 64 << 20;
+    let long = "a".repeat(1 << 20);
+    let state = |number: usize| DrawnState {
+        details: vec![if number > 0 { long.clone() } else { String::new() }],
+        ..DrawnState::default()
+    };
+    let edge = |_| DrawnEdge { from: 0, to: 0, event: "b".to_owned() };
+    let cut = |states: usize, edges: usize, form: StatesForm| {
+        let graph = StateGraph {
+            states: (0..states).map(state).collect(),
+            edges: (0..edges).map(edge).collect(),
+            ..StateGraph::default()
+        };
+        let drawn = draw_states(&graph, form);
+        assert!(drawn.len() < BYTES_MAX + (4 << 20), "{} bytes", drawn.len());
+        drawn.contains("the rest is left out")
+    };
+    for form in StatesForm::ALL {
+        assert!(!cut(2, 1, form), "{form:?}");
+        assert!(cut(80, 0, form), "{form:?}: states");
+        assert!(cut(80, 1, form), "{form:?}: the arrows come after them, or before");
+    }
+}
+
 /// Each pair of states has one arrow, with its events, each once.
 #[test]
 fn events_between_two_states_share_an_arrow() {

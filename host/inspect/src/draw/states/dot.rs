@@ -15,10 +15,12 @@ pub(super) fn draw(graph: &StateGraph) -> String {
          edge [fontname=monospace, fontsize=9];\n",
         quoted(&(on_one_line(&graph.title) + &said.collect::<String>()))
     );
+    let mut is_cut = false;
     for part in graph.states.iter().map(|state| state.part).collect::<BTreeSet<u32>>() {
         let _ = writeln!(text, "  subgraph cluster_{part} {{\n    style=invis;");
         for (number, state) in graph.states.iter().enumerate().filter(|(_, state)| state.part == part) {
             if is_full(&text) {
+                is_cut = true;
                 break;
             }
             let mut style = String::new();
@@ -33,11 +35,14 @@ pub(super) fn draw(graph: &StateGraph) -> String {
     }
     for ((from, to), events) in graph.arrows() {
         if is_full(&text) {
-            let _ = writeln!(text, "  rest [label={}];", quoted(LEFT_OUT));
+            is_cut = true;
             break;
         }
         let (label, tooltip) = (quoted(&short(&events)), quoted(&events.join("\n")));
         let _ = writeln!(text, "  s{from} -> s{to} [label={label}, tooltip={tooltip}];");
+    }
+    if is_cut {
+        let _ = writeln!(text, "  rest [label={}];", quoted(LEFT_OUT));
     }
     text.push_str("}\n");
     text

@@ -36,18 +36,23 @@ pub(super) fn draw(graph: &StateGraph) -> String {
         xml(&title),
         xml(&note)
     );
+    let mut is_cut = false;
     for ((from, to), events) in graph.arrows() {
         if is_full(&svg) {
-            let _ = writeln!(svg, "<text class=\"note\" x=\"16\" y=\"{:.0}\">{LEFT_OUT}</text>", height - 8.0);
+            is_cut = true;
             break;
         }
         arrow(&mut svg, (layout.boxes[from], layout.boxes[to]), from == to, &events);
     }
     for (number, place) in layout.boxes.iter().enumerate() {
         if is_full(&svg) {
+            is_cut = true;
             break;
         }
         state(&mut svg, graph, number, *place);
+    }
+    if is_cut {
+        let _ = writeln!(svg, "<text class=\"note\" x=\"16\" y=\"{:.0}\">{LEFT_OUT}</text>", height - 8.0);
     }
     svg.push_str("</svg>\n");
     svg
