@@ -56,7 +56,7 @@ fn hazards(loaded: &LoadedPlugin, seen: &Observations) -> Vec<String> {
     }
     if memory_bytes(inspection) >= LARGE_BYTES {
         let size = bytes(memory_bytes(inspection));
-        hazards.push(format!("{size} of memory at the start: each worker and each spare instance takes as much"));
+        hazards.push(format!("{size} of memory at the start: each worker takes as much"));
     }
     if seen.steps <= u64::from(loaded.plugin.about().map_or(NODES, |about| about.nodes)) {
         hazards

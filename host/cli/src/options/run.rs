@@ -66,7 +66,7 @@ pub struct RunArguments {
     pub deadlock: bool,
     /// What happens in the long run, for `eventually` properties: faults come to an end and what stays possible happens; messages are
     /// lost for ever, and one that is in flight again and again is delivered again and again (with `--losses unlimited`); or nothing
-    /// has to happen. For `bdfs`, which decides these properties [default: stable]
+    /// has to happen. For `bdfs`, which decides these properties, also within `auto` [default: stable]
     #[arg(long, value_name = "KIND", value_parser = fairness(), help_heading = "What must happen")]
     pub fairness: Option<Fairness>,
     /// When timers fire in the long run: whenever they are set, or only where nothing can be delivered [default: free]
