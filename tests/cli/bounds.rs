@@ -45,6 +45,17 @@ fn asked(place: &Place) -> u64 {
 
 const STRATEGIES: [&str; 6] = ["bdfs", "consequence", "walk", "unfold", "lmc-opt", "dpor"];
 
+/// The component takes seconds to compile, and the interrupt is there when the compiler is first asked about.
+#[test]
+fn an_interrupt_ends_a_compilation() {
+    let place = Place { interrupted: Some(1), cache: None, ..Place::new() };
+    place.put("slow.wasm", fixtures::slow_to_compile(6_000));
+    for command in ["run", "inspect", "doctor"] {
+        place.host(&[command, "slow.wasm"]).exits(130).says(&["interrupted"]);
+        assert!(asked(&place) <= 3, "{command}: {} questions", asked(&place));
+    }
+}
+
 #[test]
 fn time_ends_the_exploration_of_one_handler() {
     let place = counting();

@@ -60,6 +60,34 @@ fn what_is_ignored_hides_nothing_and_does_not_hold() {
     assert!(text.contains("stored-by-majority  always      not checked: --ignore leaves it out"), "{text}");
 }
 
+/// After a violation the search can go on, and then it decides the other properties like one that found nothing.
+#[test]
+fn what_is_not_violated_is_decided_by_a_search_that_goes_on() {
+    let place = Place::new();
+    let status = |run: &Value| statuses(run).into_iter().map(|(name, status, _)| (name, status)).collect::<Vec<_>>();
+    let owned = |expected: [(&str, &str); 3]| expected.map(|(name, status)| (name.to_owned(), status.to_owned()));
+    for algo in COMPLETE {
+        let run = [&["run", bundled("register")][..], &ONE_ACK, algo].concat();
+        let whole = place.host(&[&run[..], &["--continue", "--json"]].concat()).exits(12).json();
+        assert_eq!((&whole["result"], &whole["end"]), (&json!("violation"), &json!("space-exhausted")), "{algo:?}");
+        // `monotone` holds, as the run above that ignores the other one shows.
+        let expected = [("monotone", "holds"), ("stored-by-majority", "violated"), ("write-is-read", "reached")];
+        assert_eq!(status(&whole), owned(expected), "{algo:?}");
+        let text = place.host(&[&run[..], &["--continue"]].concat()).exits(12).out;
+        assert!(!text.contains("not decided") && !text.contains("did not explore everything"), "{text}");
+
+        let cut = place.host(&[&run[..], &["--json"]].concat()).exits(12).json();
+        assert_eq!(cut["end"], "violation", "{algo:?}");
+        assert_eq!(
+            status(&cut)[..2],
+            owned([("monotone", "unknown"), ("stored-by-majority", "violated"), ("", "")])[..2]
+        );
+        let text = place.host(&run).exits(12).out;
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("not decided: the search ended with the violation, --continue goes on"), "{text}");
+    }
+}
+
 #[test]
 fn names_that_no_property_has_are_refused() {
     let place = Place::new();
