@@ -336,6 +336,35 @@ fn on_a_full_disk() {
     ran.says(&["cannot write found/trace.json"]);
     assert_eq!(place.list(), ["kept"]);
     assert_eq!(std::fs::read_dir(place.path("kept")).expect("readable").count(), 0);
+
+    let (guest, traps, trace) = (plugin("guest.wasm"), plugin("traps.wasm"), plugin("found/trace.json"));
+    let of = ["--plugin", traps.as_str(), "--out"];
+    let writers: [(&[&str], u8); 8] = [
+        (&[&["minimize", &trace], &of[..], &["short.json"]].concat(), 153),
+        (&[&["draw", &trace], &of[..], &["d.svg"]].concat(), 153),
+        (&[&["export", &trace, "--format", "itf"], &of[..], &["t.itf.json"]].concat(), 153),
+        (&["graph", &guest, "--out", "g.dot", "--", "--nodes", "2"], 153),
+        (&["test", &plugin("s.toml"), "--junit", "junit.xml"], 153),
+        (&["man", "--out", "pages"], 153),
+        (&["new", "rust", "my-protocol"], 151),
+        (&["build", &plugin("text")], 150),
+    ];
+    for (command, exit) in writers {
+        let ran = place.host(command).exits(exit);
+        assert!(ran.err.contains("File too large"), "{ran:?}");
+        assert_eq!(place.list(), ["kept"], "{command:?}");
+    }
+    let built = std::fs::read_dir(plugin("text/target/plugins")).map_or(0, Iterator::count);
+    assert_eq!(built, 0, "neither a component nor its stamp");
+    // What could not be kept for the next run does not stop this one.
+    place.cache = Some(place.path("cache"));
+    place.host(&["run", &guest, "--nodes", "2", "--algo", "bdfs"]).exits(0);
+    let left = std::fs::read_dir(place.path("cache/compiled")).expect("a folder");
+    let left: Vec<_> = left
+        .map(|entry| entry.expect("readable").file_name())
+        .filter(|name| name.to_string_lossy().contains(".tmp"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// The size of files is limited, which is for a process what a full disk is for all.
@@ -347,6 +376,10 @@ fn nothing_is_left_of_what_cannot_be_written() {
     // Compiled code is in the cache from now on.
     place.host(&["inspect", "guest.wasm"]).exits(0);
     place.host(&["inspect", "traps.wasm"]).exits(0);
+    place.host(&["run", "traps.wasm", "--nodes", "2", "--algo", "bdfs", "--out", "found"]).exits(14);
+    place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n");
+    std::fs::create_dir(place.path("text")).expect("writable");
+    place.put("text/guest.wasm", fixtures::ping_pong());
     let program = std::env::current_exe().expect("this is a program");
     let output = std::process::Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact cli::checkpoints::on_a_full_disk --nocapture"])
