@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn names_mean_nothing_to_what_shows_them() {
         let [name] = names(["a\u{1b}[31m\n<b>\"x\";#&{}\\ \u{202e}b: 1%,\u{7f}\u{9b}'"]);
-        assert_eq!(name.as_deref(), Some("a__31m _b__x________ _b_ 1_____"));
+        assert_eq!(name.as_deref(), Some("a__31m _b__x_______ _b_ 1_____"));
         let [name] = names(["älteste\t Replika  2"]);
         assert_eq!(name.as_deref(), Some("älteste Replika 2"));
     }
