@@ -71,6 +71,8 @@ fn scenarios_have_these_counts() {
     for (parameters, counts) in [
         (&[] as &[(&str, &str)], (34, 53)),
         (&[("senders", "2")], (2448, 8060)),
+        (&[("senders", "2"), ("retries", "0")], (4077, 9972)),
+        (&[("senders", "2"), ("retries", "0"), ("bug", "MT7")], (4298, 10242)),
         (&[("messages", "3"), ("loss", "chance")], (2035, 5753)),
     ] {
         let found = with(parameters).explore(10_000);
