@@ -38,7 +38,7 @@ const LANGUAGES: [&str; 9] = [
 /// Those whose toolchains take hundreds of megabytes, or whose components are large: only on request.
 const HEAVY: [&str; 3] = ["register-cpp", "register-go", "register-zig"];
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").join(name)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn component(name: &str) -> Option<Vec<u8>> {
     built(name, &folder(name), all || name == "register")
 }
 
-fn built(name: &str, folder: &Path, install: bool) -> Option<Vec<u8>> {
+pub(crate) fn built(name: &str, folder: &Path, install: bool) -> Option<Vec<u8>> {
     let options = Options { install, ..Options::default() };
     match host_build::build(folder, &options, &mut |_| ()) {
         Ok(built) => Some(std::fs::read(built.wasm).expect("the component was just built")),
@@ -69,7 +69,7 @@ fn built(name: &str, folder: &Path, install: bool) -> Option<Vec<u8>> {
     }
 }
 
-fn load(component: &[u8], config: SandboxConfig) -> Plugin {
+pub(crate) fn load(component: &[u8], config: SandboxConfig) -> Plugin {
     // Machine code of an interpreter takes long to make, and several tests load it.
     static CACHE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
     // One after the other, so that the second test finds in the cache what the first one compiles.
@@ -272,7 +272,7 @@ fn every_language_can_weigh_and_ask_whether_a_message_can_be_sent() {
 }
 
 /// Copies the sources of a plugin.
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder") {
         let path = entry.expect("readable").path();
         let to = to.join(path.file_name().expect("an entry has a name"));
@@ -341,6 +341,22 @@ fn garbage_does_not_add_up() {
         assert_eq!(long_run(&plugin, steps).0, digest, "{name}");
         println!("{name}: {steps} steps twice, snapshots of at most {first} and {second} bytes in the halves of a run");
         assert!(second < 2 * first, "{name}: snapshots of up to {first} bytes became {second}");
+    }
+}
+
+/// A collector runs when it likes, and so does the scheduler that goes with it: calls without a snapshot in between, as many as a
+/// heap needs to settle.
+#[test]
+fn a_collector_that_polls_does_not_wait() {
+    let Some(component) = component("register-go") else { return };
+    let plugin = load(&component, SandboxConfig::default());
+    let mut machine = plugin.machine().expect("an instance");
+    let mut effects = Effects::default();
+    machine.restore(None).expect("an instance");
+    machine.handle(Input::Init { node: 2, nodes: 3, config: "", durable: None }, &[], &mut effects).expect("no fault");
+    for call in 0..5_000 {
+        let query = Input::Message { src: 2, payload: br#"{"kind":"query","op":1}"# };
+        machine.handle(query, &[], &mut effects).unwrap_or_else(|fault| panic!("call {call}: {fault}"));
     }
 }
 

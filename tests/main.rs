@@ -5,6 +5,7 @@
 //! | `refinement` | the gain of a static reduction from quorum transitions that are split by senders |
 //! | `weights` | random walks over a sandboxed guest |
 //! | `languages` | one protocol in many languages: the same states, to the last byte |
+//! | `sdk` | the SDKs of Python, Go and TypeScript against that of Rust |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
 //! | `fuzzing` | damaged and made-up input, a small sample |
@@ -16,4 +17,5 @@ mod fuzzing;
 mod languages;
 mod plugins;
 mod refinement;
+mod sdk;
 mod weights;

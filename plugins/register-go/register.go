@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"register-go/host"
 )
@@ -12,10 +11,22 @@ import (
 //
 // Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995.
 type Register struct {
-	nodes         uint32
+	nodes    uint32
+	settings Settings
+	state    State
+}
+
+// Settings are the parameters: the same for all nodes.
+type Settings struct {
 	writes, reads uint32
 	bug           string
-	state         State
+}
+
+// Declare names them.
+func (s *Settings) Declare(p *host.Parameters) {
+	p.Uint32(&s.writes, "writes", 1, "how often node 0 writes")
+	p.Uint32(&s.reads, "reads", 2, "how often the last node reads")
+	p.OneOf(&s.bug, "bug", []string{"none", "no-write-back", "one-ack"}, "what is wrong on purpose")
 }
 
 // Copy is a value with the number of the write that it comes from; 0 is the value before all writes.
@@ -58,15 +69,11 @@ const (
 // About describes the plugin.
 func (r *Register) About() host.About {
 	return host.About{
-		Name:    "register-go",
-		Version: "0.1.0",
-		Summary: "A register kept by a majority, in Go.",
-		Nodes:   3,
-		Parameters: []host.Parameter{
-			{Name: "writes", Default: "1", Meaning: "how often node 0 writes"},
-			{Name: "reads", Default: "2", Meaning: "how often the last node reads"},
-			{Name: "bug", Default: "none", Meaning: "what is wrong on purpose (one of none, no-write-back, one-ack)"},
-		},
+		Name:       "register-go",
+		Version:    "0.1.0",
+		Summary:    "A register kept by a majority, in Go.",
+		Nodes:      3,
+		Parameters: host.Listed(&Settings{}),
 	}
 }
 
@@ -81,25 +88,9 @@ func (r *Register) Properties() []host.Property {
 
 // Init makes the node.
 func (r *Register) Init(me, nodes uint32, config map[string]string) ([]host.Envelope, error) {
-	*r = Register{nodes: nodes, writes: 1, reads: 2, bug: "none"}
-	for key, value := range config {
-		var err error
-		switch key {
-		case "writes":
-			r.writes, err = number(key, value)
-		case "reads":
-			r.reads, err = number(key, value)
-		case "bug":
-			r.bug = value
-			if !slices.Contains([]string{"none", "no-write-back", "one-ack"}, value) {
-				err = fmt.Errorf("bug is none, no-write-back or one-ack, not %s", value)
-			}
-		default:
-			err = fmt.Errorf("unknown parameter: %s", key)
-		}
-		if err != nil {
-			return nil, err
-		}
+	*r = Register{nodes: nodes}
+	if err := host.Read(&r.settings, config); err != nil {
+		return nil, err
 	}
 	role := "replica"
 	if me == 0 {
@@ -109,14 +100,6 @@ func (r *Register) Init(me, nodes uint32, config map[string]string) ([]host.Enve
 	}
 	r.state = State{Acks: []uint32{}, Phase: "idle", Returned: []uint32{}, Role: role}
 	return nil, nil
-}
-
-func number(key, value string) (uint32, error) {
-	parsed, err := strconv.ParseUint(value, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("%s must be a number, not %s", key, value)
-	}
-	return uint32(parsed), nil
 }
 
 // Receive handles a message.
@@ -143,7 +126,7 @@ func (r *Register) Receive(from uint32, bytes []byte) []host.Envelope {
 		if len(s.Acks) < r.quorum() {
 			break
 		}
-		if r.bug != "no-write-back" {
+		if r.settings.bug != "no-write-back" {
 			return r.store()
 		}
 		r.finish()
@@ -170,9 +153,9 @@ func (r *Register) LocalEvents() []host.LocalEvent {
 	switch {
 	case s.Phase != "idle":
 		return nil
-	case s.Role == "writer" && s.Op < r.writes:
+	case s.Role == "writer" && s.Op < r.settings.writes:
 		return event("write")
-	case s.Role == "reader" && s.Op < r.reads:
+	case s.Role == "reader" && s.Op < r.settings.reads:
 		return event("read")
 	}
 	return nil
@@ -253,7 +236,7 @@ func (r *Register) Invariant(property int, views [][]byte) error {
 
 // How many answers a phase waits for.
 func (r *Register) quorum() int {
-	if r.bug == "one-ack" {
+	if r.settings.bug == "one-ack" {
 		return 1
 	}
 	return int(r.nodes)/2 + 1

@@ -29,7 +29,7 @@ func TestAWriteEndsWhenAMajorityHasStoredIt(t *testing.T) {
 
 func TestAParameterThatIsNotKnownIsNamed(t *testing.T) {
 	_, err := (&Register{}).Init(0, 3, map[string]string{"colour": "red"})
-	if err == nil || err.Error() != "unknown parameter: colour" {
+	if err == nil || err.Error() != "there is no parameter colour; known are: writes, reads, bug" {
 		t.Fatal(err)
 	}
 }

@@ -15,8 +15,9 @@ from wit_world.imports.types import (
     PropertyScope,
 )
 
-from canonical import decode, encode
-from register import Register, Sent
+from host.encoding import decode, encode
+from host.parameters import ParameterError, listed, read
+from register import Register, Sent, Settings
 
 register: Register
 
@@ -28,20 +29,10 @@ def envelopes(sent: Sent) -> list[Envelope]:
 class Node:
     def init(self, me: int, cluster_size: int, config: str, durable: bytes | None) -> list[Envelope]:
         global register
-        found = {}
-        for line in config.splitlines():
-            key, _, value = line.partition("=")
-            if key in ("writes", "reads"):
-                if not value.isdecimal():
-                    raise Err(f"{key} must be a number, not {value}")
-                found[key] = int(value)
-            elif key == "bug":
-                if value not in ("none", "no-write-back", "one-ack"):
-                    raise Err(f"bug is none, no-write-back or one-ack, not {value}")
-                found[key] = value
-            else:
-                raise Err(f"unknown parameter: {key}")
-        register = Register(me, cluster_size, **found)
+        try:
+            register = Register(me, cluster_size, read(Settings, config))
+        except ParameterError as error:
+            raise Err(str(error)) from error
         return []
 
     def handle_message(self, src: int, message: bytes) -> list[Envelope]:
@@ -93,7 +84,6 @@ class Specification:
 
 class Defaults:
     def about(self) -> about_types.Plugin:
-        parameter = about_types.Parameter
         return about_types.Plugin(
             name="register-python",
             version="0.1.0",
@@ -101,9 +91,5 @@ class Defaults:
             nodes=3,
             network=about_types.Network.UNORDERED,
             identity=about_types.Identity.SERIALIZED,
-            parameters=[
-                parameter("writes", "1", "how often node 0 writes"),
-                parameter("reads", "2", "how often the last node reads"),
-                parameter("bug", "none", "what is wrong on purpose (one of none, no-write-back, one-ack)"),
-            ],
+            parameters=[about_types.Parameter(*one) for one in listed(Settings)],
         )

@@ -6,8 +6,19 @@ Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems",
 from dataclasses import dataclass, field
 from typing import Any
 
+from host.parameters import parameter
+
 Message = dict[str, Any]
 Sent = list[tuple[int, Message]]
+
+
+@dataclass
+class Settings:
+    """The parameters: the same for all nodes."""
+
+    writes: int = parameter(1, "how often node 0 writes")
+    reads: int = parameter(2, "how often the last node reads")
+    bug: str = parameter("none", "what is wrong on purpose", one_of=("none", "no-write-back", "one-ack"))
 
 
 def nothing() -> dict[str, int]:
@@ -21,9 +32,7 @@ class Register:
 
     me: int
     nodes: int
-    writes: int = 1
-    reads: int = 2
-    bug: str = "none"
+    settings: Settings = field(default_factory=Settings)
     acks: set[int] = field(default_factory=set)
     best: dict[str, int] = field(default_factory=nothing)
     copy: dict[str, int] = field(default_factory=nothing)
@@ -39,7 +48,7 @@ class Register:
 
     @property
     def quorum(self) -> int:
-        return 1 if self.bug == "one-ack" else self.nodes // 2 + 1
+        return 1 if self.settings.bug == "one-ack" else self.nodes // 2 + 1
 
     def state(self) -> dict[str, Any]:
         return {
@@ -66,7 +75,7 @@ class Register:
                 if message["version"] > self.best["version"]:
                     self.best = copy_of(message)
                 if len(self.acks) >= self.quorum:
-                    if self.bug != "no-write-back":
+                    if self.settings.bug != "no-write-back":
                         return self.store()
                     self.finish()
             case "stored" if self.phase == "store" and op == self.op:
@@ -77,9 +86,9 @@ class Register:
 
     def possible(self) -> str | None:
         """What the application can ask for in this state."""
-        if self.phase == "idle" and self.role == "writer" and self.op < self.writes:
+        if self.phase == "idle" and self.role == "writer" and self.op < self.settings.writes:
             return "write"
-        if self.phase == "idle" and self.role == "reader" and self.op < self.reads:
+        if self.phase == "idle" and self.role == "reader" and self.op < self.settings.reads:
             return "read"
         return None
 

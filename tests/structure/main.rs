@@ -28,7 +28,16 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-agreement", on: &["host-model", "host-search"] },
     Rule {
         package: "host-tests",
-        on: &["host", "host-agreement", "host-build", "host-model", "host-sandbox", "host-search", "host-structure"],
+        on: &[
+            "guest-sdk",
+            "host",
+            "host-agreement",
+            "host-build",
+            "host-model",
+            "host-sandbox",
+            "host-search",
+            "host-structure",
+        ],
     },
     Rule { package: "host-structure", on: &["host-search"] },
 ];

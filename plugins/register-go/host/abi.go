@@ -5,7 +5,6 @@ package host
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"unsafe"
 )
 
@@ -122,10 +121,9 @@ func trap() { _ = *(*byte)(unsafe.Pointer(^uintptr(0))) }
 //go:wasmexport init
 func initNode(me, nodes uint32, at unsafe.Pointer, length uint32, _ uint32, _ unsafe.Pointer, _ uint32) uint32 {
 	defer explain()
-	config := map[string]string{}
-	for line := range strings.Lines(string(given(at, length))) {
-		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
-		config[key] = value
+	config, err := assignments(string(given(at, length)))
+	if err != nil {
+		return refused(err)
 	}
 	sent, err := protocol.Init(me, nodes, config)
 	if err != nil {

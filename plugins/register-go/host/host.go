@@ -14,7 +14,7 @@ type Protocol interface {
 	About() About
 	// Properties lists the claims; always the same.
 	Properties() []Property
-	// Init makes the node; an error names the key of the configuration that cannot be used.
+	// Init makes the node; an error names the key of the configuration that cannot be used, as that of Read does.
 	Init(me, nodes uint32, config map[string]string) ([]Envelope, error)
 	// Receive handles a message and returns those sent in answer.
 	Receive(from uint32, message []byte) []Envelope
@@ -78,9 +78,6 @@ type Property struct {
 	Kind  PropertyKind
 	Scope PropertyScope
 }
-
-// Parameter is a key of the configuration.
-type Parameter struct{ Name, Default, Meaning string }
 
 // About is what the plugin says about itself; the network is unordered.
 type About struct {

@@ -6,8 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from canonical import encode  # noqa: E402
-from register import Register  # noqa: E402
+from host.encoding import encode  # noqa: E402
+from host.parameters import ParameterError, read  # noqa: E402
+from register import Register, Settings  # noqa: E402
 
 
 class RegisterTest(unittest.TestCase):
@@ -22,6 +23,11 @@ class RegisterTest(unittest.TestCase):
         self.assertEqual(writer.phase, "store")
         writer.receive(2, {"kind": "stored", "op": 1})
         self.assertEqual(writer.phase, "idle")
+
+    def test_a_parameter_that_is_not_known_is_named(self) -> None:
+        self.assertEqual(read(Settings, "reads=0").reads, 0)
+        with self.assertRaisesRegex(ParameterError, "no parameter colour; known are: writes, reads, bug"):
+            read(Settings, "colour=red")
 
     def test_the_encoding_is_canonical(self) -> None:
         self.assertEqual(encode({"op": 1, "kind": "query"}), b'{"kind":"query","op":1}')

@@ -1,7 +1,7 @@
 // The plugin: what the host calls, on top of the protocol in register.ts.
 
-import { decode, encode, type Json } from "./json";
-import { type Bug, type Message, Register, type Sent } from "./register";
+import { decode, encode } from "./host/json";
+import { type Message, parameters, Register, type Sent } from "./register";
 
 let register: Register;
 
@@ -13,28 +13,9 @@ function envelopes(sent: Sent[]): Envelope[] {
   });
 }
 
-/** The parameters, or an error that names the key. */
-function configure(config: string): { writes: number; reads: number; bug: Bug } {
-  const found = { writes: 1, reads: 2, bug: "none" as Bug };
-  for (const line of config.split("\n").filter((line) => line !== "")) {
-    const [key, value] = [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)];
-    if (key === "writes" || key === "reads") {
-      if (!/^[0-9]{1,9}$/.test(value)) throw `${key} must be a number, not ${value}`;
-      found[key] = Number(value);
-    } else if (key === "bug") {
-      if (!["none", "no-write-back", "one-ack"].includes(value)) throw `bug is none, no-write-back or one-ack, not ${value}`;
-      found.bug = value as Bug;
-    } else {
-      throw `unknown parameter: ${key}`;
-    }
-  }
-  return found;
-}
-
 export const node: Node = {
   init(self, clusterSize, config) {
-    const { writes, reads, bug } = configure(config);
-    register = new Register(self, clusterSize, writes, reads, bug);
+    register = new Register(self, clusterSize, parameters.read(config));
     return [];
   },
   handleMessage(src, message) {
@@ -48,7 +29,7 @@ export const node: Node = {
     return envelopes(register.begin(event.name as "write" | "read"));
   },
   serialize() {
-    return encode(register.state as unknown as Json);
+    return encode(register.state);
   },
 };
 
@@ -97,11 +78,7 @@ export const defaults: Defaults = {
       nodes: 3,
       network: "unordered",
       identity: "serialized",
-      parameters: [
-        { name: "writes", defaultValue: "1", meaning: "how often node 0 writes" },
-        { name: "reads", defaultValue: "2", meaning: "how often the last node reads" },
-        { name: "bug", defaultValue: "none", meaning: "what is wrong on purpose (one of none, no-write-back, one-ack)" },
-      ],
+      parameters: parameters.listed,
     };
   },
 };

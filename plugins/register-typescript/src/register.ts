@@ -1,6 +1,17 @@
 // A register kept by a majority of the nodes: one node writes, another reads.
 // Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995.
 
+import { declare, number, oneOf } from "./host/parameters";
+
+/** The parameters: the same for all nodes. */
+export const parameters = declare({
+  writes: number(1, "how often node 0 writes"),
+  reads: number(2, "how often the last node reads"),
+  bug: oneOf(["none", "no-write-back", "one-ack"], "what is wrong on purpose"),
+});
+
+export type Settings = ReturnType<typeof parameters.read>;
+
 /** A value with the number of the write that it comes from. */
 export type Copy = { value: number; version: number };
 
@@ -20,8 +31,6 @@ export type State = {
   role: "writer" | "reader" | "replica";
 };
 
-export type Bug = "none" | "no-write-back" | "one-ack";
-
 /** To one node, or to all. */
 export type Sent = { to: number | "all"; message: Message };
 
@@ -33,9 +42,7 @@ export class Register {
   constructor(
     self: number,
     readonly nodes: number,
-    private readonly writes = 1,
-    private readonly reads = 2,
-    private readonly bug: Bug = "none",
+    private readonly settings: Settings = parameters.read(""),
   ) {
     const role = self === 0 ? "writer" : self + 1 === nodes ? "reader" : "replica";
     this.state = { acks: [], best: nothing, copy: nothing, op: 0, phase: "idle", returned: [], role };
@@ -55,7 +62,7 @@ export class Register {
         this.acknowledge(from);
         if (message.version > state.best.version) state.best = copyOf(message);
         if (state.acks.length < this.quorum) return [];
-        if (this.bug !== "no-write-back") return this.store();
+        if (this.settings.bug !== "no-write-back") return this.store();
         this.finish();
         return [];
       case "stored":
@@ -70,8 +77,8 @@ export class Register {
   possible(): "write" | "read" | undefined {
     const { op, phase, role } = this.state;
     if (phase !== "idle") return undefined;
-    if (role === "writer" && op < this.writes) return "write";
-    if (role === "reader" && op < this.reads) return "read";
+    if (role === "writer" && op < this.settings.writes) return "write";
+    if (role === "reader" && op < this.settings.reads) return "read";
     return undefined;
   }
 
@@ -87,7 +94,7 @@ export class Register {
   }
 
   private get quorum(): number {
-    return this.bug === "one-ack" ? 1 : Math.floor(this.nodes / 2) + 1;
+    return this.settings.bug === "one-ack" ? 1 : Math.floor(this.nodes / 2) + 1;
   }
 
   private acknowledge(from: number): void {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decode, encode } from "../src/json";
-import { type Message, Register } from "../src/register";
+import { decode, encode } from "../src/host/json";
+import { type Message, parameters, Register } from "../src/register";
 
 test("a write ends when a majority has stored it", () => {
   const writer = new Register(0, 3);
@@ -17,6 +17,11 @@ test("a write ends when a majority has stored it", () => {
   }
   writer.receive(2, stored);
   assert.equal(writer.state.phase, "idle");
+});
+
+test("a parameter that is not known is named", () => {
+  assert.equal(parameters.read("reads=0").reads, 0);
+  assert.throws(() => parameters.read("colour=red"), (error) => error === "there is no parameter colour; known are: writes, reads, bug");
 });
 
 test("the encoding is canonical", () => {

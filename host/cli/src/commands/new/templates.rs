@@ -100,13 +100,17 @@ pub const TEMPLATES: &[Template] = &[
         original: "register-go",
         replaced: &[],
         files: files![
-            "register-go": "go.mod", "main.go", "register.go", "register_test.go", "host/host.go", "host/abi.go", "host/export.go"
+            "register-go": "go.mod", "main.go", "register.go", "register_test.go", "host/host.go", "host/abi.go", "host/export.go",
+            "host/parameters.go", "host/timers.go", "host/clock.go", "host/linearizability.go", "host/objects.go"
         ],
         parts: &[
             ("register.go", "the protocol"),
             ("register_test.go", "unit tests"),
             ("main.go", "which protocol the plugin is"),
-            ("host/", "types for the contract, canonical JSON and the canonical ABI"),
+            (
+                "host/",
+                "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients",
+            ),
         ],
         unit_tests: Some("go test ./..."),
         needs: "go 1.24 or later, which comes from PyPI if it is not there",
@@ -138,14 +142,17 @@ pub const TEMPLATES: &[Template] = &[
         original: "register-typescript",
         replaced: &[],
         files: files![
-            "register-typescript": "package.json", "tsconfig.json", "src/index.ts", "src/register.ts", "src/json.ts",
-            "src/plugin.d.ts", "test/register.test.ts"
+            "register-typescript": "package.json", "tsconfig.json", "src/index.ts", "src/register.ts",
+            "src/host/plugin.d.ts", "src/host/json.ts", "src/host/parameters.ts", "src/host/timers.ts", "src/host/clock.ts",
+            "src/host/linearizability.ts", "test/register.test.ts"
         ],
         parts: &[
             ("src/register.ts", "the protocol"),
             ("src/index.ts", "the plugin: what the host calls"),
-            ("src/plugin.d.ts", "types for the contract"),
-            ("src/json.ts", "canonical JSON"),
+            (
+                "src/host/",
+                "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients",
+            ),
             ("test/", "unit tests"),
         ],
         unit_tests: Some("npm install && npm test"),
@@ -157,11 +164,12 @@ pub const TEMPLATES: &[Template] = &[
         title: "Python",
         original: "register-python",
         replaced: &[("`componentize-py -d ../../wit -w protocol bindings .`", "`componentize-py bindings`")],
-        files: files!["register-python": "app.py", "register.py", "canonical.py", "tests/test_register.py"],
+        files: files!["register-python": "app.py", "register.py", "host/__init__.py", "host/encoding.py", "host/parameters.py", "host/timers.py",
+            "host/clock.py", "host/linearizability.py", "tests/test_register.py"],
         parts: &[
             ("register.py", "the protocol, plain Python"),
             ("app.py", "the plugin: what the host calls"),
-            ("canonical.py", "canonical JSON"),
+            ("host/", "the SDK: canonical JSON, parameters, timers, a clock, histories of clients"),
             ("tests/", "unit tests"),
         ],
         unit_tests: Some("python3 -m unittest discover tests"),

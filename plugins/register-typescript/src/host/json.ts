@@ -3,7 +3,17 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-export function encode(value: Json): Uint8Array {
+/** What can be encoded; objects with a method `toJSON` are encoded as what that returns. */
+export type Encodable =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Encodable[]
+  | { toJSON(): Encodable }
+  | { readonly [key: string]: Encodable };
+
+export function encode(value: Encodable): Uint8Array {
   const text = unescape(encodeURIComponent(canonical(value)));
   return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
 }
@@ -14,10 +24,15 @@ export function decode<T>(bytes: Uint8Array): T {
   return JSON.parse(decodeURIComponent(escape(text)));
 }
 
-function canonical(value: Json): string {
+/** The one text of a value. */
+export function canonical(value: Encodable): string {
   if (typeof value === "number" && !Number.isSafeInteger(value)) throw new Error(`${value} is no integer`);
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  const fields = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key]!)}`);
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    return canonical((value as { toJSON(): Encodable }).toJSON());
+  }
+  const object = value as { [key: string]: Encodable };
+  const fields = Object.keys(object).sort().map((key) => `${JSON.stringify(key)}:${canonical(object[key]!)}`);
   return `{${fields.join(",")}}`;
 }
