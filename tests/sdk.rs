@@ -16,8 +16,11 @@ use serde_json::{Map, Value, json};
 
 use crate::languages::{built, copy, load};
 
+/// A language: the register that has its SDK, the folder of the SDK, and the other files of the probe.
+type Language = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// The languages and where their SDK lies in the register and in the probe.
-const PROBES: [(&str, &str, &[(&str, &str)]); 3] = [
+const PROBES: [Language; 3] = [
     ("register-python", "host", &[("app.py", include_str!("sdk/app.py"))]),
     ("register-go", "host", &[("main.go", include_str!("sdk/main.go")), ("go.mod", "module probe\n\ngo 1.24\n")]),
     (
@@ -414,7 +417,7 @@ fn cases() -> Vec<(String, Vec<u32>, Value)> {
 }
 
 /// The plugin in a language that carries out scripts; none if its toolchain is not there.
-fn probe((register, sdk, files): (&str, &str, &[(&str, &str)])) -> Option<Vec<u8>> {
+fn probe((register, sdk, files): Language) -> Option<Vec<u8>> {
     let all = std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all");
     let place = tempfile::tempdir().expect("a temporary folder");
     let folder = place.path().join("probe");

@@ -5,8 +5,8 @@ use std::io::Write;
 use super::{Place, folder};
 
 /// Makes a folder and builds it, unless its toolchain is not there, which is said.
-fn made(place: &Place, language: &str) -> bool {
-    let ran = place.host(&["new", language, "my-protocol"]).exits(0);
+fn made(place: &Place, language: &str, options: &[&str]) -> bool {
+    let ran = place.host(&[&["new", language, "my-protocol"], options].concat()).exits(0);
     assert!(ran.out.starts_with("my-protocol: ") && ran.out.contains("host run ."), "{ran:?}");
     assert_eq!(place.list(), ["my-protocol"], "nothing is left beside it");
     if language == "rust" {
@@ -29,9 +29,9 @@ fn made(place: &Place, language: &str) -> bool {
     true
 }
 
-fn meets_its_expectations(language: &str) {
+fn meets_its_expectations(language: &str, options: &[&str]) {
     let place = Place::new();
-    if made(&place, language) {
+    if made(&place, language, options) {
         let ran = place.host(&["test", "my-protocol", "--no-install"]).exits(0);
         assert!(ran.out.contains("2 passed, 0 failed"), "{language}: {ran:?}");
     }
@@ -39,13 +39,14 @@ fn meets_its_expectations(language: &str) {
 
 #[test]
 fn a_new_folder_in_rust_meets_its_expectations() {
-    meets_its_expectations("rust");
+    meets_its_expectations("rust", &[]);
+    meets_its_expectations("rust", &["--bare"]);
 }
 
 #[test]
 fn new_folders_in_other_languages_meet_their_expectations() {
     for language in ["c", "text", "assemblyscript"] {
-        meets_its_expectations(language);
+        meets_its_expectations(language, &[]);
     }
 }
 
@@ -53,15 +54,28 @@ fn new_folders_in_other_languages_meet_their_expectations() {
 #[test]
 fn new_folders_in_languages_with_interpreters_build() {
     for language in ["typescript", "python"] {
-        made(&Place::new(), language);
+        made(&Place::new(), language, &[]);
     }
+}
+
+/// One message, one field, one property: 2^3 states, and a property that fails where messages are delivered twice.
+#[test]
+fn bare_folders_meet_their_expectations() {
+    let mut languages = vec!["typescript", "go"];
+    if std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all") {
+        languages.push("python");
+    }
+    for language in languages {
+        meets_its_expectations(language, &["--bare"]);
+    }
+    made(&Place::new(), "python", &["--bare"]);
 }
 
 /// Their toolchains are heavy, and often missing.
 #[test]
 fn new_folders_in_heavy_languages_build() {
     for language in ["cpp", "zig", "go"] {
-        made(&Place::new(), language);
+        made(&Place::new(), language, &[]);
     }
 }
 
@@ -71,6 +85,13 @@ fn what_cannot_be_made_is_refused() {
     place.host(&["new", "cobol", "a"]).exits(151).says(&["no template for the language `cobol`", "rust, c, cpp"]);
     place.host(&["new", "c", "A B"]).exits(151).says(&["cannot be the name of a protocol", "small letter"]);
     place.host(&["new", "c", "../a"]).exits(151).says(&["cannot be the name of a protocol"]);
+    place.host(&["new", "python", "queue"]).exits(151).says(&["Python has a module of that name", "queue-protocol"]);
+    place
+        .host(&["new", "zig", "a", "--bare"])
+        .exits(151)
+        .says(&["no bare protocol in Zig", "rust, go, typescript, python"]);
+    assert_eq!(place.host(&["new", "python"]).code, 2);
+    assert_eq!(place.host(&["new", "--update", ".", "--bare"]).code, 2);
     assert_eq!(place.list(), [""; 0]);
     place.put("taken", "");
     place.host(&["new", "c", "taken"]).exits(151).says(&["cannot make taken: it is there already"]);
@@ -104,6 +125,45 @@ fn the_folder_here_is_the_plugin() {
 fn run_and_count(place: &Place, words: &[&str]) -> serde_json::Value {
     let json = place.host(words).exits(0).json();
     serde_json::json!([json["result"], json["end"], json["counts"], json["properties"]])
+}
+
+/// A copy of the SDK that is older than the host is told with what to do, and replaced where it was not edited.
+#[test]
+fn an_old_sdk_is_told_and_replaced() {
+    let mut place = Place::new();
+    place.host(&["new", "c", "ring"]).exits(0);
+    let ran = place.host(&["new", "--update", "ring"]).exits(0);
+    assert!(ran.out.contains("the SDK is that of this host"), "{ran:?}");
+    let record = std::fs::read_to_string(place.path("ring/host-sdk.toml")).expect("there is a record");
+    let build = ["build", "ring", "--no-install", "--no-examine"];
+    let fresh = place.host(&build);
+    assert!(!fresh.err.contains("warning: "), "{fresh:?}");
+
+    let json = std::fs::read_to_string(place.path("ring/json.h")).expect("a part of the SDK");
+    let version = |version: &str| format!("version = \"{version}\"");
+    let digest = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+    let old = record.replace(&version(env!("CARGO_PKG_VERSION")), &version("0.0.1"));
+    assert_ne!(old, record);
+    place.put("ring/host-sdk.toml", old.replace(&digest(&json), &digest("// old")));
+    let ran = place.host(&build);
+    let said = "warning: ring: the SDK here is that of host 0.0.1, and this is host 0.";
+    assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
+    assert!(ran.err.contains("`host new --update` in this folder replaces it"), "{ran:?}");
+    let quiet = place.host(&["build", "ring", "--no-install", "--no-examine", "--quiet"]);
+    assert!(!quiet.err.contains("warning: "), "{quiet:?}");
+
+    // What is there now was not copied.
+    place.put("ring/json.h", "// mine");
+    place.standing = "ring";
+    place.host(&["new", "--update"]).exits(151).says(&["edited", "json.h", "move what you changed elsewhere"]);
+    assert_eq!(std::fs::read_to_string(place.path("ring/json.h")).expect("it is there"), "// mine");
+    place.put("ring/json.h", "// old");
+    let ran = place.host(&["new", "--update"]).exits(0);
+    assert!(ran.out.contains("the SDK was that of host 0.0.1"), "{ran:?}");
+    place.standing = "";
+    assert_eq!(std::fs::read_to_string(place.path("ring/json.h")).expect("it is there"), json);
+    place.host(&["new", "text", "none"]).exits(0);
+    place.host(&["new", "--update", "none"]).exits(151).says(&["there is no host-sdk.toml"]);
 }
 
 /// Short options are the long ones.

@@ -20,6 +20,7 @@
 //! | `update` | builds a component only if something has changed |
 //! | `component` | from a core module to a component |
 //! | `exports` | exports by their plain names |
+//! | `sdk` | the SDKs that new folders get a copy of: version, age, renewal |
 //! | `install` | tools in the host's cache |
 //! | `tool` | runs other programs |
 //! | `files` | files from anywhere, read within bounds; a session reads its own with it, too |
@@ -33,6 +34,7 @@ mod install;
 mod job;
 mod languages;
 mod manifest;
+pub mod sdk;
 mod source;
 mod tool;
 mod update;

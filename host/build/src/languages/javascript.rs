@@ -1,10 +1,12 @@
 //! TypeScript and JavaScript: esbuild makes one file, componentize-qjs stores QuickJS with it loaded.
 
+use std::path::PathBuf;
+
 use super::Toolchain;
 use crate::component::wit_text;
 use crate::install::npm;
 use crate::job::{Job, Made, Say};
-use crate::source::{read, read_text};
+use crate::source::{Source, read, read_text};
 use crate::{BuildError, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
@@ -27,7 +29,7 @@ const MAINS: [&str; 8] =
 
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let source = job.source;
-    let main = source.main(&MAINS)?;
+    let main = source.main(&MAINS).or_else(|missing| named(source).ok_or(missing))?;
     let bundler = npm::find(job, &BUNDLER, say)?;
     let compiler = npm::find(job, &COMPILER, say)?;
     update::unless_current(job, ROW.name, &compiler, HINT, say, |work, say| {
@@ -52,4 +54,11 @@ fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
         job.run(command)?;
         read(&component)
     })
+}
+
+/// The `main` of package.json, if it is there and not made by another tool.
+fn named(source: &Source) -> Option<PathBuf> {
+    let package: serde_json::Value = serde_json::from_str(&source.text("package.json")?).ok()?;
+    let main = package.get("main")?.as_str()?;
+    source.has(main).then(|| PathBuf::from(main))
 }

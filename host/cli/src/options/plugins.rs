@@ -12,11 +12,18 @@ use crate::options::values::{LimitArguments, SourceArguments, strategies};
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text
-    #[arg(value_name = "LANGUAGE")]
-    pub language: String,
-    /// The name of the protocol, and of the folder: small letters, digits and hyphens
-    #[arg(value_name = "NAME")]
-    pub name: String,
+    #[arg(value_name = "LANGUAGE", required_unless_present = "update")]
+    pub language: Option<String>,
+    /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens
+    #[arg(value_name = "NAME", required_unless_present = "update")]
+    pub name: Option<String>,
+    /// One message, one field, one property, in place of a register kept by a majority; in rust, go, typescript and python
+    #[arg(long)]
+    pub bare: bool,
+    /// Replace the SDK in a folder that an earlier host made; files that were edited stay, and then everything does
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
+    #[arg(conflicts_with_all = ["language", "name", "bare"])]
+    pub update: Option<PathBuf>,
 }
 
 /// `host build`.

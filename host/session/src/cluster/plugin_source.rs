@@ -212,6 +212,9 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
         ..Options::default()
     };
     let folder = context.path(given);
+    if let Some(notice) = host_build::sdk::notice(&folder).filter(|_| !source.quiet && !source.is_further) {
+        context.tell(&format!("warning: {}: {notice}", given.display()));
+    }
     let mut report = |step: &str| {
         if !source.quiet {
             context.tell(&format!("build: {step}"));

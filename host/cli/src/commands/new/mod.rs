@@ -3,16 +3,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `templates` | the contents of new folders, language by language |
-//! | `manifest` | a Rust package outside of this repository, with the SDK |
 
-mod manifest;
 mod templates;
 
 use std::fs;
 use std::path::Path;
 
+use host_build::sdk::{self, Renewal, RenewalError};
 use host_session::base::{Exit, Failure};
-use templates::{TEMPLATES, Template};
+use templates::{Sources, TEMPLATES, Template};
 
 use crate::environment::Environment;
 use crate::options::plugins::NewArguments;
@@ -26,11 +25,18 @@ const TAKEN: &str = "abstract alloc as async await become box break build const 
     package priv pub ref return self static std struct super test trait true try type typeof unsized use virtual \
     where while yield";
 
-/// Writes the folder and says what to do next.
+/// Writes the folder and says what to do next; or replaces the SDK in one that is there.
 pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let template = find(&arguments.language)?;
-    check_name(&arguments.name)?;
-    let name = &arguments.name;
+    if let Some(folder) = &arguments.update {
+        return update(folder, environment);
+    }
+    let (Some(language), Some(name)) = (&arguments.language, &arguments.name) else {
+        unreachable!("the parser wants both where there is nothing to update");
+    };
+    let template = find(language)?;
+    let sources = if arguments.bare { bare(template)? } else { &template.register };
+    check_name(name)?;
+    check_taken(name, template)?;
     let folder = environment.path(Path::new(name));
     let refused = |what: &dyn std::fmt::Display| Failure::configuration(format_args!("cannot make {name}: {what}"));
     if fs::symlink_metadata(&folder).is_ok() {
@@ -39,7 +45,7 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
     // Written beside its place, so that it is there as a whole or not at all.
     let parent = folder.parent().expect("a name is not the root");
     let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
-    for (path, content) in files(template, name) {
+    for (path, content) in files(template, sources, name) {
         let path = partial.path().join(path);
         let written =
             fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
@@ -47,14 +53,36 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
     }
     fs::rename(partial.keep(), &folder).map_err(|error| refused(&error))?;
     let_others_read(&folder).map_err(|error| refused(&error))?;
+    let what = if arguments.bare { "one message, one field, one property" } else { "a register kept by a majority" };
     environment.print(&format!(
-        "{name}: a register kept by a majority, in {}, to begin from\n\n  cd {name}\n  host build .   compiles it\n  \
+        "{name}: {what}, in {}, to begin from\n\n  cd {name}\n  host build .   compiles it\n  \
          host run .     explores its states and checks its properties\n  host test .    runs the scenarios in scenarios/\n",
         template.title,
     ))?;
     if let Some(command) = template.unit_tests {
-        environment.print(&format!("\nunit tests: {command}\n"))?;
+        environment.print(&format!("\nunit tests: {}\n", command.replace("{file}", &file_name(template, name))))?;
     }
+    Ok(Exit::Ok)
+}
+
+/// Replaces the SDK in a folder.
+fn update(folder: &Path, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let renewed = sdk::renew(&environment.path(folder)).map_err(|error| {
+        let failure = Failure::configuration(format_args!("cannot replace the SDK in {}: {error}", folder.display()));
+        match error {
+            RenewalError::NoRecord => failure.help("name the folder that `host new` made, or stand in it"),
+            RenewalError::Edited(_) => {
+                failure.help("move what you changed elsewhere, remove these files, and try again")
+            }
+            _ => failure,
+        }
+    })?;
+    environment.print(&match renewed {
+        Renewal::Current => format!("the SDK is that of this host, {}\n", sdk::VERSION),
+        Renewal::Renewed { from, files } => {
+            format!("the SDK was that of host {from}, and is that of host {} now: {files} files\n", sdk::VERSION)
+        }
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -67,6 +95,16 @@ fn find(language: &str) -> Result<&'static Template, Failure> {
         let names: Vec<&str> = TEMPLATES.iter().map(|template| template.name).collect();
         let failure = Failure::configuration(format_args!("there is no template for the language `{language}`"));
         failure.help(format_args!("there are: {}", names.join(", ")))
+    })
+}
+
+/// The sources of a protocol with next to nothing in it.
+fn bare(template: &'static Template) -> Result<&'static Sources, Failure> {
+    template.bare.as_ref().ok_or_else(|| {
+        let names: Vec<&str> =
+            TEMPLATES.iter().filter(|template| template.bare.is_some()).map(|template| template.name).collect();
+        let failure = Failure::configuration(format_args!("there is no bare protocol in {}", template.title));
+        failure.help(format_args!("there is one in {}; without --bare there is a register", names.join(", ")))
     })
 }
 
@@ -89,40 +127,70 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Err(failure.help("a name such as my-protocol works in every language"))
 }
 
+/// Refuses names that this language cannot use.
+fn check_taken(name: &str, template: &Template) -> Result<(), Failure> {
+    let (names, why) = template.taken;
+    if !names.split(' ').any(|taken| taken == file_name(template, name)) {
+        return Ok(());
+    }
+    let what = format_args!("{name:?} cannot be the name of a protocol in {}: {why}", template.title);
+    Err(Failure::configuration(what).help(format_args!("a name such as {name}-protocol works")))
+}
+
+/// The name of a protocol as that of a file.
+fn file_name(template: &Template, name: &str) -> String {
+    if template.underscores { name.replace('-', "_") } else { name.to_owned() }
+}
+
 /// Paths and contents of a new folder.
-fn files(template: &Template, name: &str) -> Vec<(String, String)> {
+fn files(template: &Template, sources: &Sources, name: &str) -> Vec<(String, String)> {
+    let file = file_name(template, name);
     let renamed = |text: &str| {
         let mut text = text.to_owned();
-        for (from, to) in template.replaced {
-            text = text.replace(from, &to.replace("{length}", &name.len().to_string()));
+        for (from, to) in sources.replaced {
+            text = text.replace(from, &to.replace("{length}", &name.len().to_string()).replace("{file}", &file));
         }
-        match template.original {
+        match sources.original {
             "" => text,
             original => text.replace(original, name),
         }
     };
+    let moved = |path: &str| {
+        let to = sources.renamed.iter().find(|(from, _)| *from == path).map_or(path, |(_, to)| to);
+        to.replace("{file}", &file)
+    };
     let mut files: Vec<(String, String)> =
-        template.files.iter().map(|(path, content)| ((*path).to_owned(), renamed(content))).collect();
-    for (path, content) in templates::SCENARIOS {
+        sources.files.iter().map(|(path, content)| (moved(path), renamed(content))).collect();
+    let is_bare = sources.folder.is_empty();
+    for (path, content) in if is_bare { templates::BARE_SCENARIOS } else { templates::SCENARIOS } {
         files.push(((*path).to_owned(), renamed(content).replace("those of the README, from", "known from")));
     }
     if template.name == "rust" {
-        files.extend(manifest::rust_files(name));
+        let about = if is_bare { "Every node greets the next one." } else { "A register kept by a majority." };
+        files.push(("Cargo.toml".to_owned(), sdk::rust_manifest(name, about)));
     }
+    files.extend(sdk::files(template.name));
+    files.extend(sdk::record(template.name).map(|record| (sdk::RECORD.to_owned(), record)));
     files.push((".gitignore".to_owned(), IGNORED.to_owned()));
-    files.push(("README.md".to_owned(), readme(template, name)));
+    files.push(("README.md".to_owned(), readme(template, sources, name)));
     files
 }
 
 const IGNORED: &str = "target/\nout/\nnode_modules/\n__pycache__/\n.venv/\n.zig-cache/\nzig-out/\n";
 
-fn readme(template: &Template, name: &str) -> String {
+fn readme(template: &Template, sources: &Sources, name: &str) -> String {
     let unit_tests = template.unit_tests.map(|command| format!("Unit tests: `{command}`. ")).unwrap_or_default();
-    let rows: String = template.parts.iter().map(|(file, holds)| format!("| `{file}` | {holds} |\n")).collect();
-    format!(
+    let parts = sources.parts.iter().chain(template.sdk);
+    let rows: String = parts.map(|(file, holds)| format!("| `{file}` | {holds} |\n")).collect();
+    let (what, violation) = if sources.folder.is_empty() {
+        ("Every node greets the next one, once", "host run . --network unordered-duplicating --duplicates 1")
+    } else {
+        ("A register that one node writes and another reads, kept by a majority", "host run . --set bug=no-write-back")
+    };
+    let text = format!(
         "# {name}\n\n\
-         A register that one node writes and another reads, kept by a majority, in {}: a protocol to begin from.\n\n\
-         ```sh\nhost build .\nhost run .\nhost run . --set bug=no-write-back\n```\n\n\
+         {what}, in {}: a protocol to begin from.\n\n\
+         ```sh\nhost build .\nhost run .\n{violation}\n```\n\n\
          | file | holds |\n|---|---|\n{rows}| `scenarios/` | what should come out of a search: `host test .` |\n\n\
          {unit_tests}Needed: {}. `host doctor .` says whether a search can trust the plugin, `host run --help` what a search can \
          do.\n\n\
@@ -130,7 +198,8 @@ fn readme(template: &Template, name: &str) -> String {
          2. Say what must hold: properties, and the part of a node's state that each of them reads.\n\
          3. Put what should come out into `scenarios/`. A bug that is switched on by a parameter, and found, shows that a property can fail.\n",
         template.title, template.needs,
-    )
+    );
+    text.replace("{file}", &file_name(template, name))
 }
 
 /// Temporary folders are private; a new protocol is a folder like any other.
@@ -165,37 +234,83 @@ mod tests {
         assert!(failure.help.is_some_and(|help| help.contains("rust, c, cpp, zig, go")));
     }
 
+    fn both(template: &'static Template) -> impl Iterator<Item = &'static Sources> {
+        std::iter::once(&template.register).chain(&template.bare)
+    }
+
     /// Nothing in a new folder speaks of the one that it was made from.
     #[test]
     fn a_new_folder_speaks_of_itself() {
         for template in TEMPLATES {
-            let files = files(template, "my-protocol");
-            let mut paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-            paths.sort_unstable();
-            let count = paths.len();
-            paths.dedup();
-            assert_eq!(paths.len(), count, "{}", template.name);
-            for (path, content) in files.iter().filter(|(path, _)| !path.starts_with("guest-sdk/")) {
-                for word in ["plugins/", "../../", "register-", "workspace = true"] {
-                    assert!(!content.contains(word), "{}: {path} says {word}", template.name);
+            let copied = sdk::files(template.name);
+            for sources in both(template) {
+                let files = files(template, sources, "my-protocol");
+                let mut paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+                paths.sort_unstable();
+                let count = paths.len();
+                paths.dedup();
+                assert_eq!(paths.len(), count, "{}", template.name);
+                assert!(paths.iter().all(|path| !path.contains("register") && !path.contains('{')), "{paths:?}");
+                for (path, content) in files.iter().filter(|file| !copied.contains(file)) {
+                    for word in ["plugins/", "../../", "register-", "bare", "workspace = true", "{file}"] {
+                        assert!(!content.contains(word), "{}: {path} says {word}", template.name);
+                    }
+                    for extension in ["py", "ts", "test.ts", "go", "zig", "c", "cpp", "wat"] {
+                        let word = format!("register.{extension}");
+                        let ends = |rest: &str| !rest.starts_with(|letter: char| letter.is_alphanumeric());
+                        let says = content.split(&word).skip(1).any(ends);
+                        assert!(!says, "{}: {path} says {word}", template.name);
+                    }
                 }
+                let parts = sources.parts.iter().chain(template.sdk);
+                for part in parts.map(|(part, _)| part.replace("{file}", &file_name(template, "my-protocol"))) {
+                    assert!(paths.iter().any(|path| path.starts_with(&part)), "{}: {part}", template.name);
+                }
+                // What is replaced is there.
+                let all: String = sources.files.iter().map(|(_, content)| *content).collect();
+                assert!(sources.replaced.iter().all(|(from, _)| all.contains(from)), "{}", template.name);
+                let is_there = |path: &str| sources.files.iter().any(|(there, _)| *there == path);
+                assert!(sources.renamed.iter().all(|(from, _)| is_there(from)), "{}", template.name);
             }
-            assert!(
-                template.parts.iter().all(|(part, _)| paths.iter().any(|path| path.starts_with(part))),
-                "{}",
-                template.name
-            );
         }
     }
 
-    /// The table names every file of the plugin that it stands for.
+    /// Names of files are those of the protocol.
+    #[test]
+    fn files_bear_the_name_of_the_protocol() {
+        for (language, name, path) in [
+            ("python", "two-phase", "two_phase.py"),
+            ("python", "two-phase", "tests/test_two_phase.py"),
+            ("go", "two-phase", "two-phase.go"),
+            ("typescript", "ring", "test/ring.test.ts"),
+            ("zig", "two-phase", "src/two_phase.zig"),
+            ("assemblyscript", "ring", "assembly/ring.ts"),
+            ("c", "ring", "ring.c"),
+        ] {
+            let template = find(language).expect("a language");
+            for sources in both(template) {
+                let files = files(template, sources, name);
+                assert!(files.iter().any(|(there, _)| there == path), "{language}: no {path}");
+            }
+        }
+        for (language, name) in [("python", "queue"), ("go", "sort"), ("typescript", "index"), ("rust", "serde")] {
+            let failure = check_taken(name, find(language).expect("a language")).expect_err("it is taken");
+            assert!(failure.help.is_some_and(|help| help.contains(&format!("{name}-protocol"))));
+            assert!(check_taken(&format!("{name}-protocol"), find(language).expect("a language")).is_ok());
+        }
+        assert!(check_taken("queue", find("go").expect("a language")).is_ok());
+    }
+
+    /// The tables name every file of the plugin that they stand for: the protocol, or the SDK.
     #[test]
     fn templates_are_complete() {
         let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
-        for template in TEMPLATES.iter().filter(|template| !template.original.is_empty()) {
+        for template in TEMPLATES.iter().filter(|template| template.name != "rust") {
             let mut found = Vec::new();
-            walk(&plugins.join(template.original), "", &mut found);
-            let mut expected: Vec<String> = template.files.iter().map(|(path, _)| (*path).to_owned()).collect();
+            walk(&plugins.join(template.register.folder), "", &mut found);
+            let own = template.register.files.iter().map(|(path, _)| (*path).to_owned());
+            let mut expected: Vec<String> =
+                own.chain(sdk::files(template.name).into_iter().map(|(path, _)| path)).collect();
             found.sort_unstable();
             expected.sort_unstable();
             assert_eq!(found, expected, "{}", template.name);

@@ -1,6 +1,7 @@
-//! Templates of new folders: the sources of the register in each language, which the tests build, run and compare.
+//! Templates of new folders: in each language the sources of the register, which the tests build, run and compare, and in some
+//! those of a protocol with next to nothing in it.
 
-/// A protocol in one language.
+/// A language in which a protocol can begin.
 #[derive(Debug)]
 pub struct Template {
     /// The word for `host new`.
@@ -9,18 +10,37 @@ pub struct Template {
     pub aliases: &'static [&'static str],
     /// The language, for people.
     pub title: &'static str,
-    /// The folder in `plugins`, a name that is replaced wherever it stands; empty if the files do not name it.
-    pub original: &'static str,
-    /// Words that are replaced besides; `{length}` stands for the bytes of the name.
-    pub replaced: &'static [(&'static str, &'static str)],
-    /// Paths and contents.
-    pub files: &'static [(&'static str, &'static str)],
-    /// The parts of the folder, for the README.
-    pub parts: &'static [(&'static str, &'static str)],
+    /// The register.
+    pub register: Sources,
+    /// The protocol with one message, one field and one property, if there is one in this language.
+    pub bare: Option<Sources>,
+    /// The rows on the SDK in the README.
+    pub sdk: &'static [(&'static str, &'static str)],
+    /// Whether names of files have underscores instead of hyphens, because they are identifiers.
+    pub underscores: bool,
+    /// Names that this language cannot use: separated by spaces, and what has them.
+    pub taken: (&'static str, &'static str),
     /// The command for unit tests, if there are any besides the scenarios.
     pub unit_tests: Option<&'static str>,
     /// The tools needed to build it.
     pub needs: &'static str,
+}
+
+/// A protocol in one language. In all texts here, `{file}` stands for the name of the protocol as that of a file.
+#[derive(Debug)]
+pub struct Sources {
+    /// A name that is replaced wherever it stands; empty if the files do not name it.
+    pub original: &'static str,
+    /// The folder in `plugins` that the files are in; empty if they are in none.
+    pub folder: &'static str,
+    /// Words that are replaced besides; `{length}` stands for the bytes of the name.
+    pub replaced: &'static [(&'static str, &'static str)],
+    /// Paths in the folder and contents.
+    pub files: &'static [(&'static str, &'static str)],
+    /// Paths in a new folder where they differ.
+    pub renamed: &'static [(&'static str, &'static str)],
+    /// The parts of a new folder, for the README.
+    pub parts: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! files {
@@ -29,8 +49,17 @@ macro_rules! files {
     };
 }
 
+macro_rules! bare {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../templates/bare/", $path)))),+]
+    };
+}
+
 /// The scenarios of the register, the same in every language.
 pub const SCENARIOS: &[(&str, &str)] = files!["register": "scenarios/one-read.toml", "scenarios/no-write-back.toml"];
+
+/// Those of the protocol with one message.
+pub const BARE_SCENARIOS: &[(&str, &str)] = bare!["scenarios/three-nodes.toml", "scenarios/twice.toml"];
 
 /// All languages.
 pub const TEMPLATES: &[Template] = &[
@@ -38,16 +67,28 @@ pub const TEMPLATES: &[Template] = &[
         name: "rust",
         aliases: &["rs"],
         title: "Rust",
-        original: "",
-        replaced: &[(
-            " The same protocol is in\n//! `plugins/register-*` in other languages, with the same bytes for states and messages.",
-            "",
-        )],
-        files: files!["register": "src/lib.rs"],
-        parts: &[
-            ("src/lib.rs", "the protocol and unit tests"),
-            ("guest-sdk/", "the SDK of the `host` that made this folder"),
-        ],
+        register: Sources {
+            original: "",
+            folder: "register",
+            replaced: &[(
+                " The same protocol is in\n//! `plugins/register-*` in other languages, with the same bytes for states and messages.",
+                "",
+            )],
+            files: files!["register": "src/lib.rs"],
+            renamed: &[],
+            parts: &[("src/lib.rs", "the protocol and unit tests")],
+        },
+        bare: Some(Sources {
+            original: "",
+            folder: "",
+            replaced: &[],
+            files: bare!["lib.rs"],
+            renamed: &[("lib.rs", "src/lib.rs")],
+            parts: &[("src/lib.rs", "the protocol and a unit test")],
+        }),
+        sdk: &[("guest-sdk/", "the SDK")],
+        underscores: false,
+        taken: ("serde", "the package uses a crate of that name"),
         unit_tests: Some("cargo test"),
         needs: "Rust with rustup, or Debian's rustc-web",
     },
@@ -55,10 +96,18 @@ pub const TEMPLATES: &[Template] = &[
         name: "c",
         aliases: &[],
         title: "C",
-        original: "register-c",
-        replaced: &[],
-        files: files!["register-c": "register.c", "json.h", "tests/json_test.c"],
-        parts: &[("register.c", "the protocol"), ("json.h", "canonical JSON"), ("tests/", "unit tests")],
+        register: Sources {
+            original: "register-c",
+            folder: "register-c",
+            replaced: &[],
+            files: files!["register-c": "register.c", "tests/json_test.c"],
+            renamed: &[("register.c", "{file}.c")],
+            parts: &[("{file}.c", "the protocol"), ("tests/", "unit tests")],
+        },
+        bare: None,
+        sdk: &[("json.h", "canonical JSON")],
+        underscores: false,
+        taken: ("", ""),
         unit_tests: Some("cc -I. tests/json_test.c -o json_test && ./json_test"),
         needs: "clang with wasi-libc, or a WASI SDK, or zig",
     },
@@ -66,15 +115,18 @@ pub const TEMPLATES: &[Template] = &[
         name: "cpp",
         aliases: &["c++", "cxx"],
         title: "C++",
-        original: "register-cpp",
-        replaced: &[],
-        files: files!["register-cpp": "register.cpp", "host.hpp", "json.hpp", "tests/json_test.cpp"],
-        parts: &[
-            ("register.cpp", "the protocol"),
-            ("host.hpp", "types for the contract, and `HOST_PLUGIN`"),
-            ("json.hpp", "canonical JSON"),
-            ("tests/", "unit tests"),
-        ],
+        register: Sources {
+            original: "register-cpp",
+            folder: "register-cpp",
+            replaced: &[],
+            files: files!["register-cpp": "register.cpp", "tests/json_test.cpp"],
+            renamed: &[("register.cpp", "{file}.cpp")],
+            parts: &[("{file}.cpp", "the protocol"), ("tests/", "unit tests")],
+        },
+        bare: None,
+        sdk: &[("host.hpp", "types for the contract, and `HOST_PLUGIN`"), ("json.hpp", "canonical JSON")],
+        underscores: false,
+        taken: ("", ""),
         unit_tests: Some("c++ -std=c++20 -I. tests/json_test.cpp -o json_test && ./json_test"),
         needs: "clang with libc++ for WebAssembly, or a WASI SDK, or zig",
     },
@@ -82,36 +134,54 @@ pub const TEMPLATES: &[Template] = &[
         name: "zig",
         aliases: &[],
         title: "Zig",
-        original: "register-zig",
-        replaced: &[],
-        files: files!["register-zig": "src/main.zig", "src/register.zig", "src/host.zig"],
-        parts: &[
-            ("src/register.zig", "the protocol and unit tests"),
-            ("src/main.zig", "which protocol the plugin is"),
-            ("src/host.zig", "types for the contract, and the canonical ABI"),
-        ],
-        unit_tests: Some("zig test src/register.zig"),
+        register: Sources {
+            original: "register-zig",
+            folder: "register-zig",
+            replaced: &[("\"register.zig\"", "\"{file}.zig\"")],
+            files: files!["register-zig": "src/main.zig", "src/register.zig"],
+            renamed: &[("src/register.zig", "src/{file}.zig")],
+            parts: &[
+                ("src/{file}.zig", "the protocol and unit tests"),
+                ("src/main.zig", "which protocol the plugin is"),
+            ],
+        },
+        bare: None,
+        sdk: &[("src/host.zig", "types for the contract, and the canonical ABI")],
+        underscores: true,
+        taken: ("", ""),
+        unit_tests: Some("zig test src/{file}.zig"),
         needs: "zig 0.16, which comes from PyPI if it is not there",
     },
     Template {
         name: "go",
         aliases: &["golang"],
         title: "Go",
-        original: "register-go",
-        replaced: &[],
-        files: files![
-            "register-go": "go.mod", "main.go", "register.go", "register_test.go", "host/host.go", "host/abi.go", "host/export.go",
-            "host/parameters.go", "host/timers.go", "host/clock.go", "host/linearizability.go", "host/objects.go"
-        ],
-        parts: &[
-            ("register.go", "the protocol"),
-            ("register_test.go", "unit tests"),
-            ("main.go", "which protocol the plugin is"),
-            (
-                "host/",
-                "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients",
-            ),
-        ],
+        register: Sources {
+            original: "register-go",
+            folder: "register-go",
+            replaced: &[],
+            files: files!["register-go": "go.mod", "main.go", "register.go", "register_test.go"],
+            renamed: &[("register.go", "{file}.go"), ("register_test.go", "{file}_test.go")],
+            parts: &[
+                ("{file}.go", "the protocol"),
+                ("{file}_test.go", "unit tests"),
+                ("main.go", "which protocol the plugin is"),
+            ],
+        },
+        bare: Some(Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[],
+            files: bare!["go.mod", "protocol.go", "protocol_test.go"],
+            renamed: &[("protocol.go", "{file}.go"), ("protocol_test.go", "{file}_test.go")],
+            parts: &[("{file}.go", "the protocol"), ("{file}_test.go", "a unit test")],
+        }),
+        sdk: &[(
+            "host/",
+            "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients",
+        )],
+        underscores: false,
+        taken: (GO_PACKAGES, "Go's standard library has a package of that name"),
         unit_tests: Some("go test ./..."),
         needs: "go 1.24 or later, which comes from PyPI if it is not there",
     },
@@ -119,19 +189,32 @@ pub const TEMPLATES: &[Template] = &[
         name: "assemblyscript",
         aliases: &["as"],
         title: "AssemblyScript",
-        original: "register-assemblyscript",
-        replaced: &[],
-        files: files![
-            "register-assemblyscript": "package.json", "assembly/tsconfig.json", "assembly/index.ts", "assembly/register.ts",
-            "assembly/abi.ts", "assembly/json.ts", "tests/register.ts", "tests/run.mjs"
-        ],
-        parts: &[
-            ("assembly/register.ts", "the protocol"),
-            ("assembly/index.ts", "what the host calls"),
+        register: Sources {
+            original: "register-assemblyscript",
+            folder: "register-assemblyscript",
+            replaced: &[
+                ("\"./register\"", "\"./{file}\""),
+                ("/assembly/register\"", "/assembly/{file}\""),
+                ("tests/register.ts", "tests/{file}.ts"),
+            ],
+            files: files![
+                "register-assemblyscript": "package.json", "assembly/tsconfig.json", "assembly/index.ts",
+                "assembly/register.ts", "tests/register.ts", "tests/run.mjs"
+            ],
+            renamed: &[("assembly/register.ts", "assembly/{file}.ts"), ("tests/register.ts", "tests/{file}.ts")],
+            parts: &[
+                ("assembly/{file}.ts", "the protocol"),
+                ("assembly/index.ts", "what the host calls"),
+                ("tests/", "unit tests"),
+            ],
+        },
+        bare: None,
+        sdk: &[
             ("assembly/abi.ts", "types for the contract, and the canonical ABI"),
             ("assembly/json.ts", "canonical JSON"),
-            ("tests/", "unit tests"),
         ],
+        underscores: false,
+        taken: ("abi index json", "another file has that name"),
         unit_tests: Some("npm install && npm test"),
         needs: "Node.js; the compiler comes from npm",
     },
@@ -139,22 +222,45 @@ pub const TEMPLATES: &[Template] = &[
         name: "typescript",
         aliases: &["ts", "javascript", "js"],
         title: "TypeScript",
-        original: "register-typescript",
-        replaced: &[],
-        files: files![
-            "register-typescript": "package.json", "tsconfig.json", "src/index.ts", "src/register.ts",
-            "src/host/plugin.d.ts", "src/host/json.ts", "src/host/parameters.ts", "src/host/timers.ts", "src/host/clock.ts",
-            "src/host/linearizability.ts", "test/register.test.ts"
-        ],
-        parts: &[
-            ("src/register.ts", "the protocol"),
-            ("src/index.ts", "the plugin: what the host calls"),
-            (
-                "src/host/",
-                "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients",
-            ),
-            ("test/", "unit tests"),
-        ],
+        register: Sources {
+            original: "register-typescript",
+            folder: "register-typescript",
+            replaced: &[
+                ("\"./register\"", "\"./{file}\""),
+                ("/src/register\"", "/src/{file}\""),
+                ("register.ts", "{file}.ts"),
+                ("register.test.ts", "{file}.test.ts"),
+            ],
+            files: files![
+                "register-typescript": "package.json", "tsconfig.json", "src/index.ts", "src/register.ts",
+                "test/register.test.ts"
+            ],
+            renamed: &[("src/register.ts", "src/{file}.ts"), ("test/register.test.ts", "test/{file}.test.ts")],
+            parts: &[
+                ("src/{file}.ts", "the protocol"),
+                ("src/index.ts", "the plugin: what the host calls"),
+                ("test/", "unit tests"),
+            ],
+        },
+        bare: Some(Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[],
+            files: &[
+                ("package.json", include_str!("../../../templates/bare/package.json")),
+                ("tsconfig.json", include_str!("../../../../../plugins/register-typescript/tsconfig.json")),
+                ("protocol.ts", include_str!("../../../templates/bare/protocol.ts")),
+                ("protocol.test.ts", include_str!("../../../templates/bare/protocol.test.ts")),
+            ],
+            renamed: &[("protocol.ts", "src/{file}.ts"), ("protocol.test.ts", "test/{file}.test.ts")],
+            parts: &[("src/{file}.ts", "the protocol"), ("test/", "a unit test")],
+        }),
+        sdk: &[(
+            "src/host/",
+            "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients",
+        )],
+        underscores: false,
+        taken: ("index", "another file has that name"),
         unit_tests: Some("npm install && npm test"),
         needs: "Node.js; esbuild and componentize-qjs come from npm",
     },
@@ -162,16 +268,37 @@ pub const TEMPLATES: &[Template] = &[
         name: "python",
         aliases: &["py"],
         title: "Python",
-        original: "register-python",
-        replaced: &[("`componentize-py -d ../../wit -w protocol bindings .`", "`componentize-py bindings`")],
-        files: files!["register-python": "app.py", "register.py", "host/__init__.py", "host/encoding.py", "host/parameters.py", "host/timers.py",
-            "host/clock.py", "host/linearizability.py", "tests/test_register.py"],
-        parts: &[
-            ("register.py", "the protocol, plain Python"),
-            ("app.py", "the plugin: what the host calls"),
-            ("host/", "the SDK: canonical JSON, parameters, timers, a clock, histories of clients"),
-            ("tests/", "unit tests"),
-        ],
+        register: Sources {
+            original: "register-python",
+            folder: "register-python",
+            replaced: &[
+                ("`componentize-py -d ../../wit -w protocol bindings .`", "`componentize-py bindings`"),
+                ("from register import", "from {file} import"),
+                ("register.py", "{file}.py"),
+            ],
+            files: files!["register-python": "app.py", "register.py", "tests/test_register.py"],
+            renamed: &[("register.py", "{file}.py"), ("tests/test_register.py", "tests/test_{file}.py")],
+            parts: &[
+                ("{file}.py", "the protocol, plain Python"),
+                ("app.py", "the plugin: what the host calls"),
+                ("tests/", "unit tests"),
+            ],
+        },
+        bare: Some(Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[("from bare_protocol import", "from {file} import")],
+            files: bare!["app.py", "protocol.py", "test_protocol.py"],
+            renamed: &[("protocol.py", "{file}.py"), ("test_protocol.py", "tests/test_{file}.py")],
+            parts: &[
+                ("{file}.py", "the protocol, plain Python"),
+                ("app.py", "the plugin: what the host calls"),
+                ("tests/", "a unit test"),
+            ],
+        }),
+        sdk: &[("host/", "the SDK: canonical JSON, parameters, timers, a clock, histories of clients")],
+        underscores: true,
+        taken: (PYTHON_MODULES, "Python has a module of that name, which the file would hide"),
         unit_tests: Some("python3 -m unittest discover tests"),
         needs: "Python 3; componentize-py comes from PyPI",
     },
@@ -179,11 +306,42 @@ pub const TEMPLATES: &[Template] = &[
         name: "text",
         aliases: &["wat", "wasm"],
         title: "WebAssembly text",
-        original: "register-text",
-        replaced: &[("(i32.const 13) (; register-text ;)", "(i32.const {length}) (; register-text ;)")],
-        files: files!["register-text": "register.wat"],
-        parts: &[("register.wat", "the protocol")],
+        register: Sources {
+            original: "register-text",
+            folder: "register-text",
+            replaced: &[("(i32.const 13) (; register-text ;)", "(i32.const {length}) (; register-text ;)")],
+            files: files!["register-text": "register.wat"],
+            renamed: &[("register.wat", "{file}.wat")],
+            parts: &[("{file}.wat", "the protocol")],
+        },
+        bare: None,
+        sdk: &[],
+        underscores: false,
+        taken: ("", ""),
         unit_tests: None,
         needs: "nothing",
     },
 ];
+
+/// Packages of Go 1.27: `go list std | grep -v /`.
+const GO_PACKAGES: &str = "archive arena bufio builtin bytes cmp compress container context crypto database debug embed \
+    encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp \
+    runtime simd slices sort strconv strings structs sync syscall testing text time unicode unique vendor weak";
+
+/// Modules of Python 3.11 to 3.14, `sys.stdlib_module_names`, and the plugin's own.
+const PYTHON_MODULES: &str = "abc aifc annotationlib antigravity app argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb \
+    binascii bisect builtins bz2 calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys \
+    compileall compression concurrent configparser contextlib contextvars copy copyreg crypt csv ctypes curses \
+    dataclasses datetime dbm decimal difflib dis distutils doctest email encodings ensurepip enum errno \
+    faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext \
+    glob graphlib grp gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib inspect io ipaddress \
+    itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap marshal math mimetypes mmap \
+    modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator \
+    optparse os ossaudiodev pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath \
+    pprint profile pstats pty pwd pyclbr pydoc pyexpat queue quopri random re readline reprlib resource \
+    rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket \
+    socketserver spwd sqlite3 ssl stat statistics string stringprep struct subprocess sunau symtable sys sysconfig \
+    syslog tabnanny tarfile telnetlib tempfile termios tests textwrap this threading time timeit tkinter token \
+    tokenize tomllib trace traceback tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu \
+    uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport \
+    zlib zoneinfo";

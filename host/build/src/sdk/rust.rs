@@ -3,13 +3,13 @@
 use toml::{Table, Value};
 
 /// The manifests that those of a new package are made of.
-const WORKSPACE: &str = include_str!("../../../../../Cargo.toml");
-const PACKAGE: &str = include_str!("../../../../../plugins/register/Cargo.toml");
-const SDK: &str = include_str!("../../../../../guest-sdk/Cargo.toml");
+const WORKSPACE: &str = include_str!("../../../../Cargo.toml");
+const PACKAGE: &str = include_str!("../../../../plugins/register/Cargo.toml");
+const SDK: &str = include_str!("../../../../guest-sdk/Cargo.toml");
 
 macro_rules! sdk {
     ($($path:literal),+ $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../../../guest-sdk/", $path)))),+]
+        &[$(($path, include_str!(concat!("../../../../guest-sdk/", $path)))),+]
     };
 }
 
@@ -36,24 +36,29 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/wasm/bindings.rs",
 ];
 
-/// Paths and contents of what a Rust package has besides its sources.
-pub fn rust_files(name: &str) -> Vec<(String, String)> {
-    let workspace: Table = WORKSPACE.parse().expect("the manifest that is compiled in is TOML");
-    let mut package = standalone(PACKAGE, &workspace);
+/// The manifest of a Rust package outside of this repository.
+pub fn manifest(name: &str, description: &str) -> String {
+    let mut package = standalone(PACKAGE, &workspace());
     let about = package["package"].as_table_mut().expect("a table");
     about.insert("name".to_owned(), name.into());
-    about.insert("description".to_owned(), "A register kept by a majority.".into());
+    about.insert("description".to_owned(), description.into());
     about.remove("license");
     let sdk: Table = [("path".to_owned(), Value::from("guest-sdk"))].into_iter().collect();
     package["dependencies"].as_table_mut().expect("a table").insert("guest-sdk".to_owned(), sdk.into());
     // A workspace of its own, also inside of another one.
     package.insert("workspace".to_owned(), Table::new().into());
-    let mut files = vec![
-        ("Cargo.toml".to_owned(), package.to_string()),
-        ("guest-sdk/Cargo.toml".to_owned(), standalone(SDK, &workspace).to_string()),
-    ];
-    files.extend(SDK_FILES.iter().map(|(path, content)| (format!("guest-sdk/{path}"), (*content).to_owned())));
-    files
+    package.to_string()
+}
+
+/// Paths and contents of the SDK beside it.
+pub(super) fn files() -> Vec<(String, String)> {
+    let manifest = ("guest-sdk/Cargo.toml".to_owned(), standalone(SDK, &workspace()).to_string());
+    let sources = SDK_FILES.iter().map(|(path, content)| (format!("guest-sdk/{path}"), (*content).to_owned()));
+    std::iter::once(manifest).chain(sources).collect()
+}
+
+fn workspace() -> Table {
+    WORKSPACE.parse().expect("the manifest that is compiled in is TOML")
 }
 
 /// A manifest with what it takes from its workspace written out; without lints, and without what only its own tests need.
@@ -122,10 +127,11 @@ mod tests {
 
     #[test]
     fn manifests_stand_on_their_own() {
-        for (path, manifest) in rust_files("my-protocol").iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
-            assert!(!manifest.contains("workspace = true"), "{path}: {manifest}");
+        let sdk = files().into_iter().find(|(path, _)| path.ends_with("Cargo.toml")).expect("the SDK has one").1;
+        for manifest in [manifest("my-protocol", "Mine."), sdk] {
+            assert!(!manifest.contains("workspace = true"), "{manifest}");
             let parsed: Table = manifest.parse().expect("TOML");
-            assert_eq!(parsed["package"]["edition"].as_str(), Some("2024"), "{path}");
+            assert_eq!(parsed["package"]["edition"].as_str(), Some("2024"), "{manifest}");
         }
     }
 }

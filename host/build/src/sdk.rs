@@ -1,0 +1,197 @@
+//! The SDKs that new folders get a copy of: their files, their version, and whether a copy is old.
+//!
+//! A folder records what it got in [`RECORD`], a file that names the version of the host and the digest of each copied file. So a
+//! copy of another version is noticed, and one that was edited is not overwritten.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `renewal` | a copy is replaced by the SDK of this host |
+//! | `rust` | the Rust SDK, and manifests outside of this repository |
+
+mod renewal;
+mod rust;
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::read_text_bounded;
+
+pub use renewal::{Renewal, RenewalError, renew};
+pub use rust::manifest as rust_manifest;
+
+/// The file that says which SDK a folder has a copy of.
+pub const RECORD: &str = "host-sdk.toml";
+
+/// The version of every SDK: that of this host.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Bytes of a record at most.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+const HEAD: &str = "# The copy of the SDK in this folder. `host new --update` replaces it by that of a later host.\n";
+
+macro_rules! copied {
+    ($folder:literal: $($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../plugins/", $folder, "/", $path)))),+]
+    };
+}
+
+/// Paths and contents of a copy.
+type Files = &'static [(&'static str, &'static str)];
+
+/// Language and copied files; Rust has a folder of its own, and the text has nothing to copy.
+const COPIED: &[(&str, Files)] = &[
+    ("c", copied!["register-c": "json.h"]),
+    ("cpp", copied!["register-cpp": "host.hpp", "json.hpp"]),
+    ("zig", copied!["register-zig": "src/host.zig"]),
+    (
+        "go",
+        copied![
+            "register-go": "host/abi.go", "host/clock.go", "host/export.go", "host/host.go", "host/linearizability.go",
+            "host/objects.go", "host/parameters.go", "host/timers.go"
+        ],
+    ),
+    ("assemblyscript", copied!["register-assemblyscript": "assembly/abi.ts", "assembly/json.ts"]),
+    (
+        "typescript",
+        copied![
+            "register-typescript": "src/host/clock.ts", "src/host/json.ts", "src/host/linearizability.ts",
+            "src/host/parameters.ts", "src/host/plugin.d.ts", "src/host/timers.ts"
+        ],
+    ),
+    (
+        "python",
+        copied![
+            "register-python": "host/__init__.py", "host/clock.py", "host/encoding.py", "host/linearizability.py",
+            "host/parameters.py", "host/timers.py"
+        ],
+    ),
+];
+
+/// What a folder says of its copy.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    language: String,
+    version: String,
+    /// The digest of each file when it was copied.
+    files: BTreeMap<String, String>,
+}
+
+/// Paths and contents of what is copied for a language; nothing for one without an SDK.
+pub fn files(language: &str) -> Vec<(String, String)> {
+    if language == "rust" {
+        return rust::files();
+    }
+    let found = COPIED.iter().find(|(name, _)| *name == language).map_or(&[][..], |(_, files)| files);
+    found.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
+}
+
+/// The text of [`RECORD`] in a new folder; none for a language without an SDK.
+pub fn record(language: &str) -> Option<String> {
+    let files: BTreeMap<String, String> =
+        files(language).into_iter().map(|(path, content)| (path, digest(content.as_bytes()))).collect();
+    let record = Record { language: language.to_owned(), version: VERSION.to_owned(), files };
+    let text = toml::to_string(&record).expect("a record is TOML");
+    (!record.files.is_empty()).then(|| format!("{HEAD}{text}"))
+}
+
+/// What to say about the copy in a folder: one line, with what to do; none if it is that of this host, or if there is no record.
+pub fn notice(folder: &Path) -> Option<String> {
+    let text = match read_text_bounded(&folder.join(RECORD), RECORD_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(_) => String::new(),
+    };
+    let Ok(record) = parse(&text) else {
+        return Some(format!("{RECORD} cannot be read, so nobody knows whether the SDK beside it is old"));
+    };
+    let remedy = "`host new --update` in this folder replaces it";
+    match age(&record) {
+        Age::Same => None,
+        Age::Older => {
+            Some(format!("the SDK here is that of host {}, and this is host {VERSION}; {remedy}", record.version))
+        }
+        Age::Other => Some(format!("the SDK here is that of another build of host {VERSION}; {remedy}")),
+        Age::Newer => {
+            Some(format!("the SDK here is that of host {}, which is later than this one, {VERSION}", record.version))
+        }
+    }
+}
+
+/// A copy, compared with the SDK of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    Same,
+    Older,
+    Newer,
+    /// The same version with other files.
+    Other,
+}
+
+fn age(record: &Record) -> Age {
+    let (theirs, ours) = (numbers(&record.version), numbers(VERSION));
+    match theirs.cmp(&ours) {
+        std::cmp::Ordering::Less => return Age::Older,
+        std::cmp::Ordering::Greater => return Age::Newer,
+        std::cmp::Ordering::Equal => {}
+    }
+    let files = files(&record.language);
+    let same = |(path, content): &(String, String)| record.files.get(path) == Some(&digest(content.as_bytes()));
+    if files.len() == record.files.len() && files.iter().all(same) { Age::Same } else { Age::Other }
+}
+
+/// The numbers of a version.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+}
+
+fn parse(text: &str) -> Result<Record, String> {
+    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+}
+
+fn digest(content: &[u8]) -> String {
+    blake3::hash(content).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn noticed(record: &str) -> Option<String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join(RECORD), record).expect("a new file");
+        notice(folder.path())
+    }
+
+    #[test]
+    fn a_copy_of_another_version_is_noticed() {
+        let python = record("python").expect("there is an SDK");
+        assert_eq!(noticed(&python), None);
+        let version = format!("version = \"{VERSION}\"");
+        assert!(python.contains(&version), "{python}");
+        for (other, words) in [
+            ("0.0.9", "that of host 0.0.9, and this is host"),
+            ("0.0.9-rc.1", "`host new --update` in this folder"),
+            ("999.0.0", "which is later than this one"),
+        ] {
+            let said = noticed(&python.replace(&version, &format!("version = \"{other}\""))).expect("it is noticed");
+            assert!(said.contains(words), "{said}");
+        }
+        let digest = digest(COPIED[0].1[0].1.as_bytes());
+        let other = record("c").expect("there is an SDK").replace(&digest, &digest.replace('0', "1"));
+        assert!(noticed(&other).is_some_and(|said| said.contains("another build of host")));
+        assert!(noticed("version = 3").is_some_and(|said| said.contains("cannot be read")));
+    }
+
+    #[test]
+    fn what_has_no_copy_has_no_record() {
+        assert_eq!((record("text"), record("cobol")), (None, None));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        assert_eq!(notice(folder.path()), None);
+    }
+}

@@ -1,0 +1,3 @@
+module bare-protocol
+
+go 1.24
