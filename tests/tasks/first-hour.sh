@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# The tasks of a new user, with what each takes: from a template to a verdict, from a mistake of one's own to its picture, from an
+# edited line to a verdict, from a saved trace through a rename and a mend.
+#
+#   tests/tasks/first-hour.sh [LANGUAGE...]   rust, python, typescript, go; all of them without one
+#
+# HOST names the binary, `host` otherwise; two binaries of different versions can be compared that way. Compilers of the languages
+# have to be there, or are installed by the first build of each, which is not counted. Prints a table in Markdown, and ends with 1 at
+# the first task that comes out as it should not.
+set -euo pipefail
+
+HOST=$(realpath "$(command -v "${HOST:-host}")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+[ $# -gt 0 ] || set -- rust python typescript go
+
+# Runs a command that should end with a code, and prints a row with its time.
+task() {
+    local what=$1 code=$2 got=0
+    shift 2
+    local TIMEFORMAT='%R %U %S'
+    { time "$@" >output 2>&1 || got=$?; } 2>times
+    [ "$got" = "$code" ] || {
+        echo "$what: ended with $got in place of $code: $*" >&2
+        tail -n 20 output >&2
+        exit 1
+    }
+    awk -v what="$what" '{ printf "| %s | %.1f | %.1f |\n", what, $1, $2 + $3 }' times
+}
+
+# The file with the line that asks for a majority, and that line.
+of_language() {
+    case $1 in
+    rust) file=src/lib.rs line='if self.bug == Bug::OneAck { 1 } else { ctx.majority() }' ;;
+    python) file='*.py' line='return 1 if self.bug == "one-ack" else self.nodes // 2 + 1' ;;
+    typescript) file='src/*.ts' line='return this.bug === "one-ack" ? 1 : Math.floor(this.nodes / 2) + 1;' ;;
+    go) file='*.go' line='if r.bug == "one-ack" {' ;;
+    *)
+        echo "no tasks for $1" >&2
+        exit 2
+        ;;
+    esac
+    # The name of the file follows that of the project.
+    file=$(cd "$1" && grep -lF "$line" $file | head -n 1)
+}
+
+# Replaces the line of the majority.
+edit() {
+    python3 - "$1/$file" "$line" "$2" <<'EOF'
+import sys
+path, old, new = sys.argv[1:]
+text = open(path).read()
+assert text.count(old) == 1, (path, old)
+open(path, "w").write(text.replace(old, new))
+EOF
+}
+
+# The same line with a mistake, and with nothing but another look.
+wrong() {
+    case $1 in
+    rust) echo '{ let _ = &ctx; 1 }' ;;
+    python) echo 'return 1' ;;
+    typescript) echo 'return 1;' ;;
+    go) echo 'if true {' ;;
+    esac
+}
+alike() {
+    case $1 in
+    rust) echo 'if Bug::OneAck == self.bug { 1 } else { ctx.majority() }' ;;
+    python) echo 'return self.nodes // 2 + 1 if self.bug != "one-ack" else 1' ;;
+    typescript) echo 'return this.bug !== "one-ack" ? Math.floor(this.nodes / 2) + 1 : 1;' ;;
+    go) echo 'if "one-ack" == r.bug {' ;;
+    esac
+}
+
+echo '| task | seconds | CPU seconds |'
+echo '|---|---|---|'
+for language in "$@"; do
+    # Installs what is missing, and fills the caches as earlier work would have.
+    "$HOST" new "$language" warm >/dev/null
+    "$HOST" build warm >/dev/null 2>&1
+    rm -rf warm
+    task "$language: a new folder" 0 "$HOST" new "$language" "$language"
+    of_language "$language"
+    task "$language: from the template to a verdict" 0 "$HOST" run "$language"
+    edit "$language" "$(alike "$language")"
+    task "$language: from an edited line to a verdict" 0 "$HOST" run "$language"
+    line=$(alike "$language") edit "$language" "$(wrong "$language")"
+    task "$language: from a mistake to its picture" 12 "$HOST" run "$language" --out found
+    ls found/trace.html found/trace.svg >/dev/null
+    cp found/trace.json "$language/scenarios/stored.json"
+    task "$language: the saved trace is a test" 0 "$HOST" test "$language/scenarios/stored.json" --plugin "$language"
+    line=$(wrong "$language") edit "$language" "$(alike "$language")"
+    printf 'trace = "stored.json"\nexpect = "gone"\n' >"$language/scenarios/stays-mended.toml"
+    task "$language: mended, the test says that it is gone" 0 "$HOST" test "$language/scenarios/stays-mended.toml"
+    rm -rf found
+done
