@@ -17,7 +17,9 @@ pub struct Program {
     pub on_event: fn(NodeId, u64, u64) -> Moved,
     /// What a message does.
     pub on_message: fn(NodeId, u64, &[u8]) -> Moved,
-    /// Whether the one property, of node scope, is violated in a state.
+    /// What the one property, of node scope, claims.
+    pub kind: PropertyKind,
+    /// Whether it does not hold in a state.
     pub is_bad: fn(NodeId, u64) -> bool,
     /// Words that a snapshot has more than it needs.
     pub ballast: usize,
@@ -30,6 +32,7 @@ impl Default for Program {
             events: |_, _| Vec::new(),
             on_event: |_, state, _| (state, Vec::new()),
             on_message: |_, state, _| (state, Vec::new()),
+            kind: PropertyKind::Always,
             is_bad: |_, _| false,
             ballast: 0,
         }
@@ -92,7 +95,9 @@ impl Machine for Node {
     }
 
     fn view(&mut self, _property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        Ok((self.program.is_bad)(self.node, self.state).then(|| self.state.to_le_bytes().to_vec()))
+        let is_bad = (self.program.is_bad)(self.node, self.state);
+        // Without a view an `always` property holds, and no other does.
+        Ok((is_bad || self.program.kind != PropertyKind::Always).then(|| vec![u8::from(is_bad)]))
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -102,12 +107,12 @@ impl Machine for Node {
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
-        let (kind, scope) = (PropertyKind::Always, PropertyScope::Node);
+        let (kind, scope) = (self.program.kind, PropertyScope::Node);
         Ok(vec![Property { name: "good".to_owned(), kind, scope }])
     }
 
-    fn invariant(&mut self, _property: u32, _views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
-        Ok(Err("a bad state".to_owned()))
+    fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(if views == [Some(&[0][..])] { Ok(()) } else { Err("a bad state".to_owned()) })
     }
 
     fn keep_log(&mut self, _keep: bool) {}

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 
 use host_agreement::effort::{systems, telling};
+use host_agreement::programs::Program;
 use host_agreement::reference::Prefix;
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
-use host_model::lts::Lts;
+use host_model::contract::PropertyKind;
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::Scenario;
+use host_model::trace::start;
 use host_model::trace::{BreachClass, TraceStep};
-use host_search::kernel::{EndCondition, FoundViolation, SearchBounds, Unmonitored};
+use host_search::kernel::rules::Rules;
+use host_search::kernel::{EndCondition, FoundViolation, Sampled, Search, SearchBounds, Unmonitored};
 use host_search::strategy::random_walk;
 
 use super::searches::{Case, confirmed};
@@ -125,4 +130,32 @@ fn what_walks_say_of_promises_does_not_depend_on_the_workers() {
         assert!(all[0] == all[1], "seed {seed}: {all:?}");
     }
     telling(dead > 20, format_args!("{dead}"));
+}
+
+/// A ladder: each step may be the one that falls back to its foot, and the promise is kept at its end, which no walk comes to and which is
+/// farther away than what is looked at. So neither is proven, and what walks have seen bounds what they would see.
+#[test]
+fn what_is_too_far_away_stays_open() {
+    const END: u64 = 20_000;
+    let program = Program {
+        events: |_, _| vec![0, 1],
+        on_event: |_, state, event| (if event == 0 { (state + 1).min(END) } else { 0 }, Vec::new()),
+        kind: PropertyKind::Eventually,
+        is_bad: |_, state| state < END,
+        ..Program::default()
+    };
+    let lts = Lts::new(&program, Scenario::new(1)).expect("it lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
+    let bounds = SearchBounds {
+        walks: Some(3),
+        depth: Some(50),
+        seed: Some(1),
+        promises: Some(Rules::default()),
+        ..SearchBounds::default()
+    };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+    let report = random_walk::run(&search).expect("no host faults");
+    assert_eq!((report.end, report.violations.len()), (EndCondition::WalksDone, 0));
+    let expected = Sampled { walks: 3, owing: 3, open: 3, trials: 40, ..Sampled::default() };
+    assert_eq!(report.promises.iter().map(|promise| promise.sampled).collect::<Vec<_>>(), [Some(expected)]);
 }
