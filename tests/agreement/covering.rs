@@ -8,7 +8,7 @@ use host_model::toys::Dice;
 use crate::options::{AXES, Axis, Partial, Refusal, Row, TRIPLES, refusals};
 
 /// Values of two or three options.
-type Tuple = Vec<(usize, usize)>;
+pub type Tuple = Vec<(usize, usize)>;
 
 /// How many rows are made of which the one that covers most is taken.
 const CANDIDATES: usize = 3;
@@ -22,7 +22,7 @@ pub struct Array {
     pub rows: Vec<Row>,
     /// How many tuples they cover.
     pub covered: usize,
-    /// How many tuples no row can have, since they or what they imply is refused.
+    /// How many tuples no row can have, whatever its other options are, since that is refused.
     pub refused: usize,
 }
 
@@ -37,15 +37,16 @@ pub fn covering() -> Array {
         let mut best: Option<(usize, Row)> = None;
         for _ in 0..CANDIDATES {
             let row = (0..ATTEMPTS).find_map(|_| extend(&first, &sizes, &refusals, &open, &mut dice));
-            let Some(row) = row else { break };
-            let covered = of_row(&row).filter(|tuple| open.contains(tuple)).count();
+            // What was not found may be there all the same.
+            let Some(row) = row.or_else(|| complete(&first, &sizes, &refusals)) else { break };
+            let covered = tuples_of(&row).filter(|tuple| open.contains(tuple)).count();
             if best.is_none_or(|(most, _)| covered > most) {
                 best = Some((covered, row));
             }
         }
         match best {
             Some((covered, row)) => {
-                for tuple in of_row(&row) {
+                for tuple in tuples_of(&row) {
                     open.remove(&tuple);
                 }
                 array.covered += covered;
@@ -78,7 +79,7 @@ fn tuples(sizes: &[usize]) -> BTreeSet<Tuple> {
 }
 
 /// The tuples of a row.
-fn of_row(row: &Row) -> impl Iterator<Item = Tuple> {
+pub fn tuples_of(row: &Row) -> impl Iterator<Item = Tuple> + use<> {
     let row = *row;
     let pairs = (0..AXES).flat_map(move |one| (one + 1..AXES).map(move |two| vec![(one, row[one]), (two, row[two])]));
     let triples = (0..TRIPLES).flat_map(move |one| {
@@ -121,6 +122,47 @@ fn extend(
         partial[axis] = Some(best?.1);
     }
     Some(partial.map(|value| value.expect("every option has a value by now")))
+}
+
+/// Some row that has a tuple and nothing that is refused; none if there is none.
+fn complete(first: &Tuple, sizes: &[usize], refusals: &[Refusal]) -> Option<Row> {
+    let mut domains: Domains = std::array::from_fn(|axis| (0..sizes[axis]).collect());
+    first.iter().for_each(|(axis, value)| domains[*axis] = vec![*value]);
+    solve(domains, refusals)
+}
+
+/// For each option the values that it can still have.
+type Domains = [Vec<usize>; AXES];
+
+/// Some row with one of these values for each option and nothing that is refused; none if there is none.
+fn solve(mut domains: Domains, refusals: &[Refusal]) -> Option<Row> {
+    while let Some((axis, left)) = refusals.iter().find_map(|refusal| without_last(&domains, refusal)) {
+        domains[axis] = left;
+    }
+    if domains.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let undecided = (0..AXES).filter(|axis| domains[*axis].len() > 1);
+    let Some(axis) = undecided.min_by_key(|axis| domains[*axis].len()) else {
+        return Some(std::array::from_fn(|axis| domains[axis][0]));
+    };
+    domains[axis].clone().into_iter().find_map(|value| {
+        let mut decided = domains.clone();
+        decided[axis] = vec![value];
+        solve(decided, refusals)
+    })
+}
+
+/// The last option that keeps a refusal from applying whatever is chosen, with the values that are left to it; none if nothing follows.
+fn without_last(domains: &Domains, refusal: &Refusal) -> Option<(usize, Vec<usize>)> {
+    let keeps = |axis: usize, values: &[usize]| domains[axis].iter().any(|value| !values.contains(value));
+    let mut open = refusal.values.iter().filter(|(axis, values)| keeps(*axis as usize, values));
+    // If it applies in any case, any option will do: none of its values is left.
+    let (axis, values) = open.next().or(refusal.values.first())?;
+    let left = |value: &&usize| !values.contains(value);
+    let left: Vec<usize> = domains[*axis as usize].iter().filter(left).copied().collect();
+    let is_news = left.len() < domains[*axis as usize].len();
+    (open.next().is_none() && is_news).then_some((*axis as usize, left))
 }
 
 /// How many open tuples a value adds to those before it.

@@ -135,6 +135,7 @@ impl Axis {
             Self::Counted => vec!["no", "counted", "collected"],
             Self::Walks => vec!["not given", "walks and seed", "weights"],
             Self::Losses => vec!["none", "1", "unlimited"],
+            Self::Resets | Self::Duplicates | Self::Breaks | Self::Refusals | Self::Crashes => vec!["none", "1", "2"],
             Self::Fairness => vec!["no such property", "not given", "fair-lossy", "none"],
             Self::Timers => vec!["not given", "late"],
             Self::Recovery => vec!["not given", "resets"],
@@ -214,12 +215,12 @@ pub fn refusals() -> Vec<Refusal> {
         (vec![reduce(), (Axis::Depth, vec![1, 2, 3])], "paths get shorter"),
         (vec![reduce(), (Axis::Deadlock, vec![1])], "what is in flight is not known"),
         (vec![reduce(), ordered()], "a message can be in the way of another one"),
-        (vec![reduce(), (Axis::Breaks, vec![1])], "only ordered connections break"),
+        (vec![reduce(), (Axis::Breaks, vec![1, 2])], "only ordered connections break"),
         (vec![reduce(), resumed()], "it keeps no checkpoints"),
         (vec![reduce(), (Axis::Losses, vec![1, 2])], "what is in flight only becomes more"),
         (vec![(Axis::Reduce, vec![0]), (Axis::NoSymmetry, vec![1])], "symmetry is a reduction"),
-        (vec![(Axis::Duplicates, vec![1]), (Axis::Network, vec![0, 2]), alike()], "no message comes twice"),
-        (vec![(Axis::Breaks, vec![1]), (Axis::Network, vec![0, 1]), alike()], "there are no connections"),
+        (vec![(Axis::Duplicates, vec![1, 2]), (Axis::Network, vec![0, 2]), alike()], "no message comes twice"),
+        (vec![(Axis::Breaks, vec![1, 2]), (Axis::Network, vec![0, 1]), alike()], "there are no connections"),
         (vec![(Axis::Quorums, vec![1]), ordered(), alike()], "messages in order come one by one"),
         (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
         (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
@@ -230,14 +231,14 @@ pub fn refusals() -> Vec<Refusal> {
     found.extend(others.into_iter().map(|(values, why)| Refusal { values, why }));
     // Where only ordered links break.
     found.push(Refusal {
-        values: vec![resumed(), (Axis::Breaks, vec![1])],
+        values: vec![resumed(), (Axis::Breaks, vec![1, 2])],
         why: "a search in order keeps no checkpoints",
     });
     for (axis, why) in [
         (reduce(), "a reduced search decides no promises"),
         (resumed(), "a checkpoint keeps no edges"),
-        ((Axis::Duplicates, vec![1]), "a second delivery need not happen"),
-        ((Axis::Crashes, vec![1]), "no state says that a node has crashed"),
+        ((Axis::Duplicates, vec![1, 2]), "a second delivery need not happen"),
+        ((Axis::Crashes, vec![1, 2]), "no state says that a node has crashed"),
         ((Axis::Fairness, vec![0]), "there is no promise"),
     ] {
         found.extend(without_promises(axis, why));

@@ -221,7 +221,8 @@ fn mixed_links() {
 /// Events on the way to the bad state: more than 65,535.
 const WAY: u64 = 65_900;
 
-/// A bound on depth is exact however large it is: the violation is found at the end of its path, and not one event before it.
+/// A bound on depth is exact however large it is: the violation is found at the end of its path, and not one event before it, also by the
+/// breadth-first engine of networks in order.
 #[test]
 fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
     let program = Program {
@@ -230,13 +231,16 @@ fn a_bound_on_depth_is_exact_also_where_paths_are_long() {
         is_bad: |_, state| state == WAY,
         ..Program::default()
     };
-    for (depth, is_found) in [(WAY, true), (WAY - 1, false)] {
-        let lts = Lts::new(&program, Scenario::new(1)).expect("it lists its properties");
+    for (network, depth) in [Network::Unordered, Network::Ordered].into_iter().flat_map(|it| [(it, WAY), (it, WAY - 1)])
+    {
+        let scenario = Scenario { network, ..Scenario::new(1) };
+        let lts = Lts::new(&program, scenario).expect("it lists its properties");
         let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
         // Several violations are wanted, so that the search for a shorter path does not begin.
         let bounds = SearchBounds { depth: Some(depth as u32), violations: Some(2), ..SearchBounds::default() };
         let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
         let report = host_search::strategy::bdfs::run(&search).expect("no host faults");
-        assert_eq!((report.violations.len(), report.end), (usize::from(is_found), EndCondition::DepthBound), "{depth}");
+        let found = (report.violations.len(), report.end);
+        assert_eq!(found, (usize::from(depth == WAY), EndCondition::DepthBound), "{network:?} {depth}");
     }
 }

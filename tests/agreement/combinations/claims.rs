@@ -108,6 +108,13 @@ impl Facts<'_> {
         self.case.strategy.is_complete && (is_over || is_cut)
     }
 
+    /// Whether promises are left open since the one member of a portfolio that decides them has come to the bound on states, and another
+    /// one has the better answer.
+    fn is_outdone(&self) -> bool {
+        let (case, report) = (self.case, &self.ran.report);
+        case.strategy.name == "auto" && case.bounds.states.is_some() && report.promises.is_empty()
+    }
+
     /// Whether findings stand for those of renamed states, too.
     fn is_up_to_renaming(&self) -> bool {
         matches!(self.ran.report.symmetry, Some(SymmetryUse::Renamings(2..)))
@@ -254,11 +261,7 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
         EndCondition::Pruned => !facts.case.strategy.is_complete,
         EndCondition::WalksDone => facts.case.strategy.name == "walk",
         EndCondition::SpaceExhausted => facts.case.strategy.name != "walk",
-        // Walks end with a promise as well.
-        EndCondition::Violation => {
-            let ends = facts.case.strategy.promises == Promises::Sampled && !facts.ran.breaches.is_empty();
-            ends || !facts.ran.findings.is_empty()
-        }
+        EndCondition::Violation => !facts.ran.findings.is_empty() || !facts.ran.breaches.is_empty(),
         EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => true,
     };
     ensure(is_right, || format!("{:?} under {bounds:?} with {counts:?}", facts.end()))
@@ -359,10 +362,7 @@ fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), S
     };
     let is_over = facts.is_exact() && facts.end() != EndCondition::Violation;
     let is_decided = report.promises.len() == expected.len() && report.promises.iter().all(|it| it.decided.is_some());
-    // Where the one member of a portfolio that decides them has come to the bound on states, another one can have the better answer.
-    let is_outdone =
-        facts.case.strategy.name == "auto" && facts.case.bounds.states.is_some() && report.promises.is_empty();
-    let is_told = is_decided || is_outdone || report.promises_end.is_some();
+    let is_told = is_decided || facts.is_outdone() || report.promises_end.is_some();
     ensure(!is_over || is_told, || format!("{:?} are open", report.promises))?;
     let decided = report.promises.iter().zip(expected).filter_map(|(it, outcome)| Some((it.decided?, outcome)));
     decided.into_iter().try_for_each(|(decided, (outcome, is_whole))| {
@@ -402,7 +402,7 @@ fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
         let is_shortest = !breach.is_shortest || least == Some(breach.length);
         ensure(is_there && is_shortest && breach.replayed.is_ok(), || format!("{breach:?}; there is {ways:?}"))?;
     }
-    if !is_over || !expected.iter().all(|(_, is_whole)| *is_whole) {
+    if !is_over || facts.is_outdone() || !expected.iter().all(|(_, is_whole)| *is_whole) {
         return Ok(());
     }
     let wanted = facts.wanted().saturating_sub(facts.count(facts.found().into_iter())) as usize;

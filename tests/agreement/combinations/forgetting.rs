@@ -1,6 +1,7 @@
 //! Random walks in little memory: the same result however often they forget what handlers do, whatever the options.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Row, refusals};
@@ -23,16 +24,24 @@ fn systems() -> u64 {
     effort::systems(400)
 }
 
-/// Says how much memory there is, and never ends a search.
-struct Room(Option<u64>);
+/// Says how much memory there is. Ends no search but one that loses something: it may go on for ever.
+struct Room {
+    memory_max: Option<u64>,
+    /// Questions until it does.
+    checks_left: Option<AtomicU64>,
+}
+
+/// Questions to a search that loses something: many times those of any other here.
+const CHECKS_MAX: u64 = 10_000;
 
 impl Monitor for Room {
     fn check(&self, _progress: &Progress) -> Option<EndCondition> {
-        None
+        let left = self.checks_left.as_ref()?.fetch_sub(1, Ordering::Relaxed);
+        (left <= 1).then_some(EndCondition::Interrupted)
     }
 
     fn memory_max(&self) -> Option<u64> {
-        self.0
+        self.memory_max
     }
 }
 
@@ -105,7 +114,7 @@ fn walk(
     let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
     let starts = starts(case, &factory, &mut stepper).ok()?;
-    let monitor = Room(memory_max);
+    let monitor = Room { memory_max, checks_left: sabotage.map(|_| AtomicU64::new(CHECKS_MAX)) };
     let search =
         Search { lts: &lts, starts: &starts, bounds: case.bounds, monitor: &monitor, collect_system_states: false };
     let numbers = 0..case.bounds.walks.expect("cases have a number of walks");

@@ -19,9 +19,9 @@ mod run;
 mod show;
 mod shrink;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use host_agreement::covering::covering;
+use host_agreement::covering::{covering, tuples_of};
 use host_agreement::effort;
 use host_agreement::options::{AXES, Axis, Refusal, Row, refusals};
 use host_model::toys::{Toy, ToyTrigger};
@@ -43,6 +43,8 @@ struct Tally {
     systems: u64,
     /// Rows without a system that is small enough.
     left_out: u64,
+    /// Rows with one.
+    tried: BTreeSet<Row>,
     /// Searches that were given up as too long.
     too_long: BTreeMap<&'static str, u64>,
     ends: BTreeMap<(&'static str, &'static str), u64>,
@@ -57,6 +59,7 @@ impl Tally {
             return;
         };
         self.systems += 1;
+        self.tried.insert(*row);
         let wrong = match run_all(&case) {
             Ok(runs) => {
                 let end = runs.whole.report.end;
@@ -193,4 +196,14 @@ fn answers_are_right_for_every_combination_of_options() {
     println!("{} systems, {} rows left out, too long {:?}", tally.systems, tally.left_out, tally.too_long);
     println!("{:#?}", tally.ends);
     assert!(tally.failed.is_empty(), "{:#?}", tally.failed);
+    // Else they would be right for want of answers.
+    assert!(tally.left_out * 5 <= asked, "{} of {asked} rows are left out", tally.left_out);
+    assert!(tally.too_long.is_empty(), "{:?} are too long", tally.too_long);
+    if asked >= SYSTEMS {
+        let covered: BTreeSet<_> = tally.tried.iter().flat_map(tuples_of).collect();
+        println!("{} of {} tuples are tried", covered.len(), array.covered);
+        assert!(covered.len() * 100 >= array.covered * 95, "{} of {} tuples are tried", covered.len(), array.covered);
+        let ends: BTreeSet<_> = tally.ends.keys().map(|(strategy, _)| *strategy).collect();
+        assert_eq!(ends.len(), STRATEGIES.len(), "{ends:?}");
+    }
 }
