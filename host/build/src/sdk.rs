@@ -102,7 +102,8 @@ pub fn record(language: &str) -> Option<String> {
 pub fn notice(folder: &Path) -> Option<String> {
     let text = match read_text_bounded(&folder.join(RECORD), RECORD_BYTES_MAX) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        // A plugin that is a file has no folder of its own.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
         Err(_) => String::new(),
     };
     let Ok(record) = parse(&text) else {

@@ -168,13 +168,18 @@ pub(super) fn search(
 ) -> Result<Report, Failure> {
     let pool = pool(spec)?;
     let search = Search { lts, starts, bounds: limits, monitor: watch, collect_system_states: false };
-    pool.install(|| (spec.strategy().run)(&search)).map_err(|error| match error {
+    let stopped = || keeper.and_then(checkpoint::Folder::stopped);
+    pool.install(|| (spec.strategy().run)(&search)).map_err(|error| failure(error, stopped))
+}
+
+/// Why a search could not run; `stopped` says whether reading a checkpoint was given up.
+pub(super) fn failure(error: SearchError, stopped: impl FnOnce() -> Option<Stopped>) -> Failure {
+    match error {
         SearchError::Machine(error) | SearchError::Start(StartError::Machine(error)) => error.into(),
         error @ (SearchError::Start(_) | SearchError::Checkpoint) => {
-            let stopped = keeper.and_then(checkpoint::Folder::stopped);
-            stopped.map_or_else(|| Failure::configuration(error), |why| MachineError::Stopped(why).into())
+            stopped().map_or_else(|| Failure::configuration(error), |why| MachineError::Stopped(why).into())
         }
-    })
+    }
 }
 
 /// The workers.

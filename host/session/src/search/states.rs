@@ -15,7 +15,7 @@ use crate::base::text::count;
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
 use crate::search::monitor::Watch;
-use crate::search::run::{pool, starts};
+use crate::search::run::{failure, pool, starts};
 use crate::spec::RunSpec;
 
 /// The states that a drawing shows.
@@ -55,7 +55,7 @@ pub fn states(
     let search = Search { lts, starts: &starts, bounds, monitor: &watch, collect_system_states: false };
     let mut seen = Seen::default();
     let report = pool(spec)?.install(|| graph::explore(&search, &mut seen));
-    let end = report.map_err(Failure::configuration)?.end;
+    let end = report.map_err(|error| failure(error, || None))?.end;
     drop(watch);
     let mut teller = Teller::new(cluster, lts, &seen)?;
     let mut graph = match shown {
