@@ -212,7 +212,7 @@ const ASKING: [Asking; 7] = [
         file: "src/index.ts",
         lines: &[
             (
-                "import { decode, encode, type Json } from \"./json\";\n",
+                "import { decode, encode } from \"./host/json\";\n",
                 "import { canSend } from \"host:protocol/environment@0.1.0\";\n\
                  import { chooseWeighted } from \"host:protocol/odds@0.1.0\";\n",
             ),

@@ -49,7 +49,7 @@ const STRATEGIES: [&str; 6] = ["bdfs", "consequence", "walk", "unfold", "lmc-opt
 #[test]
 fn an_interrupt_ends_a_compilation() {
     let place = Place { interrupted: Some(1), cache: None, ..Place::new() };
-    place.put("slow.wasm", fixtures::slow_to_compile(6_000));
+    place.put("slow.wasm", fixtures::slow_to_compile(20_000));
     for command in ["run", "inspect", "doctor"] {
         place.host(&[command, "slow.wasm"]).exits(130).says(&["interrupted"]);
         assert!(asked(&place) <= 3, "{command}: {} questions", asked(&place));
@@ -88,57 +88,86 @@ fn walks_have_a_time_or_a_number() {
     assert_eq!(run(&["--time", "5s", "--memory", "1TiB"]), (end, walks), "the same steps take the same time");
 }
 
-/// In each of its phases a run ends soon after an interrupt, and says no more than it knows.
-fn interrupted_anywhere(guest: Vec<u8>, options: &[&str]) {
+/// What ends a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Ctrl-C, or a signal that asks to end.
+    Interrupt,
+    /// `--time`.
+    Time,
+}
+
+/// What was not finished, by phase: nothing at all, the search, a confirmation or the shortening of what was found, the audit.
+type Unfinished = [u32; 4];
+
+/// In each of its phases a run ends soon after it is told to, and says no more than it knows.
+fn ended_anywhere(ended: Ended, guest: Vec<u8>, options: &[&str]) {
     let run = [&["run", "guest.wasm", "--nodes", "2", "--json", "--workers", "1"], options].concat();
     let mut place = counting();
     place.put("guest.wasm", guest);
     let whole = place.host(&run).json();
     let all = asked(&place);
-    let mut unfinished = [0; 4];
+    let mut unfinished = Unfinished::default();
     for after in (0..all).step_by((all as usize / 40).max(1)) {
-        place.interrupted = Some(after);
-        let ran = place.host(&run);
-        let what = format!("{run:?}, interrupted after {after} of {all}: {}", ran.err);
-        let late = asked(&place).saturating_sub(after);
-        assert!(late <= LATE_MAX, "{late} questions after the interrupt, {what}");
+        let time = format!("{}ms", 10 * after.max(1));
+        // Time begins with the search.
+        let (words, begin) = match ended {
+            Ended::Interrupt => (run.clone(), 0),
+            Ended::Time => ([&run[..], &["--time", &time]].concat(), 30),
+        };
+        place.interrupted = Some(if ended == Ended::Interrupt { after } else { u64::MAX });
+        let ran = place.host(&words);
+        let what = format!("{words:?}, {ended:?} after {after} of {all}: {}", ran.err);
+        let late = asked(&place).saturating_sub(after + begin);
+        assert!(late <= LATE_MAX, "{late} questions too many, {what}");
         let result = ran.json();
-        match ran.code {
-            130 if result["result"] == "error" => {
-                unfinished[0] += 1;
-                continue;
-            }
-            code => assert_eq!(result["exit_code"], code, "{what}"),
+        if ended == Ended::Interrupt && (ran.code, &result["result"]) == (130, &json!("error")) {
+            unfinished[0] += 1;
+            continue;
         }
-        if result["end"] != whole["end"] {
-            assert_eq!(result["end"], "interrupted", "{what}");
-            assert_ne!(result["result"], "ok", "{what}");
-            unfinished[1] += 1;
-        }
-        // What was found is never lost: a run that has ended its search tells of it, confirmed or not.
-        let found = |result: &Value| result["violations"].as_array().expect("a list").len();
-        if result["end"] == whole["end"] {
-            assert_eq!(found(&result), found(&whole), "{what}");
-        }
-        for violation in result["violations"].as_array().expect("a list") {
-            let is_confirmed = violation["confirmed"] == true;
-            let title = violation["unfinished"].as_str().unwrap_or_default();
-            assert_eq!(!is_confirmed, title.starts_with("not run again"), "{what}: {violation}");
-            unfinished[2] += u32::from(!title.is_empty());
-        }
-        unfinished[3] += u32::from(result["audit"]["finished"] == false);
+        assert_eq!(result["exit_code"], ran.code, "{what}");
+        says_no_more(ended, (&result, &whole), &mut unfinished, &what);
     }
-    let needed: &[usize] = if whole["violations"] == json!([]) { &[1, 3] } else { &[1, 2, 3] };
+    let needed: &[usize] = match (ended, whole["violations"] == json!([])) {
+        // What follows a search has a moment of its own, which is long enough here.
+        (Ended::Time, _) => &[1],
+        (Ended::Interrupt, true) => &[1, 3],
+        (Ended::Interrupt, false) => &[1, 2, 3],
+    };
     for phase in needed {
-        assert!(unfinished[*phase] > 0, "{run:?}: no interrupt in phase {phase}: {unfinished:?} of {all}");
+        assert!(unfinished[*phase] > 0, "{run:?}: no {ended:?} in phase {phase}: {unfinished:?} of {all}");
     }
 }
 
+/// A run that was told to end says no more than it knows, and loses nothing; beside it is the whole run.
+fn says_no_more(ended: Ended, (result, whole): (&Value, &Value), unfinished: &mut Unfinished, what: &str) {
+    let found = |result: &Value| result["violations"].as_array().expect("a list").len();
+    if result["end"] != whole["end"] {
+        let end = if ended == Ended::Interrupt { "interrupted" } else { "time-bound" };
+        assert_eq!(result["end"], end, "{what}");
+        assert_ne!(result["result"], "ok", "{what}");
+        unfinished[1] += 1;
+    } else {
+        // A run that has ended its search tells of what it has found, confirmed or not.
+        assert_eq!((found(result), &result["result"]), (found(whole), &whole["result"]), "{what}");
+    }
+    for violation in result["violations"].as_array().expect("a list") {
+        let is_confirmed = violation["confirmed"] == true;
+        let title = violation["unfinished"].as_str().unwrap_or_default();
+        assert_eq!(!is_confirmed, title.starts_with("not run again"), "{what}: {violation}");
+        unfinished[2] += u32::from(!title.is_empty());
+    }
+    unfinished[3] += u32::from(result["audit"]["finished"] == false);
+}
+
 #[test]
-fn an_interrupt_ends_every_phase_of_a_run() {
-    for algo in ["bdfs", "consequence", "unfold", "lmc-opt", "dpor"] {
-        interrupted_anywhere(fixtures::ping_pong_too_far(), &["--algo", algo]);
-        interrupted_anywhere(fixtures::ping_pong(), &["--algo", algo, "--audit", "full"]);
+fn whoever_ends_a_run_ends_every_phase_of_it() {
+    let all = &["auto", "bdfs", "consequence", "unfold", "lmc-opt", "dpor"][..];
+    for (ended, strategies) in [(Ended::Interrupt, all), (Ended::Time, &["auto", "lmc-opt"])] {
+        for algo in strategies {
+            ended_anywhere(ended, fixtures::ping_pong_too_far(), &["--algo", algo]);
+            ended_anywhere(ended, fixtures::ping_pong(), &["--algo", algo, "--audit", "full"]);
+        }
     }
 }
 
@@ -153,12 +182,13 @@ fn an_interrupt_ends_what_is_no_search() {
         place.put(&format!("{name}/guest.wasm"), fixtures::ping_pong_too_far());
         place.put(&format!("{name}/host.toml"), "[build]\ncommand = \"true\"\noutput = \"guest.wasm\"\n");
     }
-    let commands: [(&[&str], u64); 5] = [
+    let commands: [(&[&str], u64); 6] = [
         (&["replay", "found/trace.json", "--plugin", "guest.wasm"], 10),
         (&["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"], 10),
         (&["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"], 10),
         // What was built is examined.
         (&["build", "made", "--quiet"], 10),
+        (&["graph", "guest.wasm", "--quiet", "--", "--nodes", "2"], 10),
         // Examinations and searches; a search has its moment for what it has found.
         (&["languages", "made", "other", "--quiet"], LATE_MAX),
     ];
@@ -336,6 +366,19 @@ fn memory_ends_a_flood() {
         let run = ["run", name, "--nodes", "2", "--algo", "bdfs", "--memory", "1MiB", "--json"];
         let result = place.host(&run).exits(0).json();
         assert_eq!(result["end"], "memory-bound", "{run:?}");
+    }
+}
+
+/// The bound on memory is looked at in each phase before the search, too.
+#[test]
+fn memory_ends_what_comes_before_the_search() {
+    let place = counting();
+    place.put("init.wasm", branching_at_start()).put("step.wasm", counts());
+    for (guest, options) in [("init.wasm", &["--workers", "1"][..]), ("step.wasm", &["--checkpoint", "kept"])] {
+        let run = [&["run", guest, "--nodes", "1", "--algo", "bdfs", "--memory", "1MiB", "--json"], options].concat();
+        let result = place.host(&run).exits(0).json();
+        assert_eq!((&result["result"], &result["end"]), (&json!("incomplete"), &json!("memory-bound")), "{run:?}");
+        assert!(asked(&place) <= LATE_MAX, "{run:?}: {} questions", asked(&place));
     }
 }
 

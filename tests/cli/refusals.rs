@@ -23,9 +23,11 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Deadlock, _) => (words(&["--deadlock"]), vec!["--deadlock"]),
         (Axis::Reduce, 1) => (words(&["--reduce"]), vec!["--reduce"]),
         (Axis::NoSymmetry, _) => (words(&["--no-symmetry"]), vec!["--no-symmetry", "--reduce"]),
-        (Axis::Duplicates, _) => (words(&["--duplicates", "1"]), vec!["--duplicates", "delivered again"]),
+        (Axis::Duplicates, many) => {
+            (words(&["--duplicates", &many.to_string()]), vec!["--duplicates", "delivered again"])
+        }
         // What can break has an order, and the order is what does not go together with other options.
-        (Axis::Breaks, _) => (words(&["--breaks", "1"]), vec!["--breaks", "ordered"]),
+        (Axis::Breaks, many) => (words(&["--breaks", &many.to_string()]), vec!["--breaks", "ordered"]),
         (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
         (Axis::Walks, 1) => (words(&["--walks", "5", "--seed", "3"]), vec!["--walks", "--seed"]),
         (Axis::Walks, 2) => (words(&["--weights", "fault=3"]), vec!["--weights"]),
@@ -40,7 +42,7 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Timers, 1) => (words(&["--timers", "late"]), vec!["--timers"]),
         (Axis::Recovery, 1) => (words(&["--recover-by", "resets"]), vec!["--recover-by"]),
         (Axis::Resets, 0) => (Vec::new(), vec!["--resets"]),
-        (Axis::Crashes, 1) => (words(&["--crashes", "1"]), vec!["nodes can crash"]),
+        (Axis::Crashes, many) => (words(&["--crashes", &many.to_string()]), vec!["nodes can crash"]),
         (Axis::Reduce | Axis::Links, 0) => (Vec::new(), vec![""]),
         other => panic!("no words for {other:?}"),
     }

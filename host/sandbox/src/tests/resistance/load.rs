@@ -10,7 +10,7 @@ use host_model::contract::{Stop, Stopped};
 use super::*;
 
 /// Nested blocks that take seconds to compile.
-const SECONDS_DEEP: usize = 6_000;
+const SECONDS_DEEP: usize = 20_000;
 
 #[test]
 fn a_component_of_200_mb_is_refused_at_once() {
@@ -63,7 +63,7 @@ fn modules_as_values_are_refused() {
 #[test]
 fn a_compilation_that_takes_too_long_is_given_up() {
     let impatient = sandbox(|limits| limits.compile_seconds = 0);
-    let error = Plugin::load(&impatient, &fixtures::slow_to_compile(20_000)).expect_err("no time at all");
+    let error = Plugin::load(&impatient, &fixtures::slow_to_compile(SECONDS_DEEP)).expect_err("no time at all");
     assert_eq!(error, LoadError::CompileTime { seconds: 0 });
     assert!(error.to_string().contains("`--limit compile-time=N` allows more"), "{error}");
     lives_on(&sandbox(|_| {}));
