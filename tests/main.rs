@@ -8,6 +8,7 @@
 //! | `sdk` | the SDKs of Python, Go and TypeScript against that of Rust |
 //! | `plugins` | the bundled plugins in the sandbox, by every strategy |
 //! | `cli` | the command line: results, exit codes, bad input |
+//! | `stores` | random guests that talk, by every strategy against an exploration that never restores |
 //! | `fuzzing` | damaged and made-up input, a small sample |
 //! | `documents` | tables of the documents that repeat what the sandbox and the command line know |
 
@@ -18,4 +19,5 @@ mod languages;
 mod plugins;
 mod refinement;
 mod sdk;
+mod stores;
 mod weights;
