@@ -70,10 +70,12 @@ pub enum Axis {
     Timers,
     /// `--recover-by`.
     Recovery,
+    /// `--property`: whether there are properties that are not judged.
+    Selected,
 }
 
 /// How many options there are.
-pub const AXES: usize = Axis::Recovery as usize + 1;
+pub const AXES: usize = Axis::Selected as usize + 1;
 
 /// The options of which every three are combined; of the others, every two.
 pub const TRIPLES: usize = Axis::Prefix as usize + 1;
@@ -117,6 +119,7 @@ impl Axis {
         Self::Fairness,
         Self::Timers,
         Self::Recovery,
+        Self::Selected,
     ];
 
     /// The names of its values.
@@ -139,6 +142,7 @@ impl Axis {
             Self::Fairness => vec!["no such property", "not given", "fair-lossy", "none"],
             Self::Timers => vec!["not given", "late"],
             Self::Recovery => vec!["not given", "resets"],
+            Self::Selected => vec!["all", "some"],
             _ => SWITCH.to_vec(),
         }
     }

@@ -1,11 +1,14 @@
 //! A case: a random system and what a search of it is asked, made for a row of options.
 
+use std::sync::Arc;
+
 use host_agreement::options::{Axis, Row};
 use host_agreement::reference::progress::{Within, progress};
 use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{self, Prefix, Reached, System};
+use host_model::contract::{MachineFactory, Selected};
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toys::{Dice, Feature, Toy};
+use host_model::toys::{Dice, Feature, Toy, ToyProperty};
 use host_search::kernel::SearchBounds;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::weights::Weights;
@@ -48,6 +51,8 @@ pub struct Case {
     pub workers: usize,
     pub stop: Stop,
     pub collects: bool,
+    /// Properties that the protocol has besides, and that are not judged.
+    pub unjudged: Vec<ToyProperty>,
 }
 
 /// What the reference says about a case.
@@ -70,6 +75,24 @@ pub fn is_stateless(strategy: &Strategy) -> bool {
 }
 
 impl Case {
+    /// The machines that are searched: of all properties those that the system knows, between others.
+    pub fn factory(&self) -> Arc<dyn MachineFactory> {
+        let mut toy = self.system.toy.clone();
+        if self.unjudged.is_empty() {
+            return Arc::new(Arc::new(toy));
+        }
+        // The first one, `forbidden`, has no place in this list.
+        let mut judged = vec![0];
+        let mut unjudged = self.unjudged.iter().cloned();
+        for property in std::mem::take(&mut toy.properties) {
+            toy.properties.extend(unjudged.next());
+            toy.properties.push(property);
+            judged.push(toy.properties.len() as u32);
+        }
+        toy.properties.extend(unjudged);
+        Arc::new(Selected::new(Arc::new(Arc::new(toy)), judged))
+    }
+
     /// A case for a row of options; none if no system was found that is small enough.
     pub fn random(row: &Row, seed: u64) -> Option<(Self, Truth)> {
         let mut fallback = None;
@@ -211,7 +234,8 @@ impl Case {
             // Of the members one alone decides promises.
             turns.only = None;
         }
-        Self { strategy, turns, system, bounds, prefix: None, is_exported, workers, stop, collects }
+        let unjudged = if is_on(Axis::Selected) { unjudged(&system.toy, seed, is_symmetric) } else { Vec::new() };
+        Self { strategy, turns, system, bounds, prefix: None, is_exported, workers, stop, collects, unjudged }
     }
 
     /// Sets the bounds that the row has, below what is needed, to exactly that, or above.
@@ -235,6 +259,17 @@ impl Case {
         self.bounds = SearchBounds { depth, local_events, states, ..self.bounds };
         Some(())
     }
+}
+
+/// Properties that are violated somewhere, trap, or are broken promises, if anybody asks.
+fn unjudged(toy: &Toy, seed: u64, is_symmetric: bool) -> Vec<ToyProperty> {
+    let alone = Toy { properties: Vec::new(), ..toy.clone() };
+    let all = alone.with_random(Feature::Properties, seed ^ 0x5e1, is_symmetric);
+    let all =
+        all.with_random(Feature::Broken, seed ^ 0x5e1, is_symmetric).with_random_promises(seed ^ 0x5e1, is_symmetric);
+    // A name stands for one property.
+    let named = |(index, property): (usize, ToyProperty)| ToyProperty { name: format!("unjudged {index}"), ..property };
+    all.properties.into_iter().enumerate().map(named).collect()
 }
 
 /// The rules of a row for promises.

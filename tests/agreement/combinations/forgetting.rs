@@ -1,6 +1,5 @@
 //! Random walks in little memory: the same result however often they forget what handlers do, whatever the options.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_agreement::effort;
@@ -108,12 +107,12 @@ fn walk(
     memory_max: Option<u64>,
     sabotage: Option<Sabotage>,
 ) -> Option<(Result, Report)> {
-    let factory = Arc::new(case.system.toy.clone());
+    let factory = &*case.factory();
     let scenario = case.system.scenario();
     scenario.check().ok()?;
-    let lts = Lts::new(&factory, scenario).expect("a toy lists its properties");
+    let lts = Lts::new(factory, scenario).expect("a toy lists its properties");
     let mut stepper = Stepper::new(&lts).expect("a toy has machines");
-    let starts = starts(case, &factory, &mut stepper).ok()?;
+    let starts = starts(case, factory, &mut stepper).ok()?;
     let monitor = Room { memory_max, checks_left: sabotage.map(|_| AtomicU64::new(CHECKS_MAX)) };
     let search =
         Search { lts: &lts, starts: &starts, bounds: case.bounds, monitor: &monitor, collect_system_states: false };
@@ -124,7 +123,7 @@ fn walk(
         let steps = trace::record(&mut stepper, &found.initial, &found.path).expect("a toy has no host faults");
         if sabotage.is_none() {
             let words = toys::finding(&lts, found);
-            trace::confirm(&factory, lts.scenario(), &found.origin, &steps, &words).expect("what is found is there");
+            trace::confirm(factory, lts.scenario(), &found.origin, &steps, &words).expect("what is found is there");
         }
         (found.node, found.judgement.clone(), found.origin.clone(), steps)
     };

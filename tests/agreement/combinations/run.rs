@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use host_agreement::reference::{Local, Words};
 use host_agreement::stopping::Stopping;
 use host_agreement::toys;
-use host_model::contract::Choice;
+use host_model::contract::{Choice, MachineFactory};
 use host_model::lts::{Lts, Stepper};
-use host_model::toys::Toy;
 use host_model::trace::replay::ReplayError;
 use host_model::trace::start::Start;
 use host_model::trace::{self, BreachClass, Finding, Trace, TraceStep, start};
@@ -154,12 +153,12 @@ fn run(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, String> {
 fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, String> {
     let error = |error: &dyn std::fmt::Display| error.to_string();
     let system = &case.system;
-    let factory = Arc::new(system.toy.clone());
+    let factory = &*case.factory();
     let scenario = system.scenario();
     scenario.check().map_err(|misfit| error(&misfit))?;
-    let lts = Lts::new(&factory, scenario).map_err(|it| error(&it))?;
+    let lts = Lts::new(factory, scenario).map_err(|it| error(&it))?;
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
-    let starts = starts(case, &factory, &mut stepper)?;
+    let starts = starts(case, factory, &mut stepper)?;
     let search = Search {
         lts: &lts,
         starts: &starts,
@@ -171,8 +170,8 @@ fn run_or_panic(case: &Case, workers: usize, watch: &Watch) -> Result<Ran, Strin
     let mut stepper = Stepper::new(&lts).map_err(|it| error(&it))?;
     let before = starts[0].path.len();
     let (broken, others): (Vec<_>, Vec<_>) = report.violations.iter().partition(|found| found.breach.is_some());
-    let findings = others.into_iter().map(|found| by_content(&mut stepper, &factory, before, found)).collect();
-    let breaches = broken.into_iter().map(|found| breach(&mut stepper, &factory, before, (&report, found))).collect();
+    let findings = others.into_iter().map(|found| by_content(&mut stepper, factory, before, found)).collect();
+    let breaches = broken.into_iter().map(|found| breach(&mut stepper, factory, before, (&report, found))).collect();
     let states = report.system_states.as_ref();
     let system_states = states
         .map(|states| states.iter().map(|locals| locals.iter().map(|id| toys::local(&lts, *id)).collect()).collect());
@@ -188,7 +187,7 @@ fn run_strategy(case: &Case, search: &Search<'_>) -> Result<Report, SearchError>
 }
 
 /// Where the search of a case begins; or why it cannot.
-pub fn starts(case: &Case, factory: &Arc<Toy>, stepper: &mut Stepper<'_>) -> Result<Vec<Start>, String> {
+pub fn starts(case: &Case, factory: &dyn MachineFactory, stepper: &mut Stepper<'_>) -> Result<Vec<Start>, String> {
     let found = match &case.prefix {
         None => start::initial(stepper),
         Some(prefix) => {
@@ -203,7 +202,7 @@ pub fn starts(case: &Case, factory: &Arc<Toy>, stepper: &mut Stepper<'_>) -> Res
 }
 
 /// The end of a trace as the beginning of one without steps, as another process exports it.
-fn exported(factory: &Arc<Toy>, trace: &Trace) -> Result<Trace, String> {
+fn exported(factory: &dyn MachineFactory, trace: &Trace) -> Result<Trace, String> {
     let lts = Lts::new(factory, trace.scenario.clone()).map_err(|error| error.to_string())?;
     let mut stepper = Stepper::new(&lts).map_err(|error| error.to_string())?;
     let end = start::follow(&mut stepper, trace).map_err(|error| error.to_string())?;
@@ -217,7 +216,12 @@ pub fn trace(lts: &Lts<'_>, init_choices: Vec<Vec<Choice>>, steps: Vec<TraceStep
 }
 
 /// A finding by its words, after its path was executed again in fresh machines.
-fn by_content(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, prefix: usize, found: &FoundViolation) -> FoundByContent {
+fn by_content(
+    stepper: &mut Stepper<'_>,
+    factory: &dyn MachineFactory,
+    prefix: usize,
+    found: &FoundViolation,
+) -> FoundByContent {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let replayed =
         trace::confirm(factory, stepper.lts().scenario(), &found.origin, &steps, &toys::finding(stepper.lts(), found));
@@ -232,7 +236,7 @@ fn by_content(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, prefix: usize, foun
 /// A broken promise, after its path was executed again in fresh machines.
 fn breach(
     stepper: &mut Stepper<'_>,
-    factory: &Arc<Toy>,
+    factory: &dyn MachineFactory,
     prefix: usize,
     (report, found): (&Report, &FoundViolation),
 ) -> Breach {
@@ -249,7 +253,11 @@ fn breach(
     }
 }
 
-fn replayed(stepper: &mut Stepper<'_>, factory: &Arc<Toy>, found: &FoundViolation) -> Result<(), ReplayError> {
+fn replayed(
+    stepper: &mut Stepper<'_>,
+    factory: &dyn MachineFactory,
+    found: &FoundViolation,
+) -> Result<(), ReplayError> {
     let steps = trace::record(stepper, &found.initial, &found.path).expect("a toy has no host faults");
     let finding = found.finding(stepper).expect("a toy has no host faults");
     let scenario = stepper.lts().scenario();

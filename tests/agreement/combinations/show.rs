@@ -8,7 +8,7 @@ use crate::combinations::case::Case;
 
 /// All of a case.
 pub fn show(case: &Case) -> String {
-    let Case { strategy, turns, system, bounds, prefix, is_exported, workers, stop, collects } = case;
+    let Case { strategy, turns, system, bounds, prefix, is_exported, workers, stop, collects, unjudged } = case;
     let mut text = format!("strategy {}, {workers} workers, stop {stop:?}, system states {collects}\n", strategy.name);
     if strategy.name == "auto" {
         writeln!(text, "turns    {turns:?}").expect("text grows");
@@ -17,6 +17,9 @@ pub fn show(case: &Case) -> String {
     writeln!(text, "bounds   {}", all.replace("None", "-")).expect("text grows");
     writeln!(text, "network  {} {:?}", system.network, system.links).expect("text grows");
     writeln!(text, "faults   {:?}", system.faults).expect("text grows");
+    for property in unjudged {
+        writeln!(text, "unjudged {property:?}").expect("text grows");
+    }
     if let Some(prefix) = prefix {
         writeln!(text, "prefix   exported {is_exported}, init {:?}", prefix.init_choices).expect("text grows");
         for step in &prefix.steps {

@@ -72,6 +72,7 @@ fn with_fewer_options(case: &Case) -> Vec<Case> {
     try_with(case.prefix.is_some(), &|case| case.prefix = None);
     try_with(case.is_exported, &|case| case.is_exported = false);
     try_with(case.workers > 1, &|case| case.workers = 1);
+    try_with(!case.unjudged.is_empty(), &|case| case.unjudged.clear());
     try_with(case.collects, &|case| case.collects = false);
     try_with(bounds.depth.is_some(), &|case| case.bounds = SearchBounds { depth: None, ..case.bounds });
     try_with(bounds.local_events.is_some(), &|case| case.bounds = SearchBounds { local_events: None, ..case.bounds });
