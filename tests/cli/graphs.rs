@@ -105,3 +105,19 @@ fn options_of_a_search_are_refused() {
     place.host(&["graph", "nothing.wasm"]).exits(150);
     assert!(place.list().is_empty(), "{:?}", place.list());
 }
+
+/// A drawing ends where it is full, and says so: 600 states of 1,000 nodes with 64 bytes each, in hexadecimal digits, are more than 64 MiB.
+#[test]
+fn a_drawing_has_so_much_text() {
+    let place = Place::new();
+    place.put("counts.wasm", host_sandbox::fixtures::counts());
+    let words = ["graph", "counts.wasm", "--states", "600", "--out", "g.dot", "--", "--nodes", "1000"];
+    let said = place.host(&words).exits(0).out;
+    let counts: Vec<u64> = said.split([' ', '\n']).filter_map(|word| word.replace(',', "").parse().ok()).collect();
+    assert!(said.contains("the drawing is full: ") && counts[0] < 600 && counts[1] == 0, "{said}");
+    let dot = std::fs::metadata(place.path("g.dot")).expect("it is there").len();
+    assert!(dot < 100 << 20, "{dot} bytes");
+    // What is drawn in full has all its steps.
+    let (counts, dot) = graph(&place, &["counts.wasm", "--states", "60", "--out", "g.dot", "--", "--nodes", "50"]);
+    assert!(counts.starts_with("60 states") && with(&dot, "label=") == 60, "{counts}");
+}

@@ -63,11 +63,15 @@ pub fn states(
         Shown::Local => teller.local(&seen)?,
     };
     graph.title = title(cluster, shown);
-    graph.left_out = (end != EndCondition::SpaceExhausted).then(|| {
-        let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
-        let states = count(open as u64, "state");
-        format!("{}: what follows {states} is not drawn in full, if anything does", why(end))
-    });
+    let left_out = [
+        (end != EndCondition::SpaceExhausted).then(|| {
+            let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
+            let states = count(open as u64, "state");
+            format!("{}: what follows {states} is not drawn in full, if anything does", why(end))
+        }),
+        teller.room.left_out(),
+    ];
+    graph.left_out = left_out.into_iter().flatten().reduce(|first, second| format!("{first}; {second}"));
     Ok(graph)
 }
 
@@ -135,6 +139,40 @@ impl GraphSink for Seen {
     }
 }
 
+/// How much text a drawing holds, in bytes: nobody reads as much, and no program shows it.
+const TEXT_MAX: usize = 64 << 20;
+
+/// What a line takes besides its bytes.
+const LINE: usize = size_of::<String>();
+
+/// The room for text in a drawing.
+struct Room {
+    left: usize,
+    states_left_out: u64,
+    steps_left_out: u64,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { left: TEXT_MAX, states_left_out: 0, steps_left_out: 0 }
+    }
+
+    /// Whether there is room for this text, which is then taken.
+    fn take<'a>(&mut self, lines: impl IntoIterator<Item = &'a String>) -> bool {
+        let bytes: usize = lines.into_iter().map(|line| LINE + line.len()).sum();
+        let left = self.left.checked_sub(bytes);
+        // What comes later is not drawn either, if it is shorter: a drawing ends where it is full.
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let (states, steps) = (count(self.states_left_out, "state"), count(self.steps_left_out, "step"));
+        let is_full = self.states_left_out > 0 || self.steps_left_out > 0;
+        is_full.then(|| format!("the drawing is full: {states} and {steps} are not drawn"))
+    }
+}
+
 /// A step of one node by itself.
 type LocalStep = (LocalStateId, Trigger, u32);
 
@@ -145,6 +183,7 @@ struct Teller<'l> {
     names: NodeNames,
     states: BTreeMap<LocalStateId, String>,
     messages: BTreeMap<Vec<u8>, String>,
+    room: Room,
 }
 
 impl<'l> Teller<'l> {
@@ -152,7 +191,7 @@ impl<'l> Teller<'l> {
         let (mut machine, stepper) = (cluster.factory().machine()?, Stepper::new(lts)?);
         let start = seen.states.first().map_or(&[][..], |state| &state.locals);
         let names = trace::node_names(&mut *machine, &stepper, start)?;
-        Ok(Self { stepper, machine, names, states: BTreeMap::new(), messages: BTreeMap::new() })
+        Ok(Self { stepper, machine, names, states: BTreeMap::new(), messages: BTreeMap::new(), room: Room::new() })
     }
 
     /// The graph of the global states.
@@ -161,8 +200,13 @@ impl<'l> Teller<'l> {
         let has_events: BTreeSet<u32> = seen.edges.iter().map(|(from, ..)| *from).collect();
         for (number, state) in (0u32..).zip(&seen.states) {
             let lines = (0..).zip(&state.locals).map(|(node, local)| self.local_state(node, *local));
-            let lines = lines.collect::<Result<_, _>>()?;
-            let details = state.in_flight.iter().map(|message| self.in_flight(*message)).collect::<Result<_, _>>()?;
+            let lines = lines.collect::<Result<Vec<_>, _>>()?;
+            let details = state.in_flight.iter().map(|message| self.in_flight(*message));
+            let details = details.collect::<Result<Vec<_>, _>>()?;
+            if !self.room.take(lines.iter().chain(&details)) {
+                self.room.states_left_out = seen.states.len() as u64 - u64::from(number);
+                break;
+            }
             let is_explored = matches!(seen.expanded.get(number as usize), Some(None));
             graph.states.push(DrawnState {
                 depth: state.depth,
@@ -176,10 +220,28 @@ impl<'l> Teller<'l> {
             });
         }
         for (from, step, local, to) in &seen.edges {
-            let event = self.event(step.node, (*local, step.trigger, step.outcome))?;
-            graph.edges.push(DrawnEdge { from: *from as usize, to: *to as usize, event });
+            let (from, to) = (*from as usize, *to as usize);
+            let mut event = None;
+            if from.max(to) < graph.states.len() && self.room.left > 0 {
+                let said = self.event(step.node, (*local, step.trigger, step.outcome))?;
+                event = self.room.take([&said]).then_some(said);
+            }
+            self.draw(&mut graph, (Some(from), Some(to)), event);
         }
         Ok(graph)
+    }
+
+    /// Draws a step for whose words there was room, between two states that are drawn.
+    fn draw(&mut self, graph: &mut StateGraph, ends: (Option<usize>, Option<usize>), event: Option<String>) {
+        match (ends, event) {
+            ((Some(from), Some(to)), Some(event)) => graph.edges.push(DrawnEdge { from, to, event }),
+            ((from, _), _) => {
+                if let Some(state) = from.and_then(|from| graph.states.get_mut(from)) {
+                    state.is_open = true;
+                }
+                self.room.steps_left_out += 1;
+            }
+        }
     }
 
     /// The graphs of the local states of each node, side by side.
@@ -219,6 +281,11 @@ impl<'l> Teller<'l> {
             if places.contains_key(&local) {
                 continue;
             }
+            let lines = vec![self.local_state(node, local)?];
+            if !self.room.take(&lines) {
+                self.room.states_left_out += 1;
+                continue;
+            }
             places.insert(local, graph.states.len());
             let following = next.get(&local).map_or(&[][..], Vec::as_slice);
             let state = self.stepper.state(local);
@@ -229,14 +296,16 @@ impl<'l> Teller<'l> {
                 is_violating: state.protocol.judgements.iter().any(host_model::contract::Judgement::is_bad),
                 is_terminal: following.is_empty() && !open.contains(&local),
                 is_open: open.contains(&local),
-                lines: vec![self.local_state(node, local)?],
+                lines,
                 details: Vec::new(),
             });
             queue.extend(following.iter().map(|(to, _)| (*to, depth + 1)));
         }
         for (to, step) in next.into_values().flatten() {
+            let ends = (places.get(&step.0).copied(), places.get(&to).copied());
             let event = self.event(node, step)?;
-            graph.edges.push(DrawnEdge { from: places[&step.0], to: places[&to], event });
+            let event = self.room.take([&event]).then_some(event);
+            self.draw(graph, ends, event);
         }
         Ok(())
     }
