@@ -243,12 +243,12 @@ impl Partition {
                 edges[*node as usize] += round.known.edges(*row).len() as u32;
             }
             let total: u32 = edges.iter().sum();
+            self.tally.local_events_cut |= is_cut;
             if reached.depth >= round.bound {
                 // Only the start state under a bound of zero: other states at the bound are not pushed.
                 self.tally.cut += i64::from(total > 0);
                 continue;
             }
-            self.tally.local_events_cut |= is_cut;
             self.tally.transitions += if reached.first { u64::from(total) } else { 0 };
             self.tally.depth = self.tally.depth.max(reached.depth + u32::from(total > 0));
             let cost_of_child = child_bytes(round, record);
