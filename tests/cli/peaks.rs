@@ -60,19 +60,17 @@ fn a_flood_stays_near_the_bound() {
     place.put("floods.wasm", fixtures::floods(4096, 1000)).put("branches.wasm", fixtures::branches(4096));
     place.put("counts.wasm", fixtures::counts());
     let peak = |guest: &str, nodes: &str, algo: &str, megabytes: u64| {
-        let memory = format!("{megabytes}MB");
-        let run = ["run", guest, "--nodes", nodes, "--algo", algo, "--memory", &memory, "--workers", "2", "--json"];
-        let (peak, told) = peak(&program, &place, &run);
-        assert!(told.contains("\"end\": \"memory-bound\""), "{run:?}: {told}");
-        peak
+        let run = ["--nodes", nodes, "--algo", algo];
+        peak_of_run(&program, &place, guest, &run, megabytes)
     };
     // The bound is what keeps it small.
     assert!(peak("counts.wasm", "1000", "unfold", 200) > 100_000_000 + ABOVE, "there is too little to keep");
-    let cases: [(&str, &str, &[&str], u64); 3] = [
+    let cases: [(&str, &str, &[&str], u64); 4] = [
         // More memory takes them much more time: nearly all of what a handler sends is there already.
         ("floods.wasm", "2", &["bdfs", "unfold"], 55),
         ("branches.wasm", "2", &["bdfs"], 60),
         ("counts.wasm", "1000", &["bdfs", "consequence", "unfold", "lmc-opt"], 100),
+        ("counts.wasm", "256", &["dpor"], 100),
     ];
     for (guest, nodes, strategies, megabytes) in cases {
         for algo in strategies {
@@ -80,4 +78,42 @@ fn a_flood_stays_near_the_bound() {
             assert!(peak <= megabytes * 1_000_000 + ABOVE, "{guest} by {algo}: {peak} bytes");
         }
     }
+}
+
+/// Those that could go on with what they have for long, within some seconds.
+#[test]
+fn what_goes_on_for_long_stays_near_the_bound() {
+    let Some(program) = program() else { return };
+    let place = Place::new();
+    place.put("counts.wasm", fixtures::counts());
+    for algo in ["auto", "lmc-gen", "walk"] {
+        let run =
+            ["run", "counts.wasm", "--nodes", "1000", "--algo", algo, "--memory", "100MB", "--time", "6s", "--json"];
+        let (peak, told) = peak(&program, &place, &run);
+        assert!(
+            peak <= 100_000_000 + ABOVE && told.contains("\"result\": \"incomplete\""),
+            "{run:?}: {peak} bytes: {told}"
+        );
+    }
+}
+
+/// Two of the nodes may have crashed: one execution of some hundred events has tens of thousands of ends, of which none is kept.
+#[test]
+fn the_ends_of_an_execution_are_not_kept() {
+    let Some(program) = program() else { return };
+    let place = Place::new();
+    place.put("counts.wasm", fixtures::counts());
+    let ends = ["--algo", "dpor", "--depth", "400", "--deadlock", "--crashes", "2"];
+    let bounds = ["--nodes", "3", "--time", "5s", "--memory", "60MB", "--json"];
+    let (peak, told) = peak(&program, &place, &[&["run", "counts.wasm"], &ends[..], &bounds].concat());
+    assert!(told.contains("\"end\": \"time-bound\"") && peak <= 60_000_000 + ABOVE, "{peak} bytes: {told}");
+}
+
+/// The peak of a run that ends at its bound on memory.
+fn peak_of_run(program: &Path, place: &Place, guest: &str, options: &[&str], megabytes: u64) -> u64 {
+    let memory = format!("{megabytes}MB");
+    let run = [&["run", guest, "--memory", &memory, "--workers", "2", "--json"], options].concat();
+    let (peak, told) = peak(program, place, &run);
+    assert!(told.contains("\"end\": \"memory-bound\""), "{run:?}: {told}");
+    peak
 }
