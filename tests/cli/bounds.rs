@@ -1,5 +1,22 @@
 //! Time, memory and interrupts in every phase of every command.
 //!
+//! | phase | `--time` | `--memory` | an interrupt |
+//! |---|---|---|---|
+//! | compilation | begins afterwards | by the limits on components | [`an_interrupt_ends_a_compilation`] |
+//! | build, and the examination after it | begins afterwards | - | [`an_interrupt_ends_what_is_no_search`] |
+//! | `init` | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_what_comes_before_the_search`] | [`whoever_ends_a_run_ends_every_phase_of_it`] |
+//! | a prefix | [`time_and_interrupts_end_the_following_of_a_prefix`] | it keeps one state | as for `--time` |
+//! | one handler of the search | [`time_ends_the_exploration_of_one_handler`] | [`memory_ends_the_exploration_of_one_handler`] | [`whoever_ends_a_run_ends_every_phase_of_it`] |
+//! | the search | [`whoever_ends_a_run_ends_every_phase_of_it`], [`walks_have_a_time_or_a_number`] | [`memory_ends_a_flood`], `peaks` | as for `--time` |
+//! | ends after crashes | [`time_ends_the_search_for_ends_after_crashes`] | `peaks` | as for `--time` |
+//! | confirmation, shortening, audit | [`whoever_ends_a_run_ends_every_phase_of_it`] | they keep one path | as for `--time` |
+//! | checkpoints | between two of them | [`memory_ends_what_comes_before_the_search`] | [`an_interrupt_ends_the_keeping_of_checkpoints`] |
+//! | `replay`, `minimize`, `doctor`, `graph`, `languages` | for `graph` as for the search | for `graph` by `graphs` | [`an_interrupt_ends_what_is_no_search`] |
+//! | `test` | of each scenario | of each scenario | [`an_interrupt_ends_the_tests`] |
+//! | `run --watch` | of each run | of each run | [`a_watched_run_ends_with_130`] |
+//!
+//! An interrupt is Ctrl-C or SIGTERM; that both are heard is tested beside the command line, in `signals`.
+//!
 //! No test looks at a clock: the clock of these commands goes on by 10 ms with each question whether to go on, so each
 //! call of a guest takes as long. What is counted is how many questions come after the one that said no.
 
