@@ -64,6 +64,7 @@
 //! | `context` | effects of a handler: `send`, `choose`, `log` |
 //! | `timers` | timers as a part of the state |
 //! | `clock` | time by comparisons of clock readings |
+//! | `mistakes` | mistakes on purpose, by name |
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
 //! | `parameters` | parameters, declared and read in one place |
@@ -79,6 +80,7 @@ mod clock;
 mod configured_node;
 mod context;
 pub mod linearizability;
+mod mistakes;
 mod parameters;
 mod property;
 mod protocol;
@@ -97,6 +99,7 @@ pub use about::{About, Network};
 pub use canonical::{Canonical, Encoding, Never};
 pub use clock::Clock;
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
+pub use mistakes::{Mistake, Mistakes};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;

@@ -23,6 +23,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/linearizability.rs",
     "src/linearizability/objects.rs",
     "src/linearizability/search.rs",
+    "src/mistakes.rs",
     "src/parameters.rs",
     "src/property.rs",
     "src/protocol.rs",
