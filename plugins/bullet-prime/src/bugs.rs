@@ -1,7 +1,6 @@
 //! What is wrong on purpose, in any combination.
 
-use std::fmt::{Display, Formatter};
-use std::str::FromStr;
+use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,39 +13,14 @@ pub enum Bug {
     Kept,
 }
 
-/// The first is the mistake that the thesis describes. Of two others it says only that they are variants; these are of our own.
-const NAMES: [(&str, Bug); 3] = [("BUL1", Bug::Cleared), ("stale", Bug::Stale), ("kept", Bug::Kept)];
+/// The mistakes of a run.
+pub type Bugs = Mistakes<Bug>;
 
-/// A set of mistakes, written as names with commas between them, or `none`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bugs(u32);
-
-impl Bugs {
-    /// Whether the mistake is made.
-    pub fn has(self, bug: Bug) -> bool {
-        self.0 & (1 << bug as u32) != 0
-    }
-}
-
-impl FromStr for Bugs {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self::default());
-        }
-        text.split(',').try_fold(Self::default(), |Self(set), word| {
-            let found = NAMES.iter().find(|(name, _)| *name == word);
-            let known = || NAMES.map(|(name, _)| name).join(", ");
-            let (_, bug) = found.ok_or_else(|| format!("there is no {word:?}; it is none, or some of {}", known()))?;
-            Ok(Self(set | 1 << *bug as u32))
-        })
-    }
-}
-
-impl Display for Bugs {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = NAMES.iter().filter(|(_, bug)| self.has(*bug)).map(|(name, _)| *name).collect();
-        f.write_str(if names.is_empty() { "none".to_owned() } else { names.join(",") }.as_str())
-    }
+impl Mistake for Bug {
+    /// The first is the mistake that the thesis describes. Of two others it says only that they are variants; these are of our own.
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("BUL1", Self::Cleared),
+        ("stale", Self::Stale),
+        ("kept", Self::Kept),
+    ];
 }

@@ -129,8 +129,7 @@ impl Protocol for BulletPrime {
         let meshes = [("line", Mesh::Line), ("full", Mesh::Full)];
         let what = "which nodes ask which to be their senders: each the one before it; each but the source all others";
         let mesh = parameters.choice("mesh", &meshes, what)?;
-        let bugs =
-            parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
+        let bugs = Bugs::configure(parameters)?;
         if blocks == 0 {
             return Err(parameters.reject("blocks", "there is at least one"));
         }

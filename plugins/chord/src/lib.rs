@@ -12,9 +12,7 @@
 mod ring;
 mod spec;
 
-use guest_sdk::{
-    About, Context, LocalEvents, Network, Never, NodeId, ParameterError, Parameters, Properties, Protocol,
-};
+use guest_sdk::{About, Context, LocalEvents, Mistake, Mistakes, Network, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
 use ring::Ring;
@@ -26,13 +24,12 @@ pub struct Chord {
     /// The node that begins the ring, and that all others ask.
     contact: NodeId,
     early: u8,
-    bug: Bug,
+    bugs: Mistakes<Bug>,
 }
 
 /// What is wrong on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
-    None,
     /// CH1: a node sends UpdatePredecessor to itself, and believes it.
     OwnPredecessor,
     /// CH2: who learns of successors does not look whether one of them is its predecessor.
@@ -41,6 +38,18 @@ enum Bug {
     UnboundedQueue,
     /// A node that has a new successor does not tell it.
     SilentStabilization,
+}
+
+impl Mistake for Bug {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("own-predecessor", Self::OwnPredecessor),
+        ("stale-predecessor", Self::StalePredecessor),
+        ("unbounded-queue", Self::UnboundedQueue),
+        ("silent-stabilization", Self::SilentStabilization),
+        ("CH1", Self::OwnPredecessor),
+        ("CH2", Self::StalePredecessor),
+        ("CH3", Self::UnboundedQueue),
+    ];
 }
 
 /// What nodes tell each other.
@@ -134,21 +143,13 @@ impl Protocol for Chord {
         let contacts = [("first", 0), ("last", nodes.saturating_sub(1))];
         let contact = parameters.choice("contact", &contacts, "the node that begins the ring, and that others ask")?;
         let early = parameters.get("early", 0, "how often timers of a node fire while an answer is on its way")?;
-        let bugs = [
-            ("none", Bug::None),
-            ("own-predecessor", Bug::OwnPredecessor),
-            ("stale-predecessor", Bug::StalePredecessor),
-            ("unbounded-queue", Bug::UnboundedQueue),
-            ("silent-stabilization", Bug::SilentStabilization),
-        ];
-        let bug =
-            parameters.choice("bug", &bugs, "what is wrong on purpose: CH1, CH2, CH3, no word to a new successor")?;
+        let bugs = Mistakes::configure(parameters)?;
         match (length, identifiers) {
             (0, _) => Err(parameters.reject("successors", "a node keeps at least one")),
             (_, identifiers) if identifiers < nodes => {
                 Err(parameters.reject("identifiers", "each node has one of its own"))
             }
-            _ => Ok(Self { ring: Ring { nodes, identifiers, length }, contact, early, bug }),
+            _ => Ok(Self { ring: Ring { nodes, identifiers, length }, contact, early, bugs }),
         }
     }
 
@@ -236,7 +237,7 @@ impl Chord {
                 ctx.send(from, Message::Remove);
             }
             let is_new = !state.waiting.contains(&node);
-            if node != state.me && (is_new || self.bug == Bug::UnboundedQueue) {
+            if node != state.me && (is_new || self.bugs.has(Bug::UnboundedQueue)) {
                 state.waiting.push(node);
             }
             return;
@@ -262,9 +263,9 @@ impl Chord {
         }
         state.predecessor = Some(from);
         self.learn(state, successors.iter().copied().chain([from]));
-        let successor = match self.bug {
-            Bug::OwnPredecessor => successors.first().copied(),
-            _ => state.successors.first().copied(),
+        let successor = match self.bugs.has(Bug::OwnPredecessor) {
+            true => successors.first().copied(),
+            false => state.successors.first().copied(),
         };
         if let Some(successor) = successor {
             ctx.send(successor, Message::UpdatePredecessor);
@@ -280,7 +281,7 @@ impl Chord {
     }
 
     fn update_predecessor(&self, state: &mut State, from: NodeId) {
-        let is_own = from == state.me && self.bug != Bug::OwnPredecessor;
+        let is_own = from == state.me && !self.bugs.has(Bug::OwnPredecessor);
         if state.phase != Phase::Joined || is_own {
             return;
         }
@@ -304,7 +305,7 @@ impl Chord {
         self.learn(state, successors.iter().copied());
         if predecessor != Some(state.me) {
             self.learn(state, predecessor);
-            if self.bug != Bug::SilentStabilization {
+            if !self.bugs.has(Bug::SilentStabilization) {
                 ctx.send(state.successor(), Message::UpdatePredecessor);
             }
         }
@@ -313,11 +314,8 @@ impl Chord {
     /// Takes nodes for successors, and for the predecessor if one of them is nearer from behind.
     fn learn(&self, state: &mut State, nodes: impl IntoIterator<Item = NodeId>) {
         self.ring.learn(state, nodes);
-        let is_free = match self.bug {
-            Bug::StalePredecessor => false,
-            Bug::OwnPredecessor => state.predecessor != Some(state.me),
-            _ => true,
-        };
+        let is_own = state.predecessor == Some(state.me);
+        let is_free = !self.bugs.has(Bug::StalePredecessor) && !(is_own && self.bugs.has(Bug::OwnPredecessor));
         if let Some(old) = state.predecessor.filter(|_| is_free) {
             let nearer = state.successors.iter().rev().find(|node| self.ring.is_between(old, **node, state.me));
             state.predecessor = nearer.copied().or(Some(old));

@@ -166,8 +166,7 @@ impl Transport {
         let early = parameters.get("early", 1, "how often timers of a node fire while an answer is on its way")?;
         let loss = [("none", false), ("chance", true)];
         let loses = parameters.choice("loss", &loss, "whether packets are dropped where they arrive, by chance")?;
-        let bugs =
-            parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
+        let bugs = Bugs::configure(parameters)?;
         for (name, is_empty) in [("window", window == 0), ("buffer", buffer == 0), ("fragments", fragments == 0)] {
             if is_empty {
                 return Err(parameters.reject(name, "it is at least one"));

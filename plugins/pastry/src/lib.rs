@@ -185,8 +185,7 @@ impl Protocol for Pastry {
         let maintains = parameters.choice("maintenance", &maintenance, what)?;
         let restarts = parameters.get("restarts", 0, "how many nodes can be started again, from the last one on")?;
         let cuts = parameters.get("cuts", 0, "of how many nodes all connections can break, from the last one on")?;
-        let bugs =
-            parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
+        let bugs = Bugs::configure(parameters)?;
         if half == 0 || buffer == 0 {
             return Err(parameters.reject(if half == 0 { "half" } else { "buffer" }, "it is at least one"));
         }

@@ -1,7 +1,6 @@
 //! What is wrong on purpose: mistakes by their names in the papers, in any combination.
 
-use std::fmt::{Display, Formatter};
-use std::str::FromStr;
+use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,69 +51,35 @@ pub enum Bug {
     S7,
 }
 
-/// The names of the papers. RT5 to RT9 are five places of one mistake, RT16 and RT17 one mistake, as are S1 and S2.
-const NAMES: [(&str, Bug); 24] = [
-    ("RT1", Bug::RT1),
-    ("RT2", Bug::RT2),
-    ("RT3", Bug::RT3),
-    ("RT4", Bug::RT4),
-    ("RT5", Bug::RT5),
-    ("RT6", Bug::RT6),
-    ("RT7", Bug::RT7),
-    ("RT8", Bug::RT8),
-    ("RT9", Bug::RT9),
-    ("RT10", Bug::RT10),
-    ("RT11", Bug::RT11),
-    ("RT12", Bug::RT12),
-    ("RT13", Bug::RT13),
-    ("RT14", Bug::RT14),
-    ("RT15", Bug::RT15),
-    ("RT16", Bug::RT16),
-    ("RT17", Bug::RT16),
-    ("S1", Bug::S1),
-    ("S2", Bug::S1),
-    ("S3", Bug::S3),
-    ("S4", Bug::S4),
-    ("S5", Bug::S5),
-    ("S6", Bug::S6),
-    ("S7", Bug::S7),
-];
+/// The mistakes of a run.
+pub type Bugs = Mistakes<Bug>;
 
-/// A set of mistakes, written as names with commas between them, or `none`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bugs(u32);
-
-impl Bugs {
-    /// Whether the mistake is made.
-    pub fn has(self, bug: Bug) -> bool {
-        self.0 & (1 << bug as u32) != 0
-    }
-
-    /// Whether any of them is made.
-    pub fn any(self, bugs: &[Bug]) -> bool {
-        bugs.iter().any(|bug| self.has(*bug))
-    }
-}
-
-impl FromStr for Bugs {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self::default());
-        }
-        text.split(',').try_fold(Self::default(), |Self(set), word| {
-            let found = NAMES.iter().find(|(name, _)| *name == word);
-            let known = || NAMES.map(|(name, _)| name).join(", ");
-            let (_, bug) = found.ok_or_else(|| format!("there is no {word:?}; it is none, or some of {}", known()))?;
-            Ok(Self(set | 1 << *bug as u32))
-        })
-    }
-}
-
-impl Display for Bugs {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = NAMES.iter().filter(|(_, bug)| self.has(*bug)).map(|(name, _)| *name).collect();
-        f.write_str(if names.is_empty() { "none".to_owned() } else { names.join(",") }.as_str())
-    }
+impl Mistake for Bug {
+    /// The names of the papers. RT5 to RT9 are five places of one mistake, RT16 and RT17 one mistake, as are S1 and S2.
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("RT1", Self::RT1),
+        ("RT2", Self::RT2),
+        ("RT3", Self::RT3),
+        ("RT4", Self::RT4),
+        ("RT5", Self::RT5),
+        ("RT6", Self::RT6),
+        ("RT7", Self::RT7),
+        ("RT8", Self::RT8),
+        ("RT9", Self::RT9),
+        ("RT10", Self::RT10),
+        ("RT11", Self::RT11),
+        ("RT12", Self::RT12),
+        ("RT13", Self::RT13),
+        ("RT14", Self::RT14),
+        ("RT15", Self::RT15),
+        ("RT16", Self::RT16),
+        ("RT17", Self::RT16),
+        ("S1", Self::S1),
+        ("S2", Self::S1),
+        ("S3", Self::S3),
+        ("S4", Self::S4),
+        ("S5", Self::S5),
+        ("S6", Self::S6),
+        ("S7", Self::S7),
+    ];
 }

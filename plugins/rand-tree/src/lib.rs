@@ -192,8 +192,7 @@ impl Protocol for RandTree {
         let what = "whom the recovery timer probes: peers outside of parent, children and root; these, too; nobody";
         let probes = parameters.choice("probes", &probes, what)?;
         let early = parameters.get("early", 0, "how often timers of a node fire while an answer is on its way")?;
-        let bugs =
-            parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
+        let bugs = Bugs::configure(parameters)?;
         if degree == 0 {
             return Err(parameters.reject("degree", "a node takes at least one child"));
         }

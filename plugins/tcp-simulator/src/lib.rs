@@ -105,8 +105,7 @@ impl Protocol for TcpSimulator {
         let queue = parameters.get("queue", 2, "how many messages of an end the simulator takes before they arrive")?;
         let breaks = parameters.get("breaks", 0, "how many socket errors the simulator has")?;
         let resets = parameters.get("resets", 0, "how often the simulator starts each end again")?;
-        let bugs =
-            parameters.get("bug", Bugs::default(), "what is wrong on purpose: names with commas between them")?;
+        let bugs = Bugs::configure(parameters)?;
         if queue == 0 {
             return Err(parameters.reject("queue", "there is room for at least one"));
         }
