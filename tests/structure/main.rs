@@ -17,6 +17,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-model", on: &[] },
     Rule { package: "host-search", on: &["host-model"] },
     Rule { package: "host-inspect", on: &["host-model"] },
+    Rule { package: "host-live", on: &["host-model", "host-search"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
     Rule { package: "host-session", on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"] },
@@ -43,11 +44,13 @@ const EDGES: &[Rule] = &[
 ];
 
 /// The packages without effects, and what they may use besides each other.
-const PURE: [&str; 3] = ["host-model", "host-search", "host-inspect"];
+const PURE: [&str; 4] = ["host-model", "host-search", "host-inspect", "host-live"];
 const PURE_USES: &[&str] = &[
     "blake3",
     "host-model",
+    "host-search",
     "itf",
+    "postcard",
     "rand_chacha",
     "rayon",
     "regex-lite",

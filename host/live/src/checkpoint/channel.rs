@@ -1,0 +1,152 @@
+//! What a node knows of the messages to and from a peer.
+//!
+//! Messages are counted from 1 for each destination and each incarnation of the sender.
+//! What was sent to or by a former incarnation is not delivered once the receiver can tell, as on a connection that is gone: only so
+//! can a node that has forgotten everything say what it has not received.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+/// Ranges of sequence numbers that are told apart; then the oldest gap counts as received, and what comes from there is dropped.
+const RANGES_MAX: usize = 64;
+
+/// A set of sequence numbers, as ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Sequences(VecDeque<(u64, u64)>);
+
+impl Sequences {
+    /// Whether a number is in it.
+    pub fn contains(&self, sequence: u64) -> bool {
+        let next = self.0.partition_point(|(_, last)| *last < sequence);
+        self.0.get(next).is_some_and(|(first, _)| *first <= sequence)
+    }
+
+    /// The highest number in it; 0 if it is empty.
+    pub fn last(&self) -> u64 {
+        self.0.back().map_or(0, |(_, last)| *last)
+    }
+
+    /// The lowest numbers in it that follow each other, from and to; none if it is empty.
+    pub fn first_range(&self) -> Option<(u64, u64)> {
+        self.0.front().copied()
+    }
+
+    /// Adds a number. Returns false if it was there.
+    pub(super) fn insert(&mut self, sequence: u64) -> bool {
+        if self.contains(sequence) {
+            return false;
+        }
+        let next = self.0.partition_point(|(_, last)| *last < sequence);
+        let follows = next > 0 && self.0[next - 1].1 + 1 == sequence;
+        let precedes = self.0.get(next).is_some_and(|(first, _)| *first == sequence + 1);
+        match (follows, precedes) {
+            (true, true) => {
+                self.0[next - 1].1 = self.0[next].1;
+                self.0.remove(next);
+            }
+            (true, false) => self.0[next - 1].1 = sequence,
+            (false, true) => self.0[next].0 = sequence,
+            (false, false) => self.0.insert(next, (sequence, sequence)),
+        }
+        if self.0.len() > RANGES_MAX {
+            let (first, _) = self.0.pop_front().expect("there are many");
+            self.0[0].0 = first;
+        }
+        true
+    }
+}
+
+/// A message that was sent, while nothing says that it was received.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Kept {
+    /// Its sequence number.
+    pub sequence: u64,
+    /// The incarnation of the destination that it was for, as far as it was known; 0 for any.
+    pub addressee: u64,
+    /// The content.
+    pub payload: Vec<u8>,
+}
+
+/// What a node knows of the messages to and from a peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Channel {
+    /// The latest incarnation of the peer that was heard of; 0 for none.
+    pub incarnation: u64,
+    /// Messages sent to the peer in the present incarnation of the node.
+    pub sent: u64,
+    /// Those received from the peer in its latest incarnation.
+    pub received: Sequences,
+    /// Those sent that may be in flight, oldest first.
+    pub kept: VecDeque<Kept>,
+    /// How many more may be in flight, whose contents took too much room.
+    pub forgotten: u64,
+}
+
+impl Channel {
+    /// Before anything was sent or received.
+    pub(super) const NOTHING: Self =
+        Self { incarnation: 0, sent: 0, received: Sequences(VecDeque::new()), kept: VecDeque::new(), forgotten: 0 };
+
+    /// A message is sent; returns its sequence number.
+    pub(super) fn send(&mut self, payload: &[u8], kept_max: usize) -> u64 {
+        self.sent += 1;
+        self.kept.push_back(Kept { sequence: self.sent, addressee: self.incarnation, payload: payload.to_vec() });
+        if self.kept.len() > kept_max {
+            self.kept.pop_front();
+            self.forgotten += 1;
+        }
+        self.sent
+    }
+
+    /// A packet of a later incarnation of the peer has come.
+    pub(super) fn meet(&mut self, incarnation: u64) {
+        self.incarnation = incarnation;
+        self.received = Sequences::default();
+        self.kept.retain(|kept| kept.addressee == 0 || kept.addressee == incarnation);
+    }
+
+    /// The peer, in its latest incarnation, has received these of the present incarnation of the node.
+    pub(super) fn acknowledge(&mut self, (first, last): (u64, u64)) {
+        self.kept.retain(|kept| kept.sequence < first || kept.sequence > last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number once, in an order that makes and closes gaps: 7 is coprime to 50.
+    #[test]
+    fn sequences_are_a_set() {
+        let mut sequences = Sequences::default();
+        for (count, sequence) in (0..50_u64).map(|index| index * 7 % 50 + 1).enumerate() {
+            assert!(!sequences.contains(sequence) && sequences.insert(sequence), "{sequence}");
+            assert!(sequences.contains(sequence) && !sequences.insert(sequence), "{sequence}");
+            let size: u64 = sequences.0.iter().map(|(first, last)| last - first + 1).sum();
+            assert_eq!(size, count as u64 + 1);
+        }
+        assert_eq!(sequences.first_range(), Some((1, 50)));
+        assert_eq!(sequences.last(), 50);
+    }
+
+    #[test]
+    fn old_gaps_close_where_there_are_many() {
+        let mut sequences = Sequences::default();
+        (1..=RANGES_MAX as u64 + 1).for_each(|index| assert!(sequences.insert(2 * index)));
+        assert_eq!(sequences.0.len(), RANGES_MAX);
+        // The oldest gap is that between the first two.
+        assert!(sequences.contains(3) && !sequences.contains(5) && !sequences.contains(1));
+    }
+
+    #[test]
+    fn what_is_kept_has_a_limit_and_says_so() {
+        let mut channel = Channel::default();
+        for sequence in 1..=5 {
+            assert_eq!(channel.send(&[], 3), sequence);
+        }
+        assert_eq!((channel.kept.len(), channel.forgotten), (3, 2));
+        channel.acknowledge((1, 4));
+        assert_eq!(channel.kept.iter().map(|kept| kept.sequence).collect::<Vec<_>>(), [5]);
+    }
+}

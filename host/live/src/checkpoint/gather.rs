@@ -1,0 +1,78 @@
+//! The collection of a snapshot by the node that wants it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::packet::Checkpoint;
+use crate::checkpoint::snapshot::{Inconsistency, Snapshot};
+use crate::time::Time;
+
+/// How the collection of a snapshot has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Outcome {
+    /// With a snapshot that is consistent.
+    Complete(Snapshot),
+    /// With one that is not: it is of no use.
+    Inconsistent(Snapshot, Inconsistency),
+    /// Again and again, some node has discarded its checkpoint.
+    Refused,
+    /// These nodes did not answer in time.
+    TimedOut(BTreeSet<NodeId>),
+}
+
+/// A collection that is going on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Gather {
+    pub(super) number: u64,
+    /// How often it has begun.
+    pub(super) attempts: u32,
+    pub(super) deadline: Time,
+    /// Those that were asked and can be reached.
+    pub(super) waiting: BTreeSet<NodeId>,
+    checkpoints: BTreeMap<NodeId, Checkpoint>,
+    absent: BTreeSet<NodeId>,
+}
+
+impl Gather {
+    /// The first attempt.
+    pub(super) fn new(peers: BTreeSet<NodeId>, deadline: Time) -> Self {
+        Self { number: 0, attempts: 0, deadline, waiting: peers, checkpoints: BTreeMap::new(), absent: BTreeSet::new() }
+    }
+
+    /// Begins again with another number, under which this is the node's own checkpoint. Returns the nodes to ask.
+    pub(super) fn begin(&mut self, me: NodeId, own: Checkpoint) -> BTreeSet<NodeId> {
+        self.attempts += 1;
+        self.number = own.number;
+        self.waiting.extend(self.checkpoints.keys().copied().filter(|node| *node != me));
+        self.checkpoints = BTreeMap::from([(me, own)]);
+        self.waiting.clone()
+    }
+
+    /// An answer has come; one that nobody waits for is ignored.
+    pub(super) fn answer(&mut self, node: NodeId, request: u64, checkpoint: Checkpoint) {
+        if request == self.number && checkpoint.answers(request) && self.waiting.remove(&node) {
+            self.checkpoints.insert(node, checkpoint);
+        }
+    }
+
+    /// A node cannot be reached: the snapshot will be one without it.
+    pub(super) fn lose(&mut self, node: NodeId) {
+        if self.waiting.remove(&node) {
+            self.absent.insert(node);
+        }
+    }
+
+    /// The end, if nothing is missing any more.
+    pub(super) fn end(self) -> Result<Outcome, Self> {
+        if !self.waiting.is_empty() {
+            return Err(self);
+        }
+        let snapshot = Snapshot { number: self.number, checkpoints: self.checkpoints, absent: self.absent };
+        Ok(match snapshot.verify() {
+            Ok(()) => Outcome::Complete(snapshot),
+            Err(inconsistency) => Outcome::Inconsistent(snapshot, inconsistency),
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! The state machine of one node: packets and requests in, packets and snapshots out.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::channel::Channel;
+use crate::checkpoint::gather::{Gather, Outcome};
+use crate::checkpoint::numbers::{Durable, NUMBER_MAX, Numbers, Rule};
+use crate::checkpoint::packet::{Body, Checkpoint, Header, Packet};
+use crate::time::Time;
+
+/// The limits of a manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Limits {
+    /// Checkpoints that are kept; at least 1. Older ones are discarded.
+    pub checkpoints_max: usize,
+    /// Messages to each peer that are kept while nothing says that they were received.
+    pub kept_max: usize,
+    /// Numbers that are reserved at a time, which spares writes to the disk; at least 1.
+    pub block: u64,
+    /// How often a snapshot is begun before it is given up.
+    pub attempts_max: u32,
+    /// How long a snapshot may take.
+    pub timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { checkpoints_max: 8, kept_max: 1_024, block: 1_000, attempts_max: 3, timeout: Duration::from_secs(5) }
+    }
+}
+
+/// What a manager wants done. Outputs are carried out in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// This has to be on the disk before any later output is carried out.
+    Persist(Durable),
+    /// A packet to a peer. It may be lost, come late, or come twice.
+    Send {
+        /// The destination.
+        to: NodeId,
+        /// The packet.
+        packet: Packet,
+    },
+    /// The collection of a snapshot has ended.
+    Gathered(Outcome),
+}
+
+/// Why a packet is not processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Dropped {
+    /// A later incarnation of its sender was heard of.
+    #[error("it is of a former incarnation of its sender")]
+    FormerSender,
+    /// The node has been reset since.
+    #[error("it is for a former incarnation of this node")]
+    FormerAddressee,
+    /// The message was received before, or is so late that this cannot be told.
+    #[error("it was received before")]
+    Repeated,
+    /// No manager sends such a packet.
+    #[error("no node sends such a packet")]
+    Malformed,
+}
+
+/// The manager of one node.
+///
+/// Whoever runs the node asks it for each message that the node sends, and gives it each packet that comes. Where a method takes
+/// `content`, it is called if a checkpoint has to be taken, and gives the present state of the node, before the packet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Manager {
+    me: NodeId,
+    rule: Rule,
+    limits: Limits,
+    numbers: Numbers,
+    /// By number, oldest first.
+    checkpoints: VecDeque<Checkpoint>,
+    channels: BTreeMap<NodeId, Channel>,
+    gather: Option<Gather>,
+}
+
+impl Manager {
+    /// At a start of the node, with its state there and what its disk says; none at the first start.
+    pub fn new(
+        me: NodeId,
+        (rule, limits): (Rule, Limits),
+        durable: Option<Durable>,
+        content: Vec<u8>,
+        outputs: &mut Vec<Output>,
+    ) -> Self {
+        let numbers = Numbers::new(rule, limits.block, durable);
+        outputs.push(Output::Persist(numbers.durable()));
+        let first = Checkpoint {
+            number: numbers.current,
+            incarnation: numbers.incarnation,
+            content,
+            channels: BTreeMap::new(),
+        };
+        let checkpoints = VecDeque::from([first]);
+        Self { me, rule, limits, numbers, checkpoints, channels: BTreeMap::new(), gather: None }
+    }
+
+    /// The present number.
+    pub fn number(&self) -> u64 {
+        self.numbers.current
+    }
+
+    /// Which start of the node this is, counted from 1.
+    pub fn incarnation(&self) -> u64 {
+        self.numbers.incarnation
+    }
+
+    /// The node sends a message.
+    pub fn send(&mut self, to: NodeId, payload: Vec<u8>, outputs: &mut Vec<Output>) {
+        let kept_max = self.limits.kept_max;
+        let sequence = self.channel(to).send(&payload, kept_max);
+        let header = self.header(to);
+        outputs.push(Output::Send { to, packet: Packet { header, body: Body::Message { sequence, payload } } });
+    }
+
+    /// A packet has come. Returns the message in it that the node now has to process, if it is one.
+    ///
+    /// # Errors
+    ///
+    /// It is not processed, and has changed nothing.
+    pub fn receive(
+        &mut self,
+        from: NodeId,
+        packet: Packet,
+        content: impl FnOnce() -> Vec<u8>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Option<Vec<u8>>, Dropped> {
+        self.accept(from, &packet)?;
+        let header = packet.header;
+        if header.number > self.numbers.current {
+            self.take(header.number, content(), outputs);
+        }
+        let incarnation = self.numbers.incarnation;
+        let channel = self.channel(from);
+        if header.incarnation > channel.incarnation {
+            channel.meet(header.incarnation);
+        }
+        if let Some(range) = header.acknowledged
+            && header.addressee == incarnation
+        {
+            channel.acknowledge(range);
+        }
+        match packet.body {
+            Body::Message { sequence, payload } => {
+                channel.received.insert(sequence);
+                return Ok(Some(payload));
+            }
+            Body::Request { number } => self.reply(from, number, outputs),
+            Body::Answer { request, checkpoint } => self.change_gather(outputs, |gather| {
+                gather.answer(from, request, *checkpoint);
+            }),
+            // The packet itself has forced a checkpoint, if one was needed: what is asked for next is above what the peer has.
+            Body::Refusal { request } => self.begin_again(request, outputs),
+        }
+        Ok(None)
+    }
+
+    /// Takes a checkpoint now, on the node's own account.
+    pub fn checkpoint(&mut self, content: Vec<u8>, outputs: &mut Vec<Output>) {
+        self.take(self.numbers.current + 1, content, outputs);
+    }
+
+    /// Begins to collect a snapshot of the node and these peers; ends one that is not complete yet, without a word.
+    pub fn gather(&mut self, peers: BTreeSet<NodeId>, now: Time, content: Vec<u8>, outputs: &mut Vec<Output>) {
+        self.checkpoint(content, outputs);
+        let peers = peers.into_iter().filter(|peer| *peer != self.me).collect();
+        let gather = Gather::new(peers, now.after(self.limits.timeout));
+        self.ask(gather, outputs);
+    }
+
+    /// The instant at which [`expire`](Self::expire) has something to do.
+    pub fn deadline(&self) -> Option<Time> {
+        self.gather.as_ref().map(|gather| gather.deadline)
+    }
+
+    /// Time has passed.
+    pub fn expire(&mut self, now: Time, outputs: &mut Vec<Output>) {
+        if let Some(gather) = self.gather.take_if(|gather| gather.deadline <= now) {
+            outputs.push(Output::Gathered(Outcome::TimedOut(gather.waiting)));
+        }
+    }
+
+    /// A peer cannot be reached: a snapshot that waits for it will do without.
+    pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
+        self.change_gather(outputs, |gather| gather.lose(peer));
+    }
+
+    /// Refuses packets that are not to be processed.
+    fn accept(&self, from: NodeId, packet: &Packet) -> Result<(), Dropped> {
+        let Header { number, incarnation, addressee, .. } = packet.header;
+        let (own, is_own) = (self.numbers.incarnation, from == self.me);
+        let is_message = matches!(packet.body, Body::Message { sequence, .. } if sequence > 0);
+        let is_control = !is_own && !matches!(packet.body, Body::Message { .. });
+        let is_possible =
+            number <= NUMBER_MAX && incarnation > 0 && addressee <= own && (!is_own || incarnation <= own);
+        if !is_possible || !(is_message || is_control) {
+            return Err(Dropped::Malformed);
+        }
+        if is_own && incarnation < own {
+            return Err(Dropped::FormerSender);
+        }
+        let channel = self.channels.get(&from);
+        if channel.is_some_and(|channel| incarnation < channel.incarnation) {
+            return Err(Dropped::FormerSender);
+        }
+        if addressee != 0 && addressee < own {
+            return Err(Dropped::FormerAddressee);
+        }
+        let Body::Message { sequence, .. } = packet.body else { return Ok(()) };
+        match channel {
+            Some(channel) if channel.incarnation == incarnation && channel.received.contains(sequence) => {
+                Err(Dropped::Repeated)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of the messages to and from a peer. The node knows its own incarnation.
+    fn channel(&mut self, peer: NodeId) -> &mut Channel {
+        let incarnation = if peer == self.me { self.numbers.incarnation } else { 0 };
+        self.channels.entry(peer).or_insert_with(|| Channel { incarnation, ..Channel::default() })
+    }
+
+    fn header(&self, to: NodeId) -> Header {
+        let channel = self.channels.get(&to);
+        Header {
+            number: self.numbers.current,
+            incarnation: self.numbers.incarnation,
+            addressee: channel.map_or(0, |channel| channel.incarnation),
+            acknowledged: channel.and_then(|channel| channel.received.first_range()),
+        }
+    }
+
+    fn post(&self, to: NodeId, body: Body, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Send { to, packet: Packet { header: self.header(to), body } });
+    }
+
+    /// Takes a checkpoint with a number above the present one.
+    fn take(&mut self, number: u64, content: Vec<u8>, outputs: &mut Vec<Output>) {
+        if self.numbers.rise(number, self.limits.block) {
+            outputs.push(Output::Persist(self.numbers.durable()));
+        }
+        let incarnation = self.numbers.incarnation;
+        self.checkpoints.push_back(Checkpoint { number, incarnation, content, channels: self.channels.clone() });
+        if self.checkpoints.len() > self.limits.checkpoints_max.max(1) {
+            let discarded = self.checkpoints.pop_front().expect("there are some");
+            self.numbers.discarded = discarded.number;
+        }
+    }
+
+    /// The checkpoint with the lowest number from this one on; none if it may have been discarded.
+    fn earliest(&self, number: u64) -> Option<&Checkpoint> {
+        if self.rule.refuses_discarded && number <= self.numbers.discarded {
+            return None;
+        }
+        self.checkpoints.iter().find(|checkpoint| checkpoint.number >= number)
+    }
+
+    /// Answers a request. The packet with it had at least its number, so a checkpoint was taken by now.
+    fn reply(&self, to: NodeId, request: u64, outputs: &mut Vec<Output>) {
+        let body = match self.earliest(request) {
+            Some(checkpoint) => Body::Answer { request, checkpoint: Box::new(checkpoint.clone()) },
+            None => Body::Refusal { request },
+        };
+        self.post(to, body, outputs);
+    }
+
+    /// Begins an attempt with the node's latest checkpoint.
+    fn ask(&mut self, mut gather: Gather, outputs: &mut Vec<Output>) {
+        let own = self.checkpoints.back().expect("the latest one is kept").clone();
+        for peer in gather.begin(self.me, own) {
+            self.post(peer, Body::Request { number: gather.number }, outputs);
+        }
+        self.gather = Some(gather);
+        self.change_gather(outputs, |_| ());
+    }
+
+    /// A peer has discarded what was asked for: the next attempt has the number that the node has by now, or it is the last one.
+    fn begin_again(&mut self, request: u64, outputs: &mut Vec<Output>) {
+        let Some(gather) = self.gather.take_if(|gather| gather.number == request) else { return };
+        if gather.attempts >= self.limits.attempts_max {
+            outputs.push(Output::Gathered(Outcome::Refused));
+        } else {
+            self.ask(gather, outputs);
+        }
+    }
+
+    /// Changes what is gathered, and ends it if nothing is missing any more.
+    fn change_gather(&mut self, outputs: &mut Vec<Output>, change: impl FnOnce(&mut Gather)) {
+        let Some(mut gather) = self.gather.take() else { return };
+        change(&mut gather);
+        match gather.end() {
+            Ok(outcome) => outputs.push(Output::Gathered(outcome)),
+            Err(gather) => self.gather = Some(gather),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Snapshots: whether they are consistent, and what is in flight in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::channel::{Channel, Kept};
+use crate::checkpoint::numbers::NUMBER_MAX;
+use crate::checkpoint::packet::Checkpoint;
+
+/// The checkpoints of some nodes that belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The number that was asked for.
+    pub number: u64,
+    /// The checkpoints.
+    pub checkpoints: BTreeMap<NodeId, Checkpoint>,
+    /// The nodes that were asked and did not answer, as they cannot be reached.
+    pub absent: BTreeSet<NodeId>,
+}
+
+/// A receipt inside of a snapshot of what was sent outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[error("node {to} has received what node {from} has not sent")]
+pub struct Inconsistency {
+    /// The sender.
+    pub from: NodeId,
+    /// The receiver.
+    pub to: NodeId,
+}
+
+/// Between nodes that have exchanged nothing.
+static NOTHING: Channel = Channel::NOTHING;
+
+/// The messages in flight from one node to another in a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents<'s> {
+    /// Those in flight: each can still be delivered unless the network loses it.
+    pub in_flight: Vec<&'s Kept>,
+    /// Those that are in flight, or were received before a reset of the destination.
+    pub uncertain: Vec<&'s Kept>,
+    /// Whether there may be more of which nothing is known: of a former incarnation of the sender, or too many to be kept.
+    pub is_partial: bool,
+}
+
+impl Snapshot {
+    /// Looks for a receipt of what was not sent. The second line of defence: under the [sound rule](crate::checkpoint::Rule::SOUND)
+    /// there is none, and whoever runs another program can answer anything. It misses what was received before a reset of the
+    /// receiver, which has forgotten the receipt.
+    ///
+    /// # Errors
+    ///
+    /// The first one in the order of the nodes.
+    pub fn verify(&self) -> Result<(), Inconsistency> {
+        for (to, receiver) in &self.checkpoints {
+            for (from, heard) in &receiver.channels {
+                let Some(sender) = self.checkpoints.get(from) else { continue };
+                let sent = sender.channels.get(to).map_or(0, |channel| channel.sent);
+                let is_later = heard.incarnation > sender.incarnation;
+                if is_later || heard.incarnation == sender.incarnation && heard.received.last() > sent {
+                    return Err(Inconsistency { from: *from, to: *to });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages in flight from one node to another, both of which are in a snapshot that is consistent.
+    ///
+    /// # Panics
+    ///
+    /// One of the nodes is absent.
+    pub fn contents(&self, from: NodeId, to: NodeId) -> Contents<'_> {
+        let (sender, receiver) = (&self.checkpoints[&from], &self.checkpoints[&to]);
+        let sent = sender.channels.get(&to).unwrap_or(&NOTHING);
+        let heard = receiver.channels.get(&from).unwrap_or(&NOTHING);
+        // Of what a former incarnation has sent, nothing is left; it is delivered until the destination hears of the new one.
+        let is_known = heard.incarnation == sender.incarnation || sender.incarnation == 1;
+        let mut contents = Contents { is_partial: !is_known || sent.forgotten > 0, ..Contents::default() };
+        let is_received =
+            |kept: &Kept| heard.incarnation == sender.incarnation && heard.received.contains(kept.sequence);
+        for kept in sent.kept.iter().filter(|kept| !is_received(kept)) {
+            match kept.addressee {
+                0 if receiver.incarnation > 1 => contents.uncertain.push(kept),
+                addressee if addressee == 0 || addressee == receiver.incarnation => contents.in_flight.push(kept),
+                // The destination has been reset since, and does not take it.
+                _ => {}
+            }
+        }
+        contents
+    }
+}
+
+impl Checkpoint {
+    /// Whether it can be the answer to a request with this number.
+    pub(super) fn answers(&self, number: u64) -> bool {
+        (number..=NUMBER_MAX).contains(&self.number) && self.incarnation > 0
+    }
+}

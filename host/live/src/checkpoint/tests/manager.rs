@@ -1,0 +1,110 @@
+//! Single managers: limits, packets that no manager sends.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::checkpoint::{Body, Dropped, Durable, Header, Limits, Manager, Outcome, Output, Packet, Rule};
+use crate::time::Time;
+
+fn manager(limits: Limits, durable: Option<Durable>) -> (Manager, Vec<Output>) {
+    let mut outputs = Vec::new();
+    let manager = Manager::new(0, (Rule::SOUND, limits), durable, vec![], &mut outputs);
+    (manager, outputs)
+}
+
+fn header(number: u64, incarnation: u64, addressee: u64) -> Header {
+    Header { number, incarnation, addressee, acknowledged: None }
+}
+
+fn message(header: Header, sequence: u64) -> Packet {
+    Packet { header, body: Body::Message { sequence, payload: vec![7] } }
+}
+
+/// With blocks of 10, the first disk write says 10, and the next one comes with number 11.
+#[test]
+fn numbers_are_on_the_disk_before_they_are_used() {
+    let limits = Limits { block: 10, ..Limits::default() };
+    let (mut manager, mut outputs) = manager(limits, None);
+    for _ in 2..=11 {
+        manager.checkpoint(vec![], &mut outputs);
+    }
+    let durable = |reserved| Output::Persist(Durable { incarnation: 1, reserved });
+    assert_eq!(outputs, [durable(10), durable(20)]);
+    let (manager, outputs) = self::manager(limits, Some(Durable { incarnation: 1, reserved: 20 }));
+    assert_eq!((manager.number(), manager.incarnation()), (21, 2));
+    assert_eq!(outputs, [Output::Persist(Durable { incarnation: 2, reserved: 30 })]);
+}
+
+#[test]
+fn packets_that_make_no_sense_change_nothing() {
+    let (mut manager, mut outputs) = manager(Limits::default(), Some(Durable { incarnation: 1, reserved: 5 }));
+    assert_eq!(
+        manager.receive(1, message(header(1, 2, 2), 3), || panic!("6 is above 1"), &mut outputs),
+        Ok(Some(vec![7]))
+    );
+    outputs.clear();
+    let request = Body::Request { number: 1 };
+    let cases = [
+        (1, message(header(1, 2, 2), 3), Dropped::Repeated),
+        (1, message(header(1, 1, 2), 4), Dropped::FormerSender),
+        (1, message(header(1, 2, 1), 4), Dropped::FormerAddressee),
+        (1, message(header(1, 2, 3), 4), Dropped::Malformed),
+        (1, message(header(1, 0, 2), 4), Dropped::Malformed),
+        (1, message(header(1, 2, 2), 0), Dropped::Malformed),
+        (1, message(header(u64::MAX, 2, 2), 4), Dropped::Malformed),
+        (0, message(header(1, 1, 2), 4), Dropped::FormerSender),
+        (0, message(header(1, 3, 2), 4), Dropped::Malformed),
+        (0, Packet { header: header(1, 2, 2), body: request }, Dropped::Malformed),
+    ];
+    let before = manager.clone();
+    for (from, packet, why) in cases {
+        let said = manager.receive(from, packet.clone(), || panic!("no checkpoint"), &mut outputs);
+        assert_eq!(said, Err(why), "{packet:?}");
+        assert!(manager == before && outputs.is_empty(), "{packet:?}");
+    }
+}
+
+/// Node 0 asks nodes 1 and 2. One cannot be reached, and the snapshot is one without it; or nobody answers in time.
+#[test]
+fn a_snapshot_does_without_nodes_that_cannot_be_reached() {
+    let limits = Limits { timeout: Duration::from_secs(2), ..Limits::default() };
+    let (mut manager, mut outputs) = manager(limits, None);
+    manager.gather(BTreeSet::from([1, 2]), Time(5), vec![], &mut outputs);
+    outputs.clear();
+    manager.lose(1, &mut outputs);
+    manager.lose(1, &mut outputs);
+    let mut late = manager.clone();
+    assert!(outputs.is_empty());
+    manager.lose(2, &mut outputs);
+    let [Output::Gathered(Outcome::Complete(snapshot))] = &outputs[..] else { panic!("{outputs:?}") };
+    assert_eq!(snapshot.absent, BTreeSet::from([1, 2]));
+    assert_eq!(snapshot.checkpoints.keys().collect::<Vec<_>>(), [&0]);
+
+    outputs.clear();
+    let deadline = Time(5).after(limits.timeout);
+    assert_eq!(late.deadline(), Some(deadline));
+    late.expire(Time(deadline.0 - 1), &mut outputs);
+    assert!(outputs.is_empty());
+    late.expire(deadline, &mut outputs);
+    assert_eq!(outputs, [Output::Gathered(Outcome::TimedOut(BTreeSet::from([2])))]);
+    assert_eq!(late.deadline(), None);
+}
+
+/// Whoever refuses for ever is asked three times.
+#[test]
+fn a_snapshot_is_given_up_after_some_refusals() {
+    let (mut manager, mut outputs) = manager(Limits { attempts_max: 3, ..Limits::default() }, None);
+    manager.gather(BTreeSet::from([1]), Time(0), vec![], &mut outputs);
+    for attempt in 1..=3 {
+        let requests = outputs.iter().filter_map(|output| match output {
+            Output::Send { packet: Packet { body: Body::Request { number }, .. }, .. } => Some(*number),
+            _ => None,
+        });
+        let requests: Vec<u64> = requests.collect();
+        assert_eq!(requests.len(), attempt, "{outputs:?}");
+        let number = 10 * attempt as u64;
+        let refusal = Packet { header: header(number, 1, 0), body: Body::Refusal { request: requests[attempt - 1] } };
+        manager.receive(1, refusal, Vec::new, &mut outputs).expect("it makes sense");
+    }
+    assert_eq!(outputs.last(), Some(&Output::Gathered(Outcome::Refused)));
+}

@@ -1,0 +1,169 @@
+//! Random schedules: which rules give consistent snapshots, and what is in flight in them.
+
+use std::collections::BTreeSet;
+
+use host_model::toys::Dice;
+
+use super::world::World;
+use crate::checkpoint::{AfterReset, Limits, Outcome, Rule, Snapshot};
+
+const SCHEDULES: u64 = 4_000;
+const EVENTS: usize = 120;
+const NODES: u32 = 3;
+
+/// What the snapshots of many schedules are like.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    snapshots: u64,
+    /// Those in which something was received inside and sent outside.
+    inconsistent: u64,
+    /// Those of them that were handed out all the same.
+    unnoticed: u64,
+    /// Those that were discarded although nothing is wrong with them.
+    discarded: u64,
+    refused: u64,
+}
+
+impl Tally {
+    fn add(&mut self, world: &World) {
+        for outcome in &world.outcomes {
+            match outcome {
+                Outcome::Complete(snapshot) => {
+                    let is_inconsistent = world.is_inconsistent(snapshot);
+                    self.snapshots += 1;
+                    self.inconsistent += u64::from(is_inconsistent);
+                    self.unnoticed += u64::from(is_inconsistent);
+                }
+                Outcome::Inconsistent(snapshot, _) => {
+                    let is_inconsistent = world.is_inconsistent(snapshot);
+                    self.snapshots += 1;
+                    self.inconsistent += u64::from(is_inconsistent);
+                    self.discarded += u64::from(!is_inconsistent);
+                }
+                Outcome::Refused => self.refused += 1,
+                Outcome::TimedOut(_) => panic!("no time passes"),
+            }
+        }
+    }
+}
+
+/// A random schedule. `numbers` reserved at a time stay few, so that resets and blocks meet.
+fn schedule(seed: u64, rule: Rule, has_resets: bool, quota: Option<usize>) -> World {
+    let mut dice = Dice(seed);
+    let limits = Limits {
+        checkpoints_max: quota.unwrap_or(usize::MAX),
+        block: u64::from(1 + dice.below(4)),
+        ..Limits::default()
+    };
+    let mut world = World::new(NODES, rule, limits);
+    for _ in 0..EVENTS {
+        let (node, other) = (dice.below(NODES), dice.below(NODES));
+        match dice.below(40) {
+            0..12 => world.send(node, other),
+            12..34 => world.deliver(&mut dice, false),
+            34 => world.deliver(&mut dice, true),
+            35 => world.checkpoint(node),
+            36 if has_resets => world.reset(node),
+            _ => world.gather(node),
+        }
+    }
+    world
+}
+
+fn tally(rule: Rule, has_resets: bool, quota: Option<usize>) -> Tally {
+    let mut tally = Tally::default();
+    for seed in 0..SCHEDULES {
+        tally.add(&schedule(seed, rule, has_resets, quota));
+    }
+    tally
+}
+
+/// Each rule under which every snapshot must be consistent is one, and each that lacks a part of it is not. The second line of
+/// defence discards none that is, and all that are not unless a receiver has been reset and has forgotten the receipt.
+#[test]
+fn the_sound_rule_alone_gives_consistent_snapshots() {
+    let lax = |after_reset| Rule { after_reset, refuses_discarded: false };
+    let table = [
+        (lax(AfterReset::First), false, None, true),
+        (lax(AfterReset::First), true, None, false),
+        (lax(AfterReset::Last), true, None, false),
+        (lax(AfterReset::Next), true, None, false),
+        (Rule { after_reset: AfterReset::Last, refuses_discarded: true }, true, None, true),
+        (Rule::SOUND, true, None, true),
+        (lax(AfterReset::First), false, Some(2), false),
+        (Rule::SOUND, false, Some(2), true),
+        (Rule::SOUND, true, Some(2), true),
+    ];
+    for (rule, has_resets, quota, is_sound) in table {
+        let tally = tally(rule, has_resets, quota);
+        assert!(tally.snapshots > SCHEDULES, "{rule:?} {tally:?}");
+        assert_eq!(tally.inconsistent == 0, is_sound, "{rule:?} {tally:?}");
+        assert!(tally.unnoticed == 0 || has_resets, "{rule:?} {tally:?}");
+        assert!(tally.discarded == 0 || !is_sound, "{rule:?} {tally:?}");
+        assert!(has_resets || is_sound || tally.inconsistent > tally.unnoticed, "{rule:?} {tally:?}");
+    }
+}
+
+/// How many channels of snapshots had contents, were uncertain and partial.
+#[derive(Debug, Default)]
+struct Channels {
+    in_flight: usize,
+    uncertain: usize,
+    partial: usize,
+}
+
+fn compare(world: &World, snapshot: &Snapshot, has_resets: bool, channels: &mut Channels) {
+    let places = |kept: &[&crate::checkpoint::Kept]| -> BTreeSet<u64> {
+        let place = |payload: &[u8]| u64::from_le_bytes(payload.try_into().expect("eight bytes"));
+        let places: BTreeSet<u64> = kept.iter().map(|kept| place(&kept.payload)).collect();
+        assert_eq!(places.len(), kept.len(), "each once");
+        places
+    };
+    for (from, to) in (0..NODES).flat_map(|from| (0..NODES).map(move |to| (from, to))) {
+        let truth = world.in_flight(snapshot, from, to);
+        let contents = snapshot.contents(from, to);
+        let (in_flight, uncertain) = (places(&contents.in_flight), places(&contents.uncertain));
+        assert!(in_flight.is_subset(&truth), "{from} to {to}: {in_flight:?}, and really {truth:?}");
+        let known: BTreeSet<u64> = in_flight.union(&uncertain).copied().collect();
+        assert!(contents.is_partial || truth.is_subset(&known), "{from} to {to}: {known:?}, and really {truth:?}");
+        if !has_resets {
+            assert!(!contents.is_partial && uncertain.is_empty());
+        }
+        channels.in_flight += in_flight.len();
+        channels.uncertain += uncertain.len();
+        channels.partial += usize::from(contents.is_partial);
+    }
+}
+
+/// Without resets, what is in flight in a snapshot is exactly what was sent and not received; with them, what cannot be known is
+/// said to be so.
+#[test]
+fn what_is_in_flight_in_a_snapshot_is_what_really_is() {
+    for has_resets in [false, true] {
+        let mut channels = Channels::default();
+        for seed in 0..SCHEDULES {
+            let world = schedule(seed, Rule::SOUND, has_resets, Some(4));
+            for outcome in &world.outcomes {
+                if let Outcome::Complete(snapshot) = outcome {
+                    compare(&world, snapshot, has_resets, &mut channels);
+                }
+            }
+        }
+        assert!(channels.in_flight > 10_000, "{channels:?}");
+        assert_eq!(channels.uncertain > 100 && channels.partial > 100, has_resets, "{channels:?}");
+    }
+}
+
+/// The schedules are not about something else: every kind of packet travels, and requests are refused.
+#[test]
+fn schedules_have_everything() {
+    let mut kinds = BTreeSet::new();
+    let mut tally = Tally::default();
+    for seed in 0..100 {
+        let world = schedule(seed, Rule::SOUND, true, Some(2));
+        kinds.extend(world.kinds().into_keys());
+        tally.add(&world);
+    }
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["answer", "message", "refusal", "request"]);
+    assert!(tally.snapshots > 0, "{tally:?}");
+}

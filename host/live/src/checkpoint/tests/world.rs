@@ -1,0 +1,170 @@
+//! Nodes, a network and what has really happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_model::contract::NodeId;
+use host_model::toys::Dice;
+
+use crate::checkpoint::{Body, Checkpoint, Durable, Header, Limits, Manager, Outcome, Output, Packet, Rule, Snapshot};
+use crate::time::Time;
+
+/// A message of the protocol, and what has become of it.
+pub(super) struct Sent {
+    from: NodeId,
+    to: NodeId,
+    header: Header,
+    /// When it was sent and received, by the clocks of the nodes.
+    sent_at: u64,
+    received_at: Option<u64>,
+}
+
+/// A cluster that runs step by step, and remembers all.
+pub(super) struct World {
+    rule: Rule,
+    limits: Limits,
+    managers: Vec<Manager>,
+    disks: Vec<Option<Durable>>,
+    /// How many events each node has had, which no reset changes.
+    clocks: Vec<u64>,
+    /// The messages of the protocol; the content of one is its place here.
+    pub(super) sent: Vec<Sent>,
+    in_flight: Vec<(NodeId, NodeId, Packet)>,
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+impl World {
+    pub(super) fn new(nodes: NodeId, rule: Rule, limits: Limits) -> Self {
+        let mut outputs = Vec::new();
+        let content = 0_u64.to_le_bytes().to_vec();
+        let managers =
+            (0..nodes).map(|me| Manager::new(me, (rule, limits), None, content.clone(), &mut outputs)).collect();
+        let first = Durable { incarnation: 1, reserved: limits.block };
+        assert!(outputs.iter().all(|output| *output == Output::Persist(first)));
+        let (disks, clocks) = (vec![Some(first); nodes as usize], vec![0; nodes as usize]);
+        Self { rule, limits, managers, disks, clocks, sent: Vec::new(), in_flight: Vec::new(), outcomes: Vec::new() }
+    }
+
+    pub(super) fn nodes(&self) -> NodeId {
+        self.managers.len() as NodeId
+    }
+
+    /// A message of the protocol.
+    pub(super) fn send(&mut self, from: NodeId, to: NodeId) {
+        self.clocks[from as usize] += 1;
+        let payload = (self.sent.len() as u64).to_le_bytes().to_vec();
+        let mut outputs = Vec::new();
+        self.managers[from as usize].send(to, payload, &mut outputs);
+        let Some(Output::Send { packet, .. }) = outputs.last() else { panic!("it is sent at once") };
+        let (header, sent_at) = (packet.header, self.clocks[from as usize]);
+        self.sent.push(Sent { from, to, header, sent_at, received_at: None });
+        self.carry_out(from, outputs);
+    }
+
+    /// A packet arrives, or is lost.
+    pub(super) fn deliver(&mut self, dice: &mut Dice, is_lost: bool) {
+        if self.in_flight.is_empty() {
+            return;
+        }
+        let (from, to, packet) = self.in_flight.swap_remove(dice.below(self.in_flight.len() as u32) as usize);
+        if is_lost {
+            return;
+        }
+        let clock = self.clocks[to as usize];
+        let mut outputs = Vec::new();
+        let received = self.managers[to as usize].receive(from, packet, || clock.to_le_bytes().to_vec(), &mut outputs);
+        if let Ok(Some(payload)) = received {
+            self.clocks[to as usize] += 1;
+            let place = u64::from_le_bytes(payload.try_into().expect("eight bytes")) as usize;
+            assert_eq!(self.sent[place].received_at, None, "it was delivered before");
+            self.sent[place].received_at = Some(self.clocks[to as usize]);
+        }
+        self.carry_out(to, outputs);
+    }
+
+    /// A node takes a checkpoint on its own account.
+    pub(super) fn checkpoint(&mut self, node: NodeId) {
+        let (content, mut outputs) = (self.content(node), Vec::new());
+        self.managers[node as usize].checkpoint(content, &mut outputs);
+        self.carry_out(node, outputs);
+    }
+
+    /// A node wants a snapshot of all.
+    pub(super) fn gather(&mut self, node: NodeId) {
+        let (content, mut outputs, all) = (self.content(node), Vec::new(), (0..self.nodes()).collect());
+        self.managers[node as usize].gather(all, Time(0), content, &mut outputs);
+        self.carry_out(node, outputs);
+    }
+
+    /// A node begins anew, with what is on its disk.
+    pub(super) fn reset(&mut self, node: NodeId) {
+        self.clocks[node as usize] += 1;
+        let (content, mut outputs) = (self.content(node), Vec::new());
+        let durable = self.disks[node as usize];
+        self.managers[node as usize] = Manager::new(node, (self.rule, self.limits), durable, content, &mut outputs);
+        self.carry_out(node, outputs);
+    }
+
+    fn content(&self, node: NodeId) -> Vec<u8> {
+        self.clocks[node as usize].to_le_bytes().to_vec()
+    }
+
+    fn carry_out(&mut self, node: NodeId, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Persist(durable) => self.disks[node as usize] = Some(durable),
+                Output::Send { to, packet } => {
+                    // What leaves the node is on its disk.
+                    let durable = self.disks[node as usize].expect("it was written at the start");
+                    let Header { number, incarnation, .. } = packet.header;
+                    assert!(number <= durable.reserved && incarnation == durable.incarnation);
+                    self.in_flight.push((node, to, packet));
+                }
+                Output::Gathered(outcome) => self.outcomes.push(outcome),
+            }
+        }
+    }
+
+    /// Whether anything was received inside of a snapshot that was sent outside.
+    pub(super) fn is_inconsistent(&self, snapshot: &Snapshot) -> bool {
+        let clock = |node: &NodeId| Some(clock_of(snapshot.checkpoints.get(node)?));
+        self.sent.iter().any(|message| {
+            let (Some(sender), Some(receiver)) = (clock(&message.from), clock(&message.to)) else { return false };
+            message.received_at.is_some_and(|received| received <= receiver) && message.sent_at > sender
+        })
+    }
+
+    /// The messages from one node to another that are really in flight in a snapshot: they were sent inside, not received inside, and
+    /// their destination takes them if they come right after its checkpoint.
+    pub(super) fn in_flight(&self, snapshot: &Snapshot, from: NodeId, to: NodeId) -> BTreeSet<u64> {
+        let (sender, receiver) = (&snapshot.checkpoints[&from], &snapshot.checkpoints[&to]);
+        let heard_of = receiver.channels.get(&from).map_or(0, |channel| channel.incarnation);
+        let is_in_flight = |message: &Sent| {
+            let is_between = message.from == from && message.to == to && message.sent_at <= clock_of(sender);
+            let is_received = message.received_at.is_some_and(|received| received <= clock_of(receiver));
+            let Header { incarnation, addressee, .. } = message.header;
+            let is_taken = incarnation >= heard_of && (addressee == 0 || addressee == receiver.incarnation);
+            is_between && !is_received && is_taken
+        };
+        let messages = (0..).zip(&self.sent).filter(|(_, message)| is_in_flight(message));
+        messages.map(|(place, _)| place).collect()
+    }
+
+    /// Kinds of packets in flight, by how many there are.
+    pub(super) fn kinds(&self) -> BTreeMap<&'static str, usize> {
+        let mut kinds = BTreeMap::new();
+        for (_, _, packet) in &self.in_flight {
+            let kind = match packet.body {
+                Body::Message { .. } => "message",
+                Body::Request { .. } => "request",
+                Body::Answer { .. } => "answer",
+                Body::Refusal { .. } => "refusal",
+            };
+            *kinds.entry(kind).or_default() += 1;
+        }
+        kinds
+    }
+}
+
+fn clock_of(checkpoint: &Checkpoint) -> u64 {
+    u64::from_le_bytes(checkpoint.content.as_slice().try_into().expect("eight bytes"))
+}

@@ -1,0 +1,14 @@
+//! What runs with a cluster: consistent checkpoints of it.
+//!
+//! Everything is a pure state machine: time and input come in, outputs go out. Knows nothing of Wasm, sockets, clocks, files or
+//! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and whoever drives the logic tells it the time. A folder
+//! imports only folders below it in this table.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
+//! | `time` | instants |
+#![forbid(unsafe_code)]
+
+pub mod checkpoint;
+pub mod time;
