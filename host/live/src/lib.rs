@@ -1,4 +1,4 @@
-//! What runs with a cluster: consistent checkpoints of it.
+//! What runs with a cluster: consistent checkpoints of it, and a simulator of whole runs.
 //!
 //! Everything is a pure state machine: time and input come in, outputs go out. Knows nothing of Wasm, sockets, clocks, files or
 //! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and whoever drives the logic tells it the time. A folder
@@ -7,8 +7,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
+//! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `time` | instants |
 #![forbid(unsafe_code)]
 
 pub mod checkpoint;
+pub mod simulator;
 pub mod time;

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `checkpoint_codec` | the state of a search as bytes |
+//! | `dice` | random numbers from a seed |
 //! | `monitor` | progress of a running search, its end from outside, and its checkpoints |
 //! | `poll` | polls the monitor during long enumerations |
 //! | `promise` | promises of progress in the report of a search |
@@ -26,6 +27,7 @@ use crate::kernel::rules::Rules;
 use crate::kernel::weights::Weights;
 
 pub mod checkpoint_codec;
+pub mod dice;
 mod monitor;
 pub(crate) mod poll;
 mod promise;

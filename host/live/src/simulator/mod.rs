@@ -1,0 +1,23 @@
+//! Whole runs of a cluster in virtual time, from a seed.
+//!
+//! A search explores what can happen; a simulation goes through one long execution after the other as they may be in operation, where
+//! messages take their time, some are lost, nodes begin anew and partitions come and go. It proves nothing. Each execution is one
+//! that the [scenario](host_model::scenario) allows, so a violation is an ordinary trace, which replays.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `run` | one run: from the start to its end |
+//! | `agenda` | what is going to happen, in the order of time |
+//! | `chance` | random numbers, a stream for each purpose |
+//! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
+//! | `tests` | seeds, conditions and violations, on toys |
+
+mod agenda;
+mod chance;
+mod conditions;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
+pub use run::{Counts, End, Finished, Simulator, SimulatorError};
