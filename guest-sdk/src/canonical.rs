@@ -142,7 +142,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// The value with these bytes, all of them; `None` if there is none.
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Some(value),
         _ => None,

@@ -203,7 +203,7 @@ mod tests {
             answer
         }
 
-        fn can_send(&mut self, _: crate::NodeId) -> bool {
+        fn can_send(&mut self, _: crate::NodeId, _: usize) -> bool {
             unreachable!("clocks send nothing")
         }
 

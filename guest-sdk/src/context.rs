@@ -7,9 +7,34 @@ use crate::NodeId;
 /// Where `choose`, `can_send` and `log` lead: the host, or a test.
 pub(crate) trait Environment {
     fn choose(&mut self, alternatives: u32) -> u32;
-    fn can_send(&mut self, to: NodeId) -> bool;
+    /// Whether a message is taken that is the next one to this node after `ahead` others of the same handler.
+    fn can_send(&mut self, to: NodeId, ahead: usize) -> bool;
     fn choose_weighted(&mut self, weights: &[u32]) -> u32;
     fn log(&mut self, line: &str);
+}
+
+/// The environment of a layer over another one, which takes as many messages to each node as there is room for.
+struct Over<'e> {
+    below: &'e mut dyn Environment,
+    room: &'e dyn Fn(NodeId) -> usize,
+}
+
+impl Environment for Over<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        self.below.choose(alternatives)
+    }
+
+    fn can_send(&mut self, to: NodeId, ahead: usize) -> bool {
+        (self.room)(to) > ahead
+    }
+
+    fn choose_weighted(&mut self, weights: &[u32]) -> u32 {
+        self.below.choose_weighted(weights)
+    }
+
+    fn log(&mut self, line: &str) {
+        self.below.log(line);
+    }
 }
 
 /// The out-parameter of the handlers: who this node is, and the effects that the handler has.
@@ -29,6 +54,23 @@ impl<'a, M> Context<'a, M> {
 
     pub(crate) fn into_sent(self) -> Vec<(NodeId, M)> {
         self.sent
+    }
+
+    /// Runs something as another layer of the same node. What it sends is returned and not on its way.
+    pub(crate) fn layer<N, R>(&mut self, run: impl FnOnce(&mut Context<'_, N>) -> R) -> (R, Vec<(NodeId, N)>) {
+        let mut ctx = Context::new(self.me, self.nodes, &mut *self.environment);
+        let result = run(&mut ctx);
+        (result, ctx.into_sent())
+    }
+
+    /// The same for a layer whose messages are taken where there is room for them, in place of where the host takes them.
+    pub(crate) fn layer_over<N, R>(
+        &mut self,
+        room: &dyn Fn(NodeId) -> usize,
+        run: impl FnOnce(&mut Context<'_, N>) -> R,
+    ) -> (R, Vec<(NodeId, N)>) {
+        let mut environment = Over { below: &mut *self.environment, room };
+        Context::<M>::new(self.me, self.nodes, &mut environment).layer(run)
     }
 
     /// This node.
@@ -64,7 +106,8 @@ impl<'a, M> Context<'a, M> {
     /// There is no such node.
     #[must_use = "a message that is refused is not sent, and nobody else will know"]
     pub fn try_send(&mut self, to: NodeId, message: M) -> bool {
-        let is_taken = self.environment.can_send(to);
+        let ahead = self.sent.iter().filter(|(other, _)| *other == to).count();
+        let is_taken = self.environment.can_send(to, ahead);
         if is_taken {
             self.send(to, message);
         }

@@ -64,6 +64,7 @@
 //! | `context` | effects of a handler: `send`, `choose`, `log` |
 //! | `timers` | timers as a part of the state |
 //! | `clock` | time by comparisons of clock readings |
+//! | `layers` | a protocol over a transport that is another protocol |
 //! | `mistakes` | mistakes on purpose, by name |
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
@@ -79,6 +80,7 @@ mod canonical;
 mod clock;
 mod configured_node;
 mod context;
+mod layers;
 pub mod linearizability;
 mod mistakes;
 mod parameters;
@@ -99,6 +101,7 @@ pub use about::{About, Network};
 pub use canonical::{Canonical, Encoding, Never};
 pub use clock::Clock;
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
+pub use layers::{Layered, Layers, Transport, Upcall};
 pub use mistakes::{Mistake, Mistakes};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};

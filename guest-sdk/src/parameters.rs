@@ -1,5 +1,6 @@
 //! The configuration of a protocol: declared, parsed and listed by the same lines of code.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use crate::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The key.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The value where the configuration leaves the key out.
     pub default_value: String,
     /// Its effect, with the values it takes where they are few.
@@ -77,6 +78,8 @@ pub struct Parameters<'a> {
     nodes: u32,
     given: BTreeMap<&'a str, &'a str>,
     asked: Vec<Parameter>,
+    /// What the names of the parameters that are asked for now begin with.
+    beginning: String,
 }
 
 impl<'a> Parameters<'a> {
@@ -94,11 +97,11 @@ impl<'a> Parameters<'a> {
     where
         T: FromStr<Err: Display> + Display,
     {
-        let value = match self.given.get(name) {
+        let value = match self.given(name) {
             None => Ok(None),
             Some(text) => text.parse().map(Some).map_err(|error: T::Err| self.reject(name, error)),
         };
-        self.asked.push(Parameter { name, default_value: default.to_string(), meaning: meaning.to_owned() });
+        self.ask(name, default.to_string(), meaning);
         Ok(value?.unwrap_or(default))
     }
 
@@ -116,12 +119,12 @@ impl<'a> Parameters<'a> {
     where
         T: FromStr<Err: Display>,
     {
-        let value = match self.given.get(name) {
+        let value = match self.given(name) {
             None => Ok(None),
-            Some(text) if *text == word => Ok(None),
+            Some(text) if text == word => Ok(None),
             Some(text) => text.parse().map(Some).map_err(|error: T::Err| self.reject(name, error)),
         };
-        self.asked.push(Parameter { name, default_value: word.to_owned(), meaning: meaning.to_owned() });
+        self.ask(name, word.to_owned(), meaning);
         value
     }
 
@@ -142,27 +145,67 @@ impl<'a> Parameters<'a> {
     ) -> Result<T, ParameterError> {
         let (default_word, default) = words.first().expect("a parameter takes at least one value");
         let list = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        let value = match self.given.get(name) {
+        let value = match self.given(name) {
             None => Ok(*default),
-            Some(text) => match words.iter().find(|(word, _)| word == text) {
+            Some(text) => match words.iter().find(|(word, _)| *word == text) {
                 Some((_, value)) => Ok(*value),
                 None => Err(self.reject(name, format_args!("it is one of {list}"))),
             },
         };
-        let default_value = (*default_word).to_owned();
-        self.asked.push(Parameter { name, default_value, meaning: format!("{meaning} (one of {list})") });
+        self.ask(name, (*default_word).to_owned(), &format!("{meaning} (one of {list})"));
         value
     }
 
     /// An error for a parameter whose value is well-formed but does not fit, such as more proposers than nodes.
     pub fn reject(&self, name: &str, reason: impl Display) -> ParameterError {
-        let value = self.given.get(name).copied().unwrap_or("left out");
-        ParameterError::Value { key: name.to_owned(), value: value.to_owned(), reason: reason.to_string() }
+        let value = self.given(name).unwrap_or("left out").to_owned();
+        ParameterError::Value { key: format!("{}{name}", self.beginning), value, reason: reason.to_string() }
     }
 
     /// An error for a number of nodes that the protocol is not made for.
     pub fn reject_nodes(&self, reason: impl Display) -> ParameterError {
         ParameterError::Nodes { nodes: self.nodes, reason: reason.to_string() }
+    }
+
+    /// Reads the parameters of a part of the protocol, such as the transport below it. In the configuration, their names begin with that
+    /// of the part and a hyphen.
+    ///
+    /// # Errors
+    ///
+    /// Those of `configure`.
+    pub fn part<T>(
+        &mut self,
+        name: &str,
+        configure: impl FnOnce(&mut Self) -> Result<T, ParameterError>,
+    ) -> Result<T, ParameterError> {
+        let length = self.beginning.len();
+        self.beginning.push_str(&format!("{name}-"));
+        let result = configure(self);
+        self.beginning.truncate(length);
+        result
+    }
+
+    /// A parameter that is given to a part of the protocol, if there is one.
+    pub(crate) fn given_to(&self, part: &str) -> Option<&'a str> {
+        let beginning = format!("{}{part}-", self.beginning);
+        self.given.keys().copied().find(|key| key.starts_with(&beginning))
+    }
+
+    /// The value that is given.
+    fn given(&self, name: &str) -> Option<&'a str> {
+        match self.beginning.as_str() {
+            "" => self.given.get(name).copied(),
+            beginning => self.given.get(format!("{beginning}{name}").as_str()).copied(),
+        }
+    }
+
+    /// Notes a parameter for people.
+    fn ask(&mut self, name: &'static str, default_value: String, meaning: &str) {
+        let name = match self.beginning.as_str() {
+            "" => Cow::Borrowed(name),
+            beginning => Cow::Owned(format!("{beginning}{name}")),
+        };
+        self.asked.push(Parameter { name, default_value, meaning: meaning.to_owned() });
     }
 
     /// Reads one `key=value` a line.
@@ -176,7 +219,7 @@ impl<'a> Parameters<'a> {
                 return Err(ParameterError::Twice { key: key.to_owned() });
             }
         }
-        Ok(Self { nodes, given, asked: Vec::new() })
+        Ok(Self { nodes, given, asked: Vec::new(), beginning: String::new() })
     }
 
     /// After the protocol asked for all it wants: what is left over is unknown.
@@ -184,7 +227,7 @@ impl<'a> Parameters<'a> {
         match self.given.keys().find(|key| self.asked.iter().all(|parameter| parameter.name != **key)) {
             None => Ok(()),
             Some(key) => {
-                let mut known = self.asked.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
+                let mut known = self.asked.iter().map(|parameter| &*parameter.name).collect::<Vec<_>>().join(", ");
                 if known.is_empty() {
                     known.push_str("none");
                 }
@@ -199,7 +242,8 @@ impl<'a> Parameters<'a> {
     ///
     /// The protocol refuses its own defaults.
     pub fn of<P: Protocol>() -> Vec<Parameter> {
-        let mut parameters = Parameters { nodes: P::ABOUT.nodes, given: BTreeMap::new(), asked: Vec::new() };
+        let mut parameters =
+            Parameters { nodes: P::ABOUT.nodes, given: BTreeMap::new(), asked: Vec::new(), beginning: String::new() };
         if let Err(error) = P::configure(&mut parameters) {
             panic!("the defaults of {} are refused: {error}", P::ABOUT.name);
         }
@@ -233,6 +277,30 @@ mod tests {
         assert_eq!((read(""), read("limit=auto"), read("limit=4")), (Ok(None), Ok(None), Ok(Some(4))));
         let message = read("limit=all").unwrap_err().to_string();
         assert_eq!(message, r#"parameter limit cannot be "all": invalid digit found in string"#);
+    }
+
+    #[test]
+    fn names_of_parts_begin_with_the_part() {
+        let read = |config| {
+            let mut parameters = Parameters::parse(config, 3)?;
+            let mut of_part = |parameters: &mut Parameters<'_>| match parameters.get("retries", 3, "how often")? {
+                0 => Err(parameters.reject("retries", "it is at least one")),
+                retries => Ok(retries),
+            };
+            let inner = parameters.part("net", |parameters| parameters.part("low", &mut of_part))?;
+            let own = parameters.get("retries", 1, "how often")?;
+            let names: Vec<_> = parameters.asked.iter().map(|parameter| parameter.name.to_string()).collect();
+            assert_eq!(names, ["net-low-retries", "retries"]);
+            let given = parameters.given_to("net").map(str::to_owned);
+            parameters.finish()?;
+            Ok::<_, ParameterError>((inner, own, given))
+        };
+        assert_eq!(read("retries=7"), Ok((3, 7, None)));
+        assert_eq!(read("net-low-retries=5"), Ok((5, 1, Some("net-low-retries".to_owned()))));
+        let message = read("net-low-retries=0").unwrap_err().to_string();
+        assert_eq!(message, r#"parameter net-low-retries cannot be "0": it is at least one"#);
+        let message = read("low-retries=0").unwrap_err().to_string();
+        assert_eq!(message, "there is no parameter low-retries; known are: net-low-retries, retries");
     }
 
     #[test]

@@ -87,6 +87,48 @@ impl<'a, P: Protocol> Properties<'a, P> {
         self.claim(name, PropertyKind::Eventually)
     }
 
+    /// Declares the properties of a protocol that this one has within it.
+    pub(crate) fn of_part<Q: Protocol>(
+        &mut self,
+        protocol_of: impl Fn(&'a P) -> &'a Q,
+        state_of: impl Fn(&'a P::State) -> &'a Q::State,
+    ) {
+        let question = match &mut self.question {
+            Question::List(list) => Question::List(std::mem::take(list)),
+            Question::View { property, protocol, state, .. } => Question::View {
+                property: *property,
+                protocol: protocol_of(protocol),
+                state: state_of(state),
+                view: None,
+            },
+            Question::Describe { property, view, .. } => Question::Describe { property: *property, view, json: None },
+            Question::Check { property, views, .. } => Question::Check { property: *property, views, outcome: Ok(()) },
+        };
+        let mut claims = Properties::<Q> { next: self.next, question };
+        Q::properties(&mut claims);
+        let asked = self.next..claims.next;
+        self.next = claims.next;
+        match (&mut self.question, claims.question) {
+            (Question::List(list), Question::List(all)) => *list = all,
+            (Question::View { property, view, .. }, Question::View { view: of_part, .. })
+                if asked.contains(property) =>
+            {
+                *view = of_part;
+            }
+            (Question::Describe { property, json, .. }, Question::Describe { json: of_part, .. })
+                if asked.contains(property) =>
+            {
+                *json = of_part;
+            }
+            (Question::Check { property, outcome, .. }, Question::Check { outcome: of_part, .. })
+                if asked.contains(property) =>
+            {
+                *outcome = of_part;
+            }
+            _ => {}
+        }
+    }
+
     fn claim(&mut self, name: &'static str, kind: PropertyKind) -> Claim<'_, 'a, P> {
         let index = self.next;
         self.next += 1;

@@ -410,7 +410,7 @@ impl Environment for Script {
         answer
     }
 
-    fn can_send(&mut self, _to: NodeId) -> bool {
+    fn can_send(&mut self, _to: NodeId, _ahead: usize) -> bool {
         self.refusals.pop_front() != Some(true)
     }
 

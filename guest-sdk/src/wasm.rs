@@ -50,7 +50,7 @@ impl Environment for Host {
         environment::choose(alternatives)
     }
 
-    fn can_send(&mut self, to: NodeId) -> bool {
+    fn can_send(&mut self, to: NodeId, _: usize) -> bool {
         environment::can_send(to)
     }
 
@@ -157,7 +157,7 @@ impl<P: Plugin> defaults::Guest for P {
             parameters: Parameters::of::<P::Protocol>()
                 .into_iter()
                 .map(|parameter| defaults::Parameter {
-                    name: parameter.name.to_owned(),
+                    name: parameter.name.into_owned(),
                     default_value: parameter.default_value,
                     meaning: parameter.meaning,
                 })

@@ -19,6 +19,8 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/canonical.rs",
     "src/clock.rs",
     "src/context.rs",
+    "src/layers.rs",
+    "src/layers/pair.rs",
     "src/lib.rs",
     "src/linearizability.rs",
     "src/linearizability/objects.rs",
@@ -111,7 +113,7 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "linearizability", "test", "wasm"] {
+        for folder in ["", "layers", "linearizability", "test", "wasm"] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
