@@ -18,9 +18,6 @@ pub type Bugs = Mistakes<Bug>;
 
 impl Mistake for Bug {
     /// The first is the mistake that the thesis describes. Of two others it says only that they are variants; these are of our own.
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("BUL1", Self::Cleared),
-        ("stale", Self::Stale),
-        ("kept", Self::Kept),
-    ];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("BUL1", Self::Cleared), ("stale", Self::Stale), ("kept", Self::Kept)];
 }

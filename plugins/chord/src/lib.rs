@@ -12,7 +12,10 @@
 mod ring;
 mod spec;
 
-use guest_sdk::{About, Context, LocalEvents, Mistake, Mistakes, Network, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
+use guest_sdk::{
+    About, Context, LocalEvents, Mistake, Mistakes, Network, Never, NodeId, ParameterError, Parameters, Properties,
+    Protocol,
+};
 use serde::{Deserialize, Serialize};
 
 use ring::Ring;

@@ -5,10 +5,12 @@
 //! 2007, section 4.3 and the report on the mistakes MT1 to MT10. The README says where this transport differs.
 //!
 //! [`Transport`] and [`Endpoint`] are a library: a protocol keeps an end in its state, hands packets and timers to it, and gets upcalls.
+//! [`guest_sdk::Layered`] does that for any protocol.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `bugs` | what is wrong on purpose |
+//! | `carrier` | the transport below another protocol |
 //! | `wire` | packets and upcalls |
 //! | `endpoint` | what one end knows, and the settings |
 //! | `outgoing` | the sender's end of connections |
@@ -16,6 +18,7 @@
 //! | `spec` | what must hold |
 
 mod bugs;
+mod carrier;
 mod endpoint;
 mod incoming;
 mod outgoing;

@@ -16,12 +16,23 @@ impl Transport {
         to: NodeId,
         message: M,
     ) -> bool {
-        if to == end.me {
-            effects.ctx.send(to, Wire::Local(message));
-            return true;
+        let is_taken = to == end.me || self.has_room(end, to);
+        if is_taken {
+            self.take(end, effects, to, message);
         }
-        if !self.has_room(end, to) {
-            return false;
+        is_taken
+    }
+
+    /// The same for a message that is taken whether there is room for it or not.
+    pub(crate) fn take<M: Clone>(
+        &self,
+        end: &mut Endpoint<M>,
+        effects: &mut Effects<'_, '_, M>,
+        to: NodeId,
+        message: M,
+    ) {
+        if to == end.me {
+            return effects.ctx.send(to, Wire::Local(message));
         }
         if !end.outgoing.contains_key(&to) {
             end.open(to);
@@ -33,7 +44,6 @@ impl Transport {
             out.next += 1;
         }
         self.transmit(end, effects, to);
-        true
     }
 
     /// Asks to be told when there is room for a message to a node.
@@ -44,8 +54,13 @@ impl Transport {
 
     /// Whether a message to this node would be taken.
     pub fn has_room<M>(&self, end: &Endpoint<M>, to: NodeId) -> bool {
+        self.waiting(end, to) < self.buffer
+    }
+
+    /// How many messages to a node wait for acknowledgements.
+    pub(crate) fn waiting<M>(&self, end: &Endpoint<M>, to: NodeId) -> usize {
         let parts = end.outgoing.get(&to).map_or(0, |out| out.segments.len());
-        parts.div_ceil(usize::from(self.fragments)) < self.buffer
+        parts.div_ceil(usize::from(self.fragments))
     }
 
     /// A timer fires.

@@ -31,14 +31,7 @@ pub enum Reply {
 
 impl RandTree {
     pub(crate) fn join_overlay(&self, ctx: &mut Context<Message>, state: &mut State) {
-        let nodes = ctx.nodes();
-        state.peers = match self.contact {
-            Contact::All => (0..nodes).collect(),
-            Contact::Next => BTreeSet::from([(state.me + 1) % nodes]),
-            Contact::First => BTreeSet::from([0]),
-            Contact::Last => BTreeSet::from([nodes - 1]),
-        };
-        state.peers.remove(&state.me);
+        state.peers = self.told_of(state, ctx.nodes());
         match state.peers.first().copied() {
             None => {
                 state.phase = Phase::Joined;
@@ -50,6 +43,18 @@ impl RandTree {
                 ask(ctx, state, first);
             }
         }
+    }
+
+    /// The nodes that a node is told of before it joins.
+    pub(crate) fn told_of(&self, state: &State, nodes: u32) -> BTreeSet<NodeId> {
+        let mut peers = match self.contact {
+            Contact::All => (0..nodes).collect(),
+            Contact::Next => BTreeSet::from([(state.me + 1) % nodes]),
+            Contact::First => BTreeSet::from([0]),
+            Contact::Last => BTreeSet::from([nodes - 1]),
+        };
+        peers.remove(&state.me);
+        peers
     }
 
     /// The join timer fires: the next peer that is no child is asked.

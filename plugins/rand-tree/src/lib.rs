@@ -32,6 +32,7 @@ pub use probe::Tie;
 pub struct RandTree {
     degree: usize,
     contact: Contact,
+    is_rooted: bool,
     probes: Probes,
     early: u8,
     bugs: Bugs,
@@ -188,6 +189,9 @@ impl Protocol for RandTree {
         let contacts =
             [("first", Contact::First), ("next", Contact::Next), ("last", Contact::Last), ("all", Contact::All)];
         let contact = parameters.choice("contact", &contacts, "the nodes that each node is told of before it joins")?;
+        let starts = [("apart", false), ("rooted", true)];
+        let what = "whether the node that all are told of has joined when it starts";
+        let is_rooted = parameters.choice("start", &starts, what)?;
         let probes = [("peers", Probes::Peers), ("all", Probes::All), ("never", Probes::Never)];
         let what = "whom the recovery timer probes: peers outside of parent, children and root; these, too; nobody";
         let probes = parameters.choice("probes", &probes, what)?;
@@ -196,11 +200,14 @@ impl Protocol for RandTree {
         if degree == 0 {
             return Err(parameters.reject("degree", "a node takes at least one child"));
         }
-        Ok(Self { degree, contact, probes, early, bugs })
+        if is_rooted && !matches!(contact, Contact::First | Contact::Last) {
+            return Err(parameters.reject("start", "it needs contact=first or contact=last"));
+        }
+        Ok(Self { degree, contact, is_rooted, probes, early, bugs })
     }
 
     fn init(&self, ctx: &mut Context<Message>, _: Option<Never>) -> State {
-        State {
+        let mut state = State {
             me: ctx.me(),
             phase: Phase::Init,
             root: ctx.me(),
@@ -216,7 +223,11 @@ impl Protocol for RandTree {
             early: self.early,
             removing: BTreeSet::new(),
             unsent: BTreeSet::new(),
+        };
+        if self.is_rooted && self.told_of(&state, ctx.nodes()).is_empty() {
+            self.join_overlay(ctx, &mut state);
         }
+        state
     }
 
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
@@ -274,4 +285,7 @@ impl Protocol for RandTree {
     }
 }
 
-guest_sdk::export!(RandTree);
+/// The tree on the network of the host, or over MaceTransport.
+pub type Stack = guest_sdk::Layered<RandTree, mace_transport::Transport>;
+
+guest_sdk::export!(Stack);

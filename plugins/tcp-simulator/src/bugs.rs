@@ -18,9 +18,6 @@ pub type Bugs = Mistakes<Bug>;
 
 impl Mistake for Bug {
     /// The names of the report.
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("SIMTCP1", Self::SimTcp1),
-        ("SIMTCP2", Self::SimTcp2),
-        ("SIMTCP3", Self::SimTcp3),
-    ];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("SIMTCP1", Self::SimTcp1), ("SIMTCP2", Self::SimTcp2), ("SIMTCP3", Self::SimTcp3)];
 }
