@@ -131,7 +131,7 @@ fn a_reset_keeps_what_is_durable_and_the_network() {
 #[test]
 fn parameters_are_listed_without_a_configuration() {
     let listed = Parameters::of::<Dice>();
-    assert_eq!((listed[0].name, listed[0].default_value.as_str()), ("sides", "3"));
+    assert_eq!((&*listed[0].name, listed[0].default_value.as_str()), ("sides", "3"));
 }
 
 /// A state that forgets a field on the way through its encoding.

@@ -26,6 +26,8 @@ const EDGES: &[Rule] = &[
         on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search", "host-session"],
     },
     Rule { package: "guest-sdk", on: &[] },
+    // A tree over a transport that is another protocol.
+    Rule { package: "rand-tree", on: &["guest-sdk", "mace-transport"] },
     Rule { package: "host-agreement", on: &["host-model", "host-search"] },
     Rule {
         package: "host-tests",

@@ -317,8 +317,8 @@ impl Chord {
     /// Takes nodes for successors, and for the predecessor if one of them is nearer from behind.
     fn learn(&self, state: &mut State, nodes: impl IntoIterator<Item = NodeId>) {
         self.ring.learn(state, nodes);
-        let is_own = state.predecessor == Some(state.me);
-        let is_free = !self.bugs.has(Bug::StalePredecessor) && !(is_own && self.bugs.has(Bug::OwnPredecessor));
+        let is_own = self.bugs.has(Bug::OwnPredecessor) && state.predecessor == Some(state.me);
+        let is_free = !is_own && !self.bugs.has(Bug::StalePredecessor);
         if let Some(old) = state.predecessor.filter(|_| is_free) {
             let nearer = state.successors.iter().rev().find(|node| self.ring.is_between(old, **node, state.me));
             state.predecessor = nearer.copied().or(Some(old));
