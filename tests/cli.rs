@@ -15,6 +15,7 @@
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `findings` | which properties are judged, which findings are one, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
+//! | `simulate` | whole runs from seeds |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `cache` | what is kept between runs, and how it is cleared |
 //! | `golden` | what people see of each seeded bug, word for word |
@@ -65,6 +66,7 @@ mod refusals;
 mod results;
 mod scenarios;
 mod schema;
+mod simulate;
 mod traces;
 
 use std::collections::BTreeMap;

@@ -20,10 +20,13 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-live", on: &["host-model", "host-search"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
-    Rule { package: "host-session", on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search"] },
+    Rule {
+        package: "host-session",
+        on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
+    },
     Rule {
         package: "host",
-        on: &["host-build", "host-inspect", "host-model", "host-sandbox", "host-search", "host-session"],
+        on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search", "host-session"],
     },
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.

@@ -13,6 +13,7 @@
 //! | `minimize` | `host minimize` |
 //! | `draw` | `host draw` |
 //! | `graph` | `host graph` |
+//! | `simulate` | `host simulate` |
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
@@ -41,6 +42,7 @@ mod minimize;
 mod new;
 mod replay;
 mod run;
+mod simulate;
 mod test;
 mod watch;
 
@@ -71,6 +73,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Debug(arguments) => debug::run(arguments, environment),
         Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Graph(arguments) => graph::run(arguments, environment),
+        Command::Simulate(arguments) => simulate::run(arguments, program, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, environment),
         Command::List(arguments) => list::run(arguments, environment),

@@ -6,6 +6,7 @@
 //! | `placement` | options for clusters whose nodes differ |
 //! | `faults` | options for what can go wrong |
 //! | `run` | the options of `host run` |
+//! | `simulate` | the options of `host simulate` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 
@@ -13,6 +14,7 @@ pub mod faults;
 pub mod placement;
 pub mod plugins;
 pub mod run;
+pub mod simulate;
 pub mod traces;
 pub mod values;
 
@@ -27,6 +29,7 @@ use crate::options::plugins::{
 };
 use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
+use crate::options::simulate::SimulateArguments;
 use crate::options::traces::{DebugArguments, DrawArguments, ExportArguments, MinimizeArguments, ReplayArguments};
 
 /// Checks distributed protocols that are compiled to WebAssembly components.
@@ -121,6 +124,13 @@ pub enum Command {
     /// flight. Ends with 0 whatever the states are: `host run` gives a verdict.
     #[command(after_help = GRAPH_EXAMPLES)]
     Graph(GraphArguments),
+    /// Run a cluster as in operation, in virtual time: latency, loss, churn, partitions, from a seed
+    ///
+    /// A simulation goes through one long execution after the other and proves nothing; `host run` explores. It finds what takes
+    /// thousands of events. The first violation is made short and written as a trace, like those of `host run`. `eventually`
+    /// properties are not judged. Ends with the exit code of the violation, or with 0 if there is none.
+    #[command(after_help = SIMULATE_EXAMPLES)]
+    Simulate(Box<SimulateArguments>),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -197,6 +207,11 @@ const GRAPH_EXAMPLES: &str = "Examples:\n  \
     host graph plugins/lock --local\n  \
     host graph plugins/query --out query.dot -- --depth 4\n  \
     host graph plugins/register/scenarios/one-read.toml --states 50";
+
+const SIMULATE_EXAMPLES: &str = "Examples:\n  \
+    host simulate plugins/paxos --seed 1 --runs 1000 --loss 1% -- --set bug=last-response --set proposers=2\n  \
+    host simulate plugins/rand-tree --time 90m --churn 1/m -- --nodes 25\n  \
+    host simulate plugins/paxos --partition 4/m --partition-time 20s --json";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

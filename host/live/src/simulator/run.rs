@@ -130,7 +130,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             log: blake3::Hasher::new(),
             witnessed: Vec::new(),
         };
-        let (end, violation) = run.to_end()?;
+        let (end, violation) = run.finish()?;
         let (at, counts, witnessed) = (run.now, run.counts, run.witnessed);
         let mut digest = [0; 16];
         digest.copy_from_slice(&run.log.finalize().as_bytes()[..16]);
@@ -160,7 +160,7 @@ struct Run<'r, 'l> {
 }
 
 impl Run<'_, '_> {
-    fn to_end(&mut self) -> Result<(End, Option<FoundViolation>), MachineError> {
+    fn finish(&mut self) -> Result<(End, Option<FoundViolation>), MachineError> {
         let start = self.start;
         self.post(&start.in_flight);
         (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));

@@ -13,6 +13,7 @@
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |
 //! | `following` | a trace in another build of its plugin |
+//! | `simulation` | simulated runs, to a confirmed finding |
 //! | `minimizing` | traces made short and confirmed |
 
 pub mod checkpoint;
@@ -25,6 +26,7 @@ pub mod monitor;
 pub mod promises;
 pub mod replay;
 mod run;
+pub mod simulation;
 pub mod states;
 pub mod witness;
 

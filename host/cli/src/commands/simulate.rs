@@ -1,0 +1,141 @@
+//! `host simulate`.
+
+use host_inspect::words;
+use host_session::Request;
+use host_session::base::text::{count, json_text, on_one_line};
+use host_session::base::{Exit, Failure};
+use host_session::cluster::Cluster;
+use host_session::report::Saved;
+use host_session::search::finding::Violation;
+use host_session::search::simulation::{self, Simulated, SimulationSpec};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::options::run::after_dashes;
+use crate::options::simulate::SimulateArguments;
+use crate::output::run_files::RunFiles;
+
+/// Runs a cluster again and again in virtual time, and reports the first violation.
+pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let mut given = after_dashes(&arguments.plugin, &arguments.options)?.spec();
+    // What can be refused without the plugin is refused before it is built.
+    simulation::check_given(&given)?;
+    given.process.source = arguments.source.into();
+    let asked = arguments.spec();
+    let request = Request::new(given, &mut environment.context())?;
+    let (cluster, simulated) = request.located(|| {
+        let spec = simulation::adapt(request.spec.clone(), &asked.conditions)?;
+        let cluster = Cluster::open(&spec, &mut environment.context())?;
+        let simulated = simulation::run(&spec, &asked, &cluster, &mut environment.context())?;
+        Ok((cluster, simulated))
+    })?;
+    let violation = simulated.violation.as_ref().map(|(_, violation)| violation);
+    let first = violation.map(|violation| &violation.trace);
+    let mut files = RunFiles::new(arguments.out.clone(), "simulate", &cluster, first);
+    let saved = match violation {
+        Some(violation) => files.save(std::slice::from_ref(violation), 0, program, environment).pop().flatten(),
+        None => None,
+    };
+    let exit = match (violation, simulated.stopped) {
+        (Some(violation), _) => violation.exit(),
+        (None, Some(_)) if simulated.runs == 0 => Exit::Stopped,
+        (None, _) => Exit::Ok,
+    };
+    environment.print(&match arguments.json {
+        true => json_text(&result(&simulated, &asked, &cluster, saved.as_ref(), exit)),
+        false => text(&simulated, &asked, saved.as_ref()),
+    })?;
+    Ok(exit)
+}
+
+/// The title of a violation, and what is wrong with its confirmation.
+fn title(violation: &Violation) -> String {
+    let finding = violation.trace.finding.as_ref().expect("a violation is a finding");
+    let title = words::finding(finding, violation.node, &violation.recording.names);
+    match &violation.nondeterminism {
+        Some(differs) => on_one_line(&format!(
+            "the plugin is not deterministic: the simulation found that {title}; run again from the start, {differs}"
+        )),
+        None => title,
+    }
+}
+
+fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>) -> String {
+    let mut text = match &simulated.violation {
+        None => "no violation in these runs; only `host run` tells whether there is none\n".to_owned(),
+        Some((run, violation)) => {
+            let length = violation.trace.steps.len();
+            let found = violation.found.as_ref().map_or(length, |(found, _)| found.steps.len());
+            let (seconds, steps) = (run.at.since_start().as_secs_f64(), count(length as u64, "step"));
+            let (title, seed) = (title(violation), run.seed);
+            format!(
+                "violation: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps} instead of {found}\n"
+            )
+        }
+    };
+    text.push_str(&format!("{} from seed {}: {}\n", count(simulated.runs, "run"), asked.seed, happened(simulated)));
+    for property in &simulated.witnessed {
+        text.push_str(&format!("reached: {}\n", on_one_line(property)));
+    }
+    if let Some(Saved { trace, replay, .. }) = saved {
+        text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
+    }
+    text
+}
+
+/// What has happened in the runs, as far as it has.
+fn happened(simulated: &Simulated) -> String {
+    let counts = &simulated.counts;
+    let all = [
+        (counts.events, "event", ""),
+        (counts.delivered, "message", " delivered"),
+        (counts.lost, "message", " lost"),
+        (counts.resets, "reset", ""),
+        (counts.partitions, "partition", ""),
+    ];
+    let some = all.iter().filter(|(number, ..)| *number > 0);
+    let words: Vec<String> = some.map(|(number, noun, verb)| count(*number, noun) + verb).collect();
+    if words.is_empty() { "nothing has happened".to_owned() } else { words.join(", ") }
+}
+
+fn result(
+    simulated: &Simulated,
+    asked: &SimulationSpec,
+    cluster: &Cluster,
+    saved: Option<&Saved>,
+    exit: Exit,
+) -> Value {
+    let counts = &simulated.counts;
+    let violation = simulated.violation.as_ref().map(|(run, violation)| {
+        json!({
+            "title": title(violation),
+            "finding": violation.trace.finding,
+            "confirmed": violation.nondeterminism.is_none() && violation.unfinished.is_none(),
+            "seed": run.seed,
+            "seconds": run.at.since_start().as_secs_f64(),
+            "length": violation.trace.steps.len(),
+            "found_length": violation.found.as_ref().map_or(violation.trace.steps.len(), |(found, _)| found.steps.len()),
+            "trace": saved.map(|saved| &saved.trace),
+            "replay": saved.map(|saved| &saved.replay),
+        })
+    });
+    json!({
+        "result": if violation.is_some() { "violation" } else { "no-violation" },
+        "exit_code": exit.code(),
+        "plugin": cluster.plugin.reference,
+        "seed": asked.seed,
+        "runs": simulated.runs,
+        "conditions": asked.conditions,
+        "stopped": simulated.stopped.map(|stopped| stopped.to_string()),
+        "ends": simulated.ends,
+        "events": counts.events,
+        "delivered": counts.delivered,
+        "lost": counts.lost,
+        "local": counts.local,
+        "resets": counts.resets,
+        "partitions": counts.partitions,
+        "witnessed": simulated.witnessed,
+        "digest": format!("{:032x}", simulated.digest),
+        "violation": violation,
+    })
+}

@@ -1,0 +1,90 @@
+//! The options of `host simulate`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use host_live::simulator::{Conditions, Delays, Partitions, Range, Share};
+use host_session::base::units;
+use host_session::search::simulation::SimulationSpec;
+
+use crate::options::values::SourceArguments;
+
+/// `host simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArguments {
+    /// A component, or the folder of a plugin, which is built first; or a scenario (.toml), whose cluster counts
+    #[arg(value_name = "PLUGIN", default_value = ".")]
+    pub plugin: PathBuf,
+    /// The seed of the first run; each other one has the next seed. Equal seeds give equal runs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// How many runs there are at most: the first one with a violation is the last one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 100)]
+    pub runs: u64,
+    /// How long a run is, in its own time
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1h")]
+    pub time: Duration,
+    /// How many events a run has at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 1_000_000)]
+    pub events: u64,
+    /// How long a message is on its way
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
+    pub latency: Range,
+    /// Messages that are lost, where links have no order
+    #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
+    pub loss: Share,
+    /// Messages that are delivered again, where links duplicate
+    #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
+    pub duplicate: Share,
+    /// Resets, of whichever nodes: 1/m is one a minute on the average [default: none]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
+    pub churn: Option<Duration>,
+    /// Partitions, from the end of one to the next: messages between the parts are lost, or wait where links have an order
+    /// [default: none]
+    #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
+    pub partition: Option<Duration>,
+    /// How long a partition lasts
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "10s", help_heading = "Conditions")]
+    pub partition_time: Duration,
+    /// How long a timer takes once it is set
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "100ms..1s", help_heading = "Conditions")]
+    pub timers: Range,
+    /// How long the application takes to make a call once it can
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10s", help_heading = "Conditions")]
+    pub application: Range,
+    /// How long a step takes that the protocol takes by itself
+    #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10ms", help_heading = "Conditions")]
+    pub internal: Range,
+    /// The folder for the trace of a violation [default: one in ./out]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// Options of `host run` that say which cluster, such as --nodes 5 --set bug=last-response; --time and --memory there are those
+    /// of the process
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}
+
+impl SimulateArguments {
+    /// The runs as data.
+    pub fn spec(&self) -> SimulationSpec {
+        let lasting = self.partition_time;
+        let conditions = Conditions {
+            latency: self.latency,
+            loss: self.loss,
+            duplicates: self.duplicate,
+            churn: self.churn,
+            partitions: self.partition.map(|every| Partitions { every, lasting }),
+            delays: Delays { timer: self.timers, application: self.application, internal: self.internal },
+            time: self.time,
+            events_max: self.events,
+        };
+        SimulationSpec { seed: self.seed, runs: self.runs, conditions }
+    }
+}

@@ -1,0 +1,216 @@
+//! Simulated runs, to a confirmed finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_inspect::minimize::{Options, WORK_MAX};
+use host_live::simulator::{Conditions, ConditionsError, Counts, End, Finished, Simulator, SimulatorError};
+use host_model::contract::{MachineError, Stop, Stopped};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::Faults;
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Context, Failure};
+use crate::cluster::Cluster;
+use crate::search::finding::{self, Violation};
+use crate::search::run::starts;
+use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
+
+/// Bytes of a local transition system in which no further run begins: the next one has an empty one.
+const MEMO_MAX: u64 = 256 << 20;
+
+/// Which runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimulationSpec {
+    /// The seed of the first run; each other one has the next seed.
+    pub seed: u64,
+    /// How many runs; the first one with a violation is the last one.
+    pub runs: u64,
+    /// The conditions of each.
+    pub conditions: Conditions,
+}
+
+/// What has come out of simulated runs.
+pub struct Simulated {
+    /// How many runs there were.
+    pub runs: u64,
+    /// How many have ended for each reason.
+    pub ends: BTreeMap<&'static str, u64>,
+    /// What has happened, over all of them.
+    pub counts: Counts,
+    /// The `sometimes` properties that were reached, by name.
+    pub witnessed: BTreeSet<String>,
+    /// The digest of each run, combined: equal ones mean equal runs.
+    pub digest: u128,
+    /// The last run, and its violation.
+    pub violation: Option<(Finished, Violation)>,
+    /// Why there are fewer runs than were asked for, if they were stopped.
+    pub stopped: Option<Stopped>,
+}
+
+/// Refuses options for a search. A scenario may have some: of it, the cluster counts.
+///
+/// # Errors
+///
+/// One is given.
+pub fn check_given(spec: &RunSpec) -> Result<(), Failure> {
+    if spec.search == SearchSpec::default() && spec.process.keep.is_none() {
+        return Ok(());
+    }
+    let what = "`host simulate` runs from start to end: it takes no strategy, and no options for one";
+    let help = "give options that say which cluster behind `--`, and those of the runs before it";
+    Err(Failure::configuration(what).help(help))
+}
+
+/// The cluster for these runs: where nodes are reset, each can be.
+///
+/// # Errors
+///
+/// Something is asked for that a simulation does not do: it would be wrong to ignore it.
+pub fn adapt(mut spec: RunSpec, conditions: &Conditions) -> Result<RunSpec, Failure> {
+    let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
+    spec.search = SearchSpec::default();
+    let ClusterSpec { prefix, placement, faults, .. } = &mut spec.cluster;
+    if prefix.is_some() {
+        return refuse(
+            "`host simulate` begins with `init`, and takes no --prefix",
+            "explore from there: host run --prefix",
+        );
+    }
+    if *placement != Default::default() {
+        return refuse(
+            "`host simulate` runs the same component with the same parameters on every node",
+            "explore a cluster whose nodes differ: host run",
+        );
+    }
+    if let Some((name, _)) =
+        faults.iter().find(|(name, count)| **count > 0 && !["resets", "duplicates"].contains(&&***name))
+    {
+        return Err(Failure::configuration(format_args!(
+            "`--{name}` is a budget that a search explores; a simulation draws"
+        ))
+        .help("leave it out; conditions of the runs are --loss, --duplicate, --churn and --partition"));
+    }
+    match (conditions.churn, faults.get("resets").copied().unwrap_or(0)) {
+        (Some(_), 0) => drop(faults.insert("resets".to_owned(), Faults::MAX)),
+        (None, resets) if resets > 0 => {
+            return refuse(
+                "`--resets` is the most of each node, and says not how often",
+                "give --churn as well: --churn 1/m",
+            );
+        }
+        _ => {}
+    }
+    Ok(spec)
+}
+
+/// Runs a cluster again and again, until a property is violated, and confirms what it finds.
+///
+/// # Errors
+///
+/// The conditions do not fit the cluster, or the host cannot provide an instance.
+pub fn run(
+    spec: &RunSpec,
+    asked: &SimulationSpec,
+    cluster: &Cluster,
+    context: &mut Context<'_>,
+) -> Result<Simulated, Failure> {
+    let bounds = &cluster.plugin.bounds;
+    bounds.search(spec.process.time, spec.process.memory);
+    let mut simulated = Simulated {
+        runs: 0,
+        ends: BTreeMap::new(),
+        counts: Counts::default(),
+        witnessed: BTreeSet::new(),
+        digest: 0,
+        violation: None,
+        stopped: None,
+    };
+    while simulated.runs < asked.runs && simulated.stopped.is_none() && simulated.violation.is_none() {
+        match batch(spec, asked, cluster, &mut simulated) {
+            Err(Failure { stopped: Some(stopped), .. }) => simulated.stopped = Some(stopped),
+            result => result?,
+        }
+    }
+    if let Some(stopped) = simulated.stopped {
+        context.tell(&format!("warning: fewer runs than were asked for: {stopped}"));
+    }
+    Ok(simulated)
+}
+
+/// Runs in one local transition system, until it is large.
+fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &mut Simulated) -> Result<(), Failure> {
+    let lts = cluster.lts(cluster.factory())?;
+    let starts = starts(&lts, cluster, spec)?;
+    let mut stepper = Stepper::new(&lts)?;
+    let mut simulator = Simulator::new(&mut stepper, &starts, asked.conditions).map_err(refused)?;
+    while simulated.runs < asked.runs {
+        // A run whose handlers were all executed before asks nobody.
+        simulated.stopped = cluster.plugin.bounds.reason();
+        if simulated.stopped.is_some() {
+            return Ok(());
+        }
+        let finished = simulator.run(asked.seed.wrapping_add(simulated.runs))?;
+        simulated.add(&finished, &lts);
+        if finished.violation.is_some() {
+            simulated.violation = Some(confirmed(&lts, cluster, finished)?);
+            return Ok(());
+        }
+        if lts.counts().bytes > MEMO_MAX {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A violation, run again in fresh machines and made short.
+fn confirmed(lts: &Lts<'_>, cluster: &Cluster, finished: Finished) -> Result<(Finished, Violation), Failure> {
+    let bounds = &cluster.plugin.bounds;
+    let found = finished.violation.as_ref().expect("the caller has seen it");
+    // What was found is written down whatever the time.
+    bounds.record();
+    let trace = finding::record(lts, cluster, found)?;
+    bounds.close();
+    let options = Options { keep: 0, work_max: WORK_MAX };
+    let violation = finding::confirm(lts, cluster, (found, trace), Some(options))?;
+    Ok((finished, violation))
+}
+
+impl Simulated {
+    fn add(&mut self, run: &Finished, lts: &Lts<'_>) {
+        self.runs += 1;
+        let end = match run.end {
+            End::Violation => "violation",
+            End::Quiet => "quiet",
+            End::Time => "time",
+            End::Events => "events",
+        };
+        *self.ends.entry(end).or_default() += 1;
+        let Counts { events, delivered, lost, local, resets, partitions } = run.counts;
+        let all = &mut self.counts;
+        all.events += events;
+        all.delivered += delivered;
+        all.lost += lost;
+        all.local += local;
+        all.resets += resets;
+        all.partitions += partitions;
+        self.digest = self.digest.rotate_left(1) ^ run.digest;
+        let name = |property: &u32| lts.properties()[*property as usize].name.clone();
+        self.witnessed.extend(run.witnessed.iter().map(name));
+    }
+}
+
+fn refused(error: SimulatorError) -> Failure {
+    let help = match &error {
+        SimulatorError::Machine(error) => return MachineError::clone(error).into(),
+        SimulatorError::Quorums(_) => "explore it: host run",
+        SimulatorError::Conditions(ConditionsError::NoLoss) => {
+            "leave --loss out, or give some links no order: -- --network unordered"
+        }
+        SimulatorError::Conditions(ConditionsError::NoDuplicates) => {
+            "leave --duplicate out, or give links that duplicate: -- --network unordered-duplicating"
+        }
+        SimulatorError::Conditions(_) => "give another value",
+    };
+    Failure::configuration(error).help(help)
+}

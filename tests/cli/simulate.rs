@@ -1,0 +1,86 @@
+//! `host simulate`: whole runs from seeds.
+
+use serde_json::Value;
+
+use super::{Place, bundled};
+
+fn json(place: &Place, words: &[&str]) -> Value {
+    place.host(&[&["simulate"], words].concat()).exits(0).json()
+}
+
+#[test]
+fn equal_seeds_give_equal_runs() {
+    let place = Place::new();
+    let of = |seed: &str, runs: &str| {
+        let words = ["--time", "2m", "--seed", seed, "--runs", runs, "--churn", "6/m", "--loss", "30%", "--json"];
+        let options = ["--", "--set", "proposers=2"];
+        json(&place, &[&[bundled("paxos")], &words[..], &options[..]].concat())
+    };
+    let (first, again, second) = (of("1", "1"), of("1", "1"), of("2", "1"));
+    assert_eq!(first, again);
+    assert_ne!(first["digest"], second["digest"]);
+    assert_eq!(first["runs"], 1);
+    for count in ["events", "delivered", "lost", "local", "resets"] {
+        assert!(first[count].as_u64().expect("a count") > 0, "{count}: {first}");
+    }
+    // Runs do not depend on those before them.
+    let both = of("1", "2");
+    let sum = |count: &str| first[count].as_u64().zip(second[count].as_u64()).map(|(one, other)| one + other);
+    for count in ["events", "delivered", "lost", "local", "resets"] {
+        assert_eq!(both[count].as_u64(), sum(count), "{count}");
+    }
+}
+
+/// The proposer that trusts the last answer: what is found replays, and cannot be made shorter again.
+#[test]
+fn a_violation_is_a_trace_like_any_other() {
+    let place = Place::new();
+    let words = ["simulate", bundled("paxos"), "--seed", "1", "--runs", "2000", "--loss", "10%", "--out", "found"];
+    let options = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+    let said = place.host(&[&words[..], &options[..]].concat()).exits(12);
+    for words in ["violation: ", "trace in found/trace.json; replay it with", "replay found/trace.json"] {
+        assert!(said.out.contains(words), "no {words:?} in {said:?}");
+    }
+    let again = place.host(&[&words[..], &options[..]].concat()).exits(12).out;
+    assert_eq!(said.out, again);
+    let plugin = ["--plugin", bundled("paxos")];
+    place.host(&[&["replay", "found/trace.json"], &plugin[..]].concat()).exits(12);
+    let short = place.host(&[&["minimize", "found/trace.json"], &plugin[..]].concat()).exits(0);
+    assert!(short.out.contains("and each is needed"), "{short:?}");
+    // The same runs without the mistake.
+    let right = ["simulate", bundled("paxos"), "--seed", "1", "--runs", "50", "--loss", "10%"];
+    let right = place.host(&[&right[..], &["--", "--set", "proposers=2"]].concat()).exits(0);
+    assert!(right.out.contains("no violation in these runs"), "{right:?}");
+}
+
+#[test]
+fn what_a_simulation_does_not_do_is_refused() {
+    let place = Place::new();
+    let paxos = bundled("paxos");
+    let usage: [(&[&str], &str); 7] = [
+        (&["--loss", "101%"], "0% to 100%"),
+        (&["--latency", "2s..1s"], "the shorter one first"),
+        (&["--churn", "1"], "a number for a unit of time"),
+        (&["--time", "0s"], "more than zero"),
+        (&["--runs", "0"], "0 is not in"),
+        (&["--", "--depths", "1"], "--depths"),
+        (&["--telegraph"], "--telegraph"),
+    ];
+    for (words, why) in usage {
+        let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
+        assert!(ran.err.contains(why), "{ran:?}");
+    }
+    let configuration: [(&[&str], &[&str]); 7] = [
+        (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
+        (&["--", "--depth", "3"], &["it takes no strategy"]),
+        (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
+        (&["--", "--resets", "3"], &["says not how often", "--churn"]),
+        (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
+        (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
+        (&["--", "--twin", "1"], &["same component", "host run"]),
+    ];
+    for (words, why) in configuration {
+        place.host(&[&["simulate", paxos], words].concat()).exits(151).says(why);
+    }
+    place.host(&["simulate", "nothing.wasm"]).exits(150);
+}
