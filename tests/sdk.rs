@@ -468,7 +468,7 @@ fn assert_parameters(plugin: &host_sandbox::Plugin, name: &str) {
     let listed = &plugin.about().expect("it says what it is").parameters;
     let listed: Vec<_> = listed.iter().map(|one| (&*one.name, &*one.default_value, &*one.meaning)).collect();
     let expected = Parameters::of::<Probe>();
-    let expected: Vec<_> = expected.iter().map(|one| (one.name, &*one.default_value, &*one.meaning)).collect();
+    let expected: Vec<_> = expected.iter().map(|one| (&*one.name, &*one.default_value, &*one.meaning)).collect();
     assert_eq!(listed, expected, "{name}");
 
     let mut machine = plugin.machine().expect("an instance");
