@@ -283,11 +283,11 @@ mod tests {
     fn names_of_parts_begin_with_the_part() {
         let read = |config| {
             let mut parameters = Parameters::parse(config, 3)?;
-            let mut of_part = |parameters: &mut Parameters<'_>| match parameters.get("retries", 3, "how often")? {
+            let of_part = |parameters: &mut Parameters<'_>| match parameters.get("retries", 3, "how often")? {
                 0 => Err(parameters.reject("retries", "it is at least one")),
                 retries => Ok(retries),
             };
-            let inner = parameters.part("net", |parameters| parameters.part("low", &mut of_part))?;
+            let inner = parameters.part("net", |parameters| parameters.part("low", of_part))?;
             let own = parameters.get("retries", 1, "how often")?;
             let names: Vec<_> = parameters.asked.iter().map(|parameter| parameter.name.to_string()).collect();
             assert_eq!(names, ["net-low-retries", "retries"]);

@@ -115,7 +115,17 @@ impl Transport<u32> for Numbered {
         self.room.saturating_sub(end.sent.get(&to).copied().unwrap_or(0) as usize)
     }
 
-    fn send(&self, end: &mut End, ctx: &mut Context<(u32, u32)>, _: &mut Vec<Upcall<u32>>, to: NodeId, message: u32) {
+    fn send(
+        &self,
+        end: &mut End,
+        ctx: &mut Context<(u32, u32)>,
+        upcalls: &mut Vec<Upcall<u32>>,
+        to: NodeId,
+        message: u32,
+    ) {
+        if to == ctx.me() {
+            return upcalls.push(Upcall::Deliver { from: to, message });
+        }
         let number = end.sent.entry(to).or_default();
         ctx.send(to, (*number, message));
         *number += 1;
@@ -310,4 +320,40 @@ fn quorums_are_not_carried() {
     assert!(Cluster::<Stack>::new(2, &[]).is_ok());
     let error = Cluster::<Stack>::new(2, &[("transport", "numbered")]).err().map(|error| error.to_string());
     assert!(error.is_some_and(|error| error.ends_with("are not carried: use host")));
+}
+
+/// Sends itself smaller and smaller numbers.
+struct Countdown;
+
+impl Protocol for Countdown {
+    const ABOUT: About = guest_sdk::about!().nodes(1);
+    type State = Vec<u32>;
+    type Message = u32;
+    type Local = Never;
+    type Durable = Never;
+
+    fn configure(_: &mut Parameters) -> Result<Self, ParameterError> {
+        Ok(Self)
+    }
+
+    fn init(&self, ctx: &mut Context<u32>, _: Option<Never>) -> Vec<u32> {
+        ctx.send(ctx.me(), 2);
+        Vec::new()
+    }
+
+    fn handle_message(&self, ctx: &mut Context<u32>, state: &mut Vec<u32>, me: NodeId, number: u32) {
+        state.push(number);
+        if number > 0 {
+            ctx.send(me, number - 1);
+        }
+    }
+
+    fn properties(_: &mut Properties<Self>) {}
+}
+
+/// The transport delivers what a node sends to itself at once, within one event.
+#[test]
+fn what_upcalls_send_leads_to_further_upcalls() {
+    let cluster = Cluster::<Layered<Countdown, Numbered>>::new(1, &[("transport", "numbered")]);
+    assert_eq!(cluster.expect("the parameters fit").state(0).protocol(), &[2, 1, 0]);
 }
