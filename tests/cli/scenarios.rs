@@ -3,21 +3,7 @@
 use host_sandbox::fixtures;
 use serde_json::json;
 
-use super::{Place, bundled, folder};
-
-/// The scenarios and traces that come with the plugins: what the READMEs derive is what comes out.
-#[test]
-fn the_scenarios_of_the_bundled_plugins_are_as_they_say() {
-    let place = Place::new();
-    let plugins = folder("").to_str().expect("text").to_owned();
-    let ran = place.host(&["test", &plugins, "--junit", "results.xml"]).exits(0);
-    assert!(ran.out.contains("/plugins/paxos/scenarios/one-proposal.toml"), "{ran:?}");
-    assert!(ran.out.contains("/plugins/paxos/scenarios/live-state.json"), "{ran:?}");
-    assert!(ran.out.contains(" passed, 0 failed in "), "{ran:?}");
-    let xml = std::fs::read_to_string(place.path("results.xml")).expect("the results are there");
-    assert!(xml.contains("failures=\"0\" errors=\"0\"") && xml.contains("one-proposal.toml\""), "{xml}");
-    assert_eq!(place.list(), ["results.xml"], "traces of expected violations are not kept");
-}
+use super::{Place, bundled};
 
 /// A place with ping-pong and a scenario for it. From two fresh nodes ping-pong has 5 global states in a line.
 fn ping_pong(more: &str) -> Place {
@@ -129,6 +115,30 @@ fn tests_that_fail_say_why_and_the_others_run() {
     }
     let xml = std::fs::read_to_string(place.path("r.xml")).expect("the results are there");
     assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"1\""), "{xml}");
+}
+
+/// What a scenario leaves behind is what `host run --out` leaves, and nothing where it is not asked for.
+#[test]
+fn what_tests_leave_behind_is_kept_on_demand() {
+    let place = ping_pong("");
+    place.put("traps.wasm", fixtures::traps());
+    std::fs::create_dir_all(place.path("deep/scenarios")).expect("writable");
+    place.put("deep/scenarios/trap.toml", "plugin = \"../../traps.wasm\"\nnodes = 1\n");
+    let before = place.list();
+    let ran = place.host(&["test", "deep", "s.toml"]).exits(1);
+    assert_eq!(place.list(), before, "{ran:?}");
+    place.host(&["test", "deep", "s.toml", "--out", "kept"]).exits(1);
+    place.host(&["run", "deep/scenarios/trap.toml", "--out", "run"]).exits(14);
+    let read = |path: &str| std::fs::read_to_string(place.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    for file in ["trace.json", "trace.txt"] {
+        assert_eq!(read(&format!("kept/deep/scenarios/trap/{file}")), read(&format!("run/{file}")));
+    }
+    let stats = |path: &str| serde_json::from_str::<serde_json::Value>(&read(path)).expect("JSON");
+    let (kept, run) = (stats("kept/deep/scenarios/trap/stats.json"), stats("run/stats.json"));
+    assert_eq!((&kept["result"], &kept["command"]), (&run["result"], &json!("host run deep/scenarios/trap.toml")));
+    assert_eq!(stats("kept/s/stats.json")["result"], "ok");
+    // The drawing says how to replay it from here.
+    assert!(read("kept/deep/scenarios/trap/trace.svg").contains("kept/deep/scenarios/trap/trace.json"));
 }
 
 /// A saved trace is a test: it passes while it shows what it recorded. Without a plugin beside it, its plugin is looked

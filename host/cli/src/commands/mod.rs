@@ -75,7 +75,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
-        Command::Test(arguments) => test::run(arguments, environment),
+        Command::Test(arguments) => test::run(arguments, program, environment),
         Command::List(arguments) => list::run(arguments, environment),
         Command::Cache(arguments) => cache::run(arguments, environment),
         Command::Completions(arguments) => completions::run(arguments.shell, environment),

@@ -1,12 +1,12 @@
 //! `host run`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
-use host_session::report::FinishedRun;
+use host_session::report::{FinishedRun, RunReport};
 use host_session::search;
 use host_session::search::monitor::{Form, Shown};
 
@@ -17,6 +17,19 @@ use crate::output::progress;
 use crate::output::run_files::RunFiles;
 use crate::output::text::Text;
 
+/// How a run is told, and what it leaves behind.
+pub(super) struct Telling<'t> {
+    /// The words that begin and make up the command line, for people.
+    pub(super) program: &'t str,
+    pub(super) command: String,
+    /// The folder that the user named.
+    pub(super) out: Option<PathBuf>,
+    /// How progress is shown, if it is.
+    pub(super) progress: Option<Form>,
+    pub(super) verbose: bool,
+    pub(super) json: bool,
+}
+
 /// Explores the states of a protocol and reports what was found. `program` and `command` are the command line, for people.
 pub fn run(
     arguments: &RunArguments,
@@ -25,7 +38,22 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let once = |environment: &mut Environment<'_>| {
         let request = Request::new(arguments.spec(), &mut environment.context())?;
-        request.located(|| explore(&request, arguments, (program, command.clone()), environment))
+        let form = match environment.stderr_columns {
+            Some(columns) => Form::Redrawn(columns),
+            None if arguments.progress => Form::EverySecond,
+            None => Form::EveryMinute,
+        };
+        let telling = Telling {
+            program,
+            command: command.clone(),
+            out: arguments.out.clone(),
+            progress: (!arguments.source.quiet).then_some(form),
+            verbose: arguments.verbose,
+            json: arguments.json,
+        };
+        let (report, text) = explore(&request, telling, environment)?;
+        environment.print(&text)?;
+        Ok(report.exit)
     };
     if !arguments.watch {
         return once(environment);
@@ -41,44 +69,49 @@ pub fn run(
     watch::run(&paths, environment, once)
 }
 
-fn explore(
+/// Runs a request and writes its files; its report, and what is printed of it. A failure names the scenario.
+pub(super) fn explore(
     request: &Request,
-    arguments: &RunArguments,
-    (program, command): (&str, String),
+    telling: Telling<'_>,
     environment: &mut Environment<'_>,
-) -> Result<Exit, Failure> {
+) -> Result<(RunReport, String), Failure> {
+    request.located(|| explore_unnamed(request, telling, environment))
+}
+
+fn explore_unnamed(
+    request: &Request,
+    telling: Telling<'_>,
+    environment: &mut Environment<'_>,
+) -> Result<(RunReport, String), Failure> {
     let spec = &request.spec;
+    let Telling { program, command, out, progress, verbose, json } = telling;
     // What can be refused without the plugin is refused before it is built.
     search::limits::limits(spec)?;
-    check_out(arguments.out.as_deref(), environment)?;
+    check_out(out.as_deref(), environment)?;
     let cluster = Cluster::open(spec, &mut environment.context())?;
     let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
     let lts = cluster.lts(&machines)?;
-    let form = match environment.stderr_columns {
-        Some(columns) => Form::Redrawn(columns),
-        None if arguments.progress => Form::EverySecond,
-        None => Form::EveryMinute,
-    };
-    let shown = (!arguments.source.quiet).then_some(Shown { line: &progress::line, form });
+    let shown = progress.map(|form| Shown { line: &progress::line, form });
     let outcome = search::run(spec, &cluster, &lts, shown, &mut environment.context())?;
     let first = outcome.violations.first().map(|violation| &violation.trace);
-    let mut run_files = RunFiles::new(arguments.out.clone(), spec.strategy().name, &cluster, first);
+    let is_kept = out.is_some();
+    let mut run_files = RunFiles::new(out, spec.strategy().name, &cluster, first);
     let prefix_steps = cluster.prefix_steps();
     let saved = run_files.save(&outcome.violations, prefix_steps, program, environment);
     // They take a further search each, for whoever wants to keep something.
-    let witnesses = match arguments.out {
-        Some(_) => search::witness::witnesses(spec, &cluster, &lts, &outcome, &mut environment.context())?,
-        None => Vec::new(),
+    let witnesses = match is_kept {
+        true => search::witness::witnesses(spec, &cluster, &lts, &outcome, &mut environment.context())?,
+        false => Vec::new(),
     };
     let witnesses = run_files.save_witnesses(&witnesses, environment);
     let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
     let run = FinishedRun { spec, command, cluster, machines, lts, outcome, witnesses };
     let report = request.finish(&run, saved)?;
     run_files.save_result(&report.json(), environment);
-    let (violations, paint, verbose) = (&*outcome.violations, environment.paint(), arguments.verbose);
+    let (violations, paint) = (&*outcome.violations, environment.paint());
     let text = Text { report: &report, violations, prefix_steps, paint, verbose };
-    environment.print(&if arguments.json { report.json() } else { text.text() })?;
-    Ok(report.exit)
+    let text = if json { report.json() } else { text.text() };
+    Ok((report, text))
 }
 
 /// Finds out now, not after hours of search, that there can be no folder for the trace.

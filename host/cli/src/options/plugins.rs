@@ -124,6 +124,9 @@ pub struct TestArguments {
     /// Write the results as JUnit XML, too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Keep what `host run --out` keeps of each scenario, in a folder of its name below this one
+    #[arg(long, short, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
     /// How plugins are loaded.
     #[command(flatten)]
     pub source: SourceArguments,

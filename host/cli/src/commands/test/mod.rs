@@ -10,19 +10,21 @@ mod junit;
 mod once;
 mod saved;
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::commands::run::{Telling, explore};
 use crate::commands::test::junit::Outcome;
 use crate::commands::test::once::Once;
 use crate::commands::test::saved::{Expected, Saved};
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
 use host_session::Request;
-use host_session::base::text::{count, on_one_line, shortened};
+use host_session::base::text::{count, on_one_line, shell_quoted, shortened};
 use host_session::base::{Exit, Failure, files};
 use host_session::spec::{RunSpec, Source};
 
@@ -38,7 +40,7 @@ struct Test {
 }
 
 /// Runs all tests. What the runs tell, steps of builds and raised limits, is told once for all of them.
-pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut once = Once::new(environment.stderr);
     let environment = &mut Environment {
         stdout: environment.stdout,
@@ -53,10 +55,10 @@ pub fn run(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
         interrupted: Arc::clone(&environment.interrupted),
         clock: Arc::clone(&environment.clock),
     };
-    run_all(arguments, environment)
+    run_all(arguments, program, environment)
 }
 
-fn run_all(arguments: &TestArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let mut tests = Vec::new();
     for path in &arguments.paths {
         find(path, &environment.path(path), true, &mut tests)?;
@@ -87,7 +89,7 @@ fn run_all(arguments: &TestArguments, environment: &mut Environment<'_>) -> Resu
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let outcome = run_one(&path, saved, arguments, environment);
+        let outcome = run_one(&path, saved, (arguments, program), environment);
         // What was stopped has neither passed nor failed.
         if environment.interrupted.load(Ordering::Relaxed) {
             break;
@@ -152,17 +154,17 @@ fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, Str
     }
 }
 
-/// Runs a test. No trace of an expected violation is kept.
+/// Runs a test. No trace of an expected violation is kept, unless there is a folder for it.
 fn run_one(
     path: &Path,
     saved: Option<Result<Saved, String>>,
-    arguments: &TestArguments,
+    (arguments, program): (&TestArguments, &str),
     environment: &mut Environment<'_>,
 ) -> Outcome {
     let began = Instant::now();
     let source = arguments.source.into();
     let (wrong, is_error) = match saved {
-        None => run_scenario(path, source, environment),
+        None => run_scenario(path, source, (arguments.out.as_deref(), program), environment),
         Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
         Some(Err(error)) => (vec![format!("no test of a trace: {error}")], true),
     };
@@ -171,12 +173,31 @@ fn run_one(
 }
 
 /// The mismatches of a scenario's result, and whether it cannot be run at all.
-fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
+fn run_scenario(
+    path: &Path,
+    source: Source,
+    (out, program): (Option<&Path>, &str),
+    environment: &mut Environment<'_>,
+) -> (Vec<String>, bool) {
     let mut spec = RunSpec::default();
     spec.cluster.plugin = path.to_owned();
     spec.process.source = source;
-    let context = &mut environment.context();
-    let report = match Request::new(spec, context).and_then(|request| request.report(context)) {
+    let request = Request::new(spec, &mut environment.context());
+    let report = request.and_then(|request| match out {
+        None => request.report(&mut environment.context()),
+        Some(out) => {
+            let telling = Telling {
+                program,
+                command: format!("{} run {}", shell_quoted(program), shell_quoted(&path.to_string_lossy())),
+                out: Some(out.join(folder_of(path))),
+                progress: None,
+                verbose: false,
+                json: false,
+            };
+            explore(&request, telling, environment).map(|(report, _)| report)
+        }
+    });
+    let report = match report {
         Ok(report) => report,
         Err(failure) => return (vec![failure.message], true),
     };
@@ -189,6 +210,16 @@ fn run_scenario(path: &Path, source: Source, environment: &mut Environment<'_>) 
             (vec![format!("{}: {what}", report.result.name())], false)
         }
     }
+}
+
+/// The folder of a scenario below that of all, named as the user would: never one beside it.
+fn folder_of(path: &Path) -> PathBuf {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        Component::ParentDir => Some(OsStr::new("_")),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+    });
+    parts.collect::<PathBuf>().with_extension("")
 }
 
 fn line(outcome: &Outcome) -> String {
@@ -221,6 +252,14 @@ fn summary(outcomes: &[Outcome], left: usize, time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_scenario_is_below_the_folder() {
+        let folder = |path: &str| folder_of(Path::new(path)).to_string_lossy().into_owned();
+        assert_eq!(folder("./ring/scenarios/lost.toml"), "ring/scenarios/lost");
+        assert_eq!(folder("../ring/./a.scenario.toml"), "_/ring/a.scenario");
+        assert_eq!(folder("/ring/a.toml"), "ring/a");
+    }
 
     #[test]
     fn annotations_are_escaped() {
