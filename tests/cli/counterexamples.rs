@@ -119,24 +119,25 @@ fn a_search_that_goes_on_tells_violations_that_end_alike_once() {
     refused.says(&["a checkpoint keeps no violations", "leave one of the two out"]);
 }
 
-/// The live state of the LMC paper has violations in different words: which node has chosen which value, and before which.
+/// Two protocols whose bugs show in several states: which answers came before, and which value is read.
 #[test]
 fn complete_searches_go_on_to_the_same_violations() {
-    let place = Place::new();
-    let live = super::folder("paxos").join("scenarios/live-state.json");
-    let live = live.to_str().expect("the path of this repository is text");
-    let run = ["run", bundled("paxos"), "--prefix", live, "--continue", "--json"];
-    let total = |algo: &[&str]| {
-        let out = place.host(&[&run[..], algo].concat()).exits(12).json();
-        assert_eq!(out["end"], "space-exhausted", "{algo:?}");
-        let violations = out["violations"].as_array().expect("a list");
-        violations.iter().map(|it| 1 + it["alike"].as_u64().expect("a number")).sum::<u64>()
-    };
-    // How they are grouped depends on the ways to them.
-    let expected = total(&["--algo", "unfold"]);
-    assert!(expected > 1, "one violation says little");
-    for algo in [&["--algo", "bdfs"][..], &["--algo", "bdfs", "--reduce"], &["--algo", "lmc"]] {
-        assert_eq!(total(algo), expected, "{algo:?}");
+    let place = super::golden::repository();
+    for scenario in ["retransmission/scenarios/last-only.toml", "regular-storage/scenarios/one-ack.toml"] {
+        let scenario = format!("plugins/{scenario}");
+        let run = ["run", &scenario, "--continue", "--json"];
+        let total = |algo: &[&str]| {
+            let out = place.host(&[&run[..], algo].concat()).exits(12).json();
+            assert_eq!(out["end"], "space-exhausted", "{scenario} {algo:?}");
+            let violations = out["violations"].as_array().expect("a list");
+            violations.iter().map(|it| 1 + it["alike"].as_u64().expect("a number")).sum::<u64>()
+        };
+        // How they are grouped depends on the ways to them.
+        let expected = total(&["--algo", "unfold"]);
+        assert!(expected > 1, "one violation says little");
+        for algo in [&["--algo", "bdfs"][..], &["--algo", "bdfs", "--reduce"], &["--algo", "lmc"]] {
+            assert_eq!(total(algo), expected, "{scenario} {algo:?}");
+        }
     }
 }
 
