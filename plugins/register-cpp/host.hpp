@@ -4,6 +4,7 @@
 //     static host::About about();
 //     static std::vector<host::Property> properties();
 //     static std::expected<P, std::string> init(std::uint32_t me, std::uint32_t nodes, const host::Config &config);
+//     host::Envelopes begin();                    // optional: what the node sends first
 //     host::Envelopes receive(std::uint32_t from, std::string_view message);
 //     std::vector<host::LocalEvent> local_events() const;
 //     host::Envelopes happen(const host::LocalEvent &event);
@@ -147,7 +148,10 @@ template <class P> struct Plugin {
             return false;
         }
         node.emplace(std::move(*made));
-        *ret = envelopes({});
+        if constexpr (requires { node->begin(); })
+            *ret = envelopes(node->begin());
+        else
+            *ret = envelopes({});
         return true;
     }
 

@@ -10,7 +10,7 @@ export function init(
   self: u32, nodes: u32, config: usize, configLength: usize, hasDurable: u32, durable: usize, durableLength: usize,
 ): usize {
   const error = protocol.init(self, nodes, abi.assignments(abi.text(config, configLength)));
-  return abi.givenStart([], error);
+  return abi.givenStart(error ? [] : protocol.begin(), error);
 }
 
 export function handleMessage(src: u32, message: usize, length: usize): usize {

@@ -56,6 +56,11 @@ export function init(self: u32, size: u32, config: Map<string, string>): string 
   return null;
 }
 
+/** What the node sends first: nothing. */
+export function begin(): Envelope[] {
+  return [];
+}
+
 export function handleMessage(src: u32, message: string): Envelope[] {
   const kind = json.word(message, "kind");
   const number = json.field(message, "op");

@@ -17,7 +17,7 @@ pub struct NewArguments {
     /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens
     #[arg(value_name = "NAME", required_unless_present = "update")]
     pub name: Option<String>,
-    /// One message, one field, one property, in place of a register kept by a majority; in rust, go, typescript and python
+    /// One message, one field, one property, in place of a register kept by a majority
     #[arg(long)]
     pub bare: bool,
     /// Replace the SDK in a folder that an earlier host made; files that were edited stay, and then everything does

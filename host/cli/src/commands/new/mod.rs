@@ -34,7 +34,7 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
         unreachable!("the parser wants both where there is nothing to update");
     };
     let template = find(language)?;
-    let sources = if arguments.bare { bare(template)? } else { &template.register };
+    let sources = if arguments.bare { &template.bare } else { &template.register };
     check_name(name)?;
     check_taken(name, template)?;
     let folder = environment.path(Path::new(name));
@@ -95,16 +95,6 @@ fn find(language: &str) -> Result<&'static Template, Failure> {
         let names: Vec<&str> = TEMPLATES.iter().map(|template| template.name).collect();
         let failure = Failure::configuration(format_args!("there is no template for the language `{language}`"));
         failure.help(format_args!("there are: {}", names.join(", ")))
-    })
-}
-
-/// The sources of a protocol with next to nothing in it.
-fn bare(template: &'static Template) -> Result<&'static Sources, Failure> {
-    template.bare.as_ref().ok_or_else(|| {
-        let names: Vec<&str> =
-            TEMPLATES.iter().filter(|template| template.bare.is_some()).map(|template| template.name).collect();
-        let failure = Failure::configuration(format_args!("there is no bare protocol in {}", template.title));
-        failure.help(format_args!("there is one in {}; without --bare there is a register", names.join(", ")))
     })
 }
 
@@ -234,8 +224,8 @@ mod tests {
         assert!(failure.help.is_some_and(|help| help.contains("rust, c, cpp, zig, go")));
     }
 
-    fn both(template: &'static Template) -> impl Iterator<Item = &'static Sources> {
-        std::iter::once(&template.register).chain(&template.bare)
+    fn both(template: &'static Template) -> [&'static Sources; 2] {
+        [&template.register, &template.bare]
     }
 
     /// Nothing in a new folder speaks of the one that it was made from.

@@ -1,5 +1,5 @@
-//! Templates of new folders: in each language the sources of the register, which the tests build, run and compare, and in some
-//! those of a protocol with next to nothing in it.
+//! Templates of new folders: in each language the sources of the register, which the tests build, run and compare, and those of
+//! a protocol with next to nothing in it.
 
 /// A language in which a protocol can begin.
 #[derive(Debug)]
@@ -12,8 +12,8 @@ pub struct Template {
     pub title: &'static str,
     /// The register.
     pub register: Sources,
-    /// The protocol with one message, one field and one property, if there is one in this language.
-    pub bare: Option<Sources>,
+    /// The protocol with one message, one field and one property.
+    pub bare: Sources,
     /// The rows on the SDK in the README.
     pub sdk: &'static [(&'static str, &'static str)],
     /// Whether names of files have underscores instead of hyphens, because they are identifiers.
@@ -78,14 +78,14 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[],
             parts: &[("src/lib.rs", "the protocol and unit tests")],
         },
-        bare: Some(Sources {
+        bare: Sources {
             original: "",
             folder: "",
             replaced: &[],
             files: bare!["lib.rs"],
             renamed: &[("lib.rs", "src/lib.rs")],
             parts: &[("src/lib.rs", "the protocol and a unit test")],
-        }),
+        },
         sdk: &[("guest-sdk/", "the SDK")],
         underscores: false,
         taken: ("serde", "the package uses a crate of that name"),
@@ -104,7 +104,17 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[("register.c", "{file}.c")],
             parts: &[("{file}.c", "the protocol"), ("tests/", "unit tests")],
         },
-        bare: None,
+        bare: Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[],
+            files: &[
+                ("protocol.c", include_str!("../../../templates/bare/protocol.c")),
+                ("tests/json_test.c", include_str!("../../../../../plugins/register-c/tests/json_test.c")),
+            ],
+            renamed: &[("protocol.c", "{file}.c")],
+            parts: &[("{file}.c", "the protocol"), ("tests/", "unit tests")],
+        },
         sdk: &[("json.h", "canonical JSON")],
         underscores: false,
         taken: ("", ""),
@@ -123,7 +133,17 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[("register.cpp", "{file}.cpp")],
             parts: &[("{file}.cpp", "the protocol"), ("tests/", "unit tests")],
         },
-        bare: None,
+        bare: Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[],
+            files: &[
+                ("protocol.cpp", include_str!("../../../templates/bare/protocol.cpp")),
+                ("tests/json_test.cpp", include_str!("../../../../../plugins/register-cpp/tests/json_test.cpp")),
+            ],
+            renamed: &[("protocol.cpp", "{file}.cpp")],
+            parts: &[("{file}.cpp", "the protocol"), ("tests/", "unit tests")],
+        },
         sdk: &[("host.hpp", "types for the contract, and `HOST_PLUGIN`"), ("json.hpp", "canonical JSON")],
         underscores: false,
         taken: ("", ""),
@@ -145,7 +165,17 @@ pub const TEMPLATES: &[Template] = &[
                 ("src/main.zig", "which protocol the plugin is"),
             ],
         },
-        bare: None,
+        bare: Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[("\"protocol.zig\"", "\"{file}.zig\"")],
+            files: bare!["main.zig", "protocol.zig"],
+            renamed: &[("main.zig", "src/main.zig"), ("protocol.zig", "src/{file}.zig")],
+            parts: &[
+                ("src/{file}.zig", "the protocol and a unit test"),
+                ("src/main.zig", "which protocol the plugin is"),
+            ],
+        },
         sdk: &[("src/host.zig", "types for the contract, and the canonical ABI")],
         underscores: true,
         taken: ("", ""),
@@ -168,14 +198,14 @@ pub const TEMPLATES: &[Template] = &[
                 ("main.go", "which protocol the plugin is"),
             ],
         },
-        bare: Some(Sources {
+        bare: Sources {
             original: "bare-protocol",
             folder: "",
             replaced: &[],
             files: bare!["go.mod", "protocol.go", "protocol_test.go"],
             renamed: &[("protocol.go", "{file}.go"), ("protocol_test.go", "{file}_test.go")],
             parts: &[("{file}.go", "the protocol"), ("{file}_test.go", "a unit test")],
-        }),
+        },
         sdk: &[(
             "host/",
             "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients",
@@ -208,7 +238,28 @@ pub const TEMPLATES: &[Template] = &[
                 ("tests/", "unit tests"),
             ],
         },
-        bare: None,
+        bare: Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[("\"./register\"", "\"./{file}\""), ("tests/register.ts", "tests/{file}.ts")],
+            files: &[
+                ("package.json", include_str!("../../../templates/bare/assemblyscript/package.json")),
+                ("protocol.ts", include_str!("../../../templates/bare/assemblyscript/protocol.ts")),
+                ("protocol_test.ts", include_str!("../../../templates/bare/assemblyscript/protocol_test.ts")),
+                ("assembly/index.ts", include_str!("../../../../../plugins/register-assemblyscript/assembly/index.ts")),
+                (
+                    "assembly/tsconfig.json",
+                    include_str!("../../../../../plugins/register-assemblyscript/assembly/tsconfig.json"),
+                ),
+                ("tests/run.mjs", include_str!("../../../../../plugins/register-assemblyscript/tests/run.mjs")),
+            ],
+            renamed: &[("protocol.ts", "assembly/{file}.ts"), ("protocol_test.ts", "tests/{file}.ts")],
+            parts: &[
+                ("assembly/{file}.ts", "the protocol"),
+                ("assembly/index.ts", "what the host calls"),
+                ("tests/", "a unit test"),
+            ],
+        },
         sdk: &[
             ("assembly/abi.ts", "types for the contract, and the canonical ABI"),
             ("assembly/json.ts", "canonical JSON"),
@@ -242,7 +293,7 @@ pub const TEMPLATES: &[Template] = &[
                 ("test/", "unit tests"),
             ],
         },
-        bare: Some(Sources {
+        bare: Sources {
             original: "bare-protocol",
             folder: "",
             replaced: &[],
@@ -254,7 +305,7 @@ pub const TEMPLATES: &[Template] = &[
             ],
             renamed: &[("protocol.ts", "src/{file}.ts"), ("protocol.test.ts", "test/{file}.test.ts")],
             parts: &[("src/{file}.ts", "the protocol"), ("test/", "a unit test")],
-        }),
+        },
         sdk: &[(
             "src/host/",
             "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients",
@@ -284,7 +335,7 @@ pub const TEMPLATES: &[Template] = &[
                 ("tests/", "unit tests"),
             ],
         },
-        bare: Some(Sources {
+        bare: Sources {
             original: "bare-protocol",
             folder: "",
             replaced: &[("from bare_protocol import", "from {file} import")],
@@ -295,7 +346,7 @@ pub const TEMPLATES: &[Template] = &[
                 ("app.py", "the plugin: what the host calls"),
                 ("tests/", "a unit test"),
             ],
-        }),
+        },
         sdk: &[("host/", "the SDK: canonical JSON, parameters, timers, a clock, histories of clients")],
         underscores: true,
         taken: (PYTHON_MODULES, "Python has a module of that name, which the file would hide"),
@@ -314,7 +365,14 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[("register.wat", "{file}.wat")],
             parts: &[("{file}.wat", "the protocol")],
         },
-        bare: None,
+        bare: Sources {
+            original: "bare-protocol",
+            folder: "",
+            replaced: &[("(i32.const 13) (; bare-protocol ;)", "(i32.const {length}) (; bare-protocol ;)")],
+            files: bare!["protocol.wat"],
+            renamed: &[("protocol.wat", "{file}.wat")],
+            parts: &[("{file}.wat", "the protocol")],
+        },
         sdk: &[],
         underscores: false,
         taken: ("", ""),
