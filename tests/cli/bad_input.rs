@@ -82,6 +82,18 @@ fn a_path_beside_a_plugin_gets_advice() {
         let ran = place.host(&[command, "empty"]).exits(150);
         assert!(!ran.err.contains("name one of"), "{ran:?}");
     }
+    // Where languages differ, the sources below look like those of one plugin in TypeScript without a beginning.
+    std::fs::create_dir(place.path("mixed")).expect("writable");
+    for (language, name) in [("typescript", "three"), ("python", "four")] {
+        place.host(&["new", language, name]).exits(0);
+        std::fs::rename(place.path(name), place.path(&format!("mixed/{name}"))).expect("writable");
+    }
+    for command in ["run", "build", "inspect", "doctor"] {
+        place.host(&[command, "mixed"]).exits(150).says(&["help: name one of the plugins in it: four, three"]);
+    }
+    std::fs::create_dir(place.path("mixed/src")).expect("writable");
+    let ran = place.host(&["build", "mixed"]).exits(150);
+    assert!(ran.err.contains("cannot tell where") && !ran.err.contains("name one of"), "{ran:?}");
 }
 
 #[test]

@@ -225,10 +225,22 @@ pub fn build(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
         BuildError::NoFolder { .. } => Failure::plugin(format_args!("there is no folder or file {}", given.display())),
         error => {
             let failure = Failure::plugin(format_args!("cannot build {}: {error}", given.display()));
-            if matches!(error, BuildError::NotRecognised { .. }) { with_advice(failure, &folder) } else { failure }
+            let is_none = match error {
+                BuildError::NotRecognised { .. } => true,
+                // The sources of plugins of several languages look like those of one.
+                BuildError::NoMain { .. } => holds_folders_only(&folder),
+                _ => false,
+            };
+            if is_none { with_advice(failure, &folder) } else { failure }
         }
     })?;
     Ok(built.wasm)
+}
+
+/// Whether a folder has no file of its own, and no `src` where one would expect them.
+fn holds_folders_only(folder: &Path) -> bool {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.all(|entry| entry.path().is_dir() && entry.file_name() != "src")
 }
 
 /// Says which plugin may be meant: one in the folder that was given, or the one that a source file belongs to.
