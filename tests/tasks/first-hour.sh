@@ -33,9 +33,9 @@ task() {
 of_language() {
     case $1 in
     rust) file=src/lib.rs line='if self.bug == Bug::OneAck { 1 } else { ctx.majority() }' ;;
-    python) file='*.py' line='return 1 if self.bug == "one-ack" else self.nodes // 2 + 1' ;;
-    typescript) file='src/*.ts' line='return this.bug === "one-ack" ? 1 : Math.floor(this.nodes / 2) + 1;' ;;
-    go) file='*.go' line='if r.bug == "one-ack" {' ;;
+    python) file='*.py' line='return 1 if self.settings.bug == "one-ack" else self.nodes // 2 + 1' ;;
+    typescript) file='src/*.ts' line='return this.settings.bug === "one-ack" ? 1 : Math.floor(this.nodes / 2) + 1;' ;;
+    go) file='*.go' line='if r.settings.bug == "one-ack" {' ;;
     c) file='*.c' line='return config.bug == ONE_ACK ? 1 : config.nodes / 2 + 1;' ;;
     cpp) file='*.cpp' line='return bug_ == Bug::one_ack ? 1 : nodes_ / 2 + 1;' ;;
     zig) file='src/*.zig' line='return if (register.bug == .@"one-ack") 1 else register.nodes / 2 + 1;' ;;
@@ -47,12 +47,12 @@ of_language() {
         ;;
     esac
     # The name of the file follows that of the project.
-    file=$(cd "$1" && grep -lF "$line" $file | head -n 1)
+    file=$(cd "$folder" && grep -lF "$line" $file | head -n 1)
 }
 
 # Replaces the line of the majority.
 edit() {
-    python3 - "$1/$file" "$line" "$2" <<'EOF'
+    python3 - "$folder/$file" "$line" "$1" <<'EOF'
 import sys
 path, old, new = sys.argv[1:]
 text = open(path).read()
@@ -76,9 +76,9 @@ wrong() {
 alike() {
     case $1 in
     rust) echo 'if Bug::OneAck == self.bug { 1 } else { ctx.majority() }' ;;
-    python) echo 'return self.nodes // 2 + 1 if self.bug != "one-ack" else 1' ;;
-    typescript) echo 'return this.bug !== "one-ack" ? Math.floor(this.nodes / 2) + 1 : 1;' ;;
-    go) echo 'if "one-ack" == r.bug {' ;;
+    python) echo 'return self.nodes // 2 + 1 if self.settings.bug != "one-ack" else 1' ;;
+    typescript) echo 'return this.settings.bug !== "one-ack" ? Math.floor(this.nodes / 2) + 1 : 1;' ;;
+    go) echo 'if "one-ack" == r.settings.bug {' ;;
     c) echo 'return config.bug != ONE_ACK ? config.nodes / 2 + 1 : 1;' ;;
     cpp) echo 'return bug_ != Bug::one_ack ? nodes_ / 2 + 1 : 1;' ;;
     zig) echo 'return if (register.bug != .@"one-ack") register.nodes / 2 + 1 else 1;' ;;
@@ -94,22 +94,25 @@ for language in "$@"; do
     "$HOST" new "$language" warm >/dev/null
     "$HOST" build warm >/dev/null 2>&1
     rm -rf warm
-    task "$language: a new folder" 0 "$HOST" new "$language" "$language"
+    # Not the language alone: Go has a package of that name.
+    folder=mine-$language
+    task "$language: a new folder" 0 "$HOST" new "$language" "$folder"
     of_language "$language"
-    task "$language: from the template to a verdict" 0 "$HOST" run "$language"
-    edit "$language" "$(alike "$language")"
-    task "$language: from an edited line to a verdict" 0 "$HOST" run "$language"
-    line=$(alike "$language") edit "$language" "$(wrong "$language")"
-    task "$language: from a mistake to its picture" 12 "$HOST" run "$language" --out found
+    task "$language: from the template to a verdict" 0 "$HOST" run "$folder"
+    edit "$(alike "$language")"
+    task "$language: from an edited line to a verdict" 0 "$HOST" run "$folder"
+    line=$(alike "$language") edit "$(wrong "$language")"
+    task "$language: from a mistake to its picture" 12 "$HOST" run "$folder" --out found
     ls found/trace.html found/trace.svg >/dev/null
-    cp found/trace.json "$language/scenarios/stored.json"
-    task "$language: the saved trace is a test" 0 "$HOST" test "$language/scenarios/stored.json" --plugin "$language"
+    cp found/trace.json "$folder/scenarios/stored.json"
+    task "$language: the saved trace is a test" 0 "$HOST" test "$folder/scenarios/stored.json" --plugin "$folder"
     # A field of the state has another name from here on, in the code and in the encoding, so that every digest changes.
-    grep -qw acks "$language/$file"
-    sed -i 's/\backs\b/ayes/g' "$language/$file"
-    task "$language: the saved trace after a rename" 0 "$HOST" test "$language/scenarios/stored.json" --plugin "$language"
-    line=$(wrong "$language") edit "$language" "$(alike "$language")"
-    printf 'trace = "stored.json"\nexpect = "gone"\n' >"$language/scenarios/stays-mended.toml"
-    task "$language: mended, the test says that it is gone" 0 "$HOST" test "$language/scenarios/stays-mended.toml"
+    grep -qw acks "$folder/$file"
+    rename='s/\backs\b/ayes/g; s/\bAcks\b/Ayes/g; s/\backs_/ayes_/g'
+    sed -i "$rename" "$folder/$file"
+    task "$language: the saved trace after a rename" 0 "$HOST" test "$folder/scenarios/stored.json" --plugin "$folder"
+    line=$(wrong "$language" | sed "$rename") edit "$(alike "$language" | sed "$rename")"
+    printf 'trace = "stored.json"\nexpect = "gone"\n' >"$folder/scenarios/stays-mended.toml"
+    task "$language: mended, the test says that it is gone" 0 "$HOST" test "$folder/scenarios/stays-mended.toml"
     rm -rf found
 done
