@@ -170,7 +170,13 @@ impl Member {
             Self::Unfold => 2,
             Self::Bdfs | Self::Walk | Self::Lmc => 4,
         };
-        Pace { work, keeps_messages: matches!(self, Self::Bdfs | Self::Reduced), weight }
+        Pace {
+            work,
+            keeps_messages: matches!(self, Self::Bdfs | Self::Reduced),
+            // Walks that examine what they have found ask every few steps, the others far less often.
+            idle: if self == Self::Walk { 64 } else { 1_024 },
+            weight,
+        }
     }
 
     fn run(self, search: &Search<'_>) -> Result<Report, SearchError> {

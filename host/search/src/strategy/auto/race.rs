@@ -17,9 +17,6 @@ const WORK_PER_CALL: u64 = 8;
 /// Questions without progress between them that are no sign of a long combination.
 const IDLE: u64 = 16;
 
-/// Units of work between two questions of a long combination.
-const COMBINING: u64 = 1_024;
-
 /// A turn is as long as this part of what all have worked, or as the shortest turn if that is longer.
 const TURN_SHARE: u64 = 8;
 
@@ -33,6 +30,8 @@ pub struct Pace {
     pub work: fn(&Counts) -> u64,
     /// Whether it keeps states with all that is in flight, so that one takes longer on a longer path.
     pub keeps_messages: bool,
+    /// Units of work between two questions without progress between them, such as those of a long combination.
+    pub idle: u64,
     /// What a unit of work counts: where it counts twice, there are half of the turns.
     pub weight: u64,
 }
@@ -91,7 +90,7 @@ impl Runner {
         // A search that begins again counts from the start.
         let done = counted.checked_sub(self.counted).unwrap_or(counted);
         self.idle = if done > 0 { 0 } else { self.idle + 1 };
-        let combining = if self.idle > IDLE { COMBINING } else { 0 };
+        let combining = if self.idle > IDLE { self.pace.idle } else { 0 };
         let length = if self.pace.keeps_messages { u64::from(progress.depth) / LONG_PATH } else { 0 };
         self.work += (1 + done * (1 + length) + combining + calls * WORK_PER_CALL) * self.pace.weight;
         self.counted = counted;
