@@ -7,10 +7,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
+//! | `gate` | what steering may do to an event, and to its effects |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `time` | instants |
 #![forbid(unsafe_code)]
 
 pub mod checkpoint;
+pub mod gate;
 pub mod simulator;
 pub mod time;

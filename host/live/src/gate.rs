@@ -1,0 +1,130 @@
+//! The gate between a node and the world: what steering may do to an event before it is handled, and to its effects before they leave.
+//!
+//! A node runtime asks [`Gate::before`] with each event that can be filtered, and [`Gate::after`] once its handler has run and nothing
+//! that it did has left: no message sent, nothing written to disk. It never asks about transport errors and restarts, which nobody
+//! can refuse. [`Open`] is the gate of a node that is not steered.
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{LocalEvent, LocalKind, NodeId};
+use host_model::scenario::Network;
+
+use crate::time::Time;
+
+/// An event that a node is about to handle.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'e> {
+    /// The protocol state before it, as [`of_local_state`](host_model::contract::fingerprint::of_local_state) has it.
+    pub state: Fingerprint,
+    /// Its cause.
+    pub cause: Cause<'e>,
+}
+
+/// The cause of an event that can be filtered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause<'e> {
+    /// A message arrives.
+    Message {
+        /// The sender.
+        from: NodeId,
+        /// The network between the two.
+        network: Network,
+        /// The content.
+        payload: &'e [u8],
+    },
+    /// A local event is due.
+    Local(&'e LocalEvent),
+}
+
+/// What takes the place of an event that is filtered. Each is something that the network or the scheduler may do at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Substitute {
+    /// The message is dropped, as on a link without an order it may be.
+    Drop,
+    /// The connection is broken, and both ends are told.
+    Break,
+    /// The timer is armed again.
+    Postpone,
+    /// The call of the application waits, and is never lost.
+    Delay,
+}
+
+impl Substitute {
+    /// The sound one for a cause; none for a step that the protocol takes by itself, which nothing in its contract lets wait.
+    pub fn of(cause: Cause<'_>) -> Option<Self> {
+        match cause {
+            Cause::Message { network: Network::Ordered, .. } => Some(Self::Break),
+            Cause::Message { .. } => Some(Self::Drop),
+            Cause::Local(event) => match event.kind {
+                LocalKind::Timer => Some(Self::Postpone),
+                LocalKind::Application => Some(Self::Delay),
+                LocalKind::Internal => None,
+            },
+        }
+    }
+}
+
+/// A handler that has run, with all its effects still held.
+#[derive(Clone, Copy, Debug)]
+pub struct Handled<'e> {
+    /// The event.
+    pub event: Event<'e>,
+    /// The protocol state after it.
+    pub next: Fingerprint,
+    /// The views of the properties in the state after it, by property.
+    pub views: &'e [Option<Vec<u8>>],
+}
+
+/// Evaluates a property, by its index, on one view per node; an error is the words of the violation.
+pub type Evaluate<'j> = dyn FnMut(u32, &[Option<&[u8]>]) -> Result<(), String> + 'j;
+
+/// The answer of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The event is handled; or its effects leave.
+    Pass,
+    /// The substitute takes its place: the handler does not run; or its effects are discarded and the state before is restored.
+    Instead(Substitute),
+}
+
+/// What a node asks.
+pub trait Gate {
+    /// Whether an event is handled.
+    fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
+
+    /// Whether the effects of a handler leave.
+    fn after(&mut self, now: Time, handled: &Handled<'_>, evaluate: &mut Evaluate<'_>) -> Verdict;
+}
+
+/// The gate of a node that is not steered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open;
+
+impl Gate for Open {
+    fn before(&mut self, _now: Time, _event: &Event<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn after(&mut self, _now: Time, _handled: &Handled<'_>, _evaluate: &mut Evaluate<'_>) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No event may be lost but a message that the network may lose, and no step that the protocol takes by itself can wait.
+    #[test]
+    fn each_cause_has_its_sound_substitute() {
+        let local = |kind| LocalEvent { name: String::new(), kind, payload: Vec::new() };
+        let of_kind = |kind| Substitute::of(Cause::Local(&local(kind)));
+        assert_eq!(of_kind(LocalKind::Timer), Some(Substitute::Postpone));
+        assert_eq!(of_kind(LocalKind::Application), Some(Substitute::Delay));
+        assert_eq!(of_kind(LocalKind::Internal), None);
+        let of_network = |network| Substitute::of(Cause::Message { from: 0, network, payload: &[] });
+        for network in Network::ALL {
+            let expected = if network == Network::Ordered { Substitute::Break } else { Substitute::Drop };
+            assert_eq!(of_network(network), Some(expected));
+        }
+    }
+}
