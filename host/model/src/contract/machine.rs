@@ -340,6 +340,11 @@ pub trait Machine: Send {
         Ok(())
     }
 
+    /// Hears which node the state belongs to that it goes to next. For machines around others that treat one node in another way.
+    fn stand_at(&mut self, node: NodeId) {
+        let _ = node;
+    }
+
     /// Runs one handler. The first calls of `choose` and `can-send` are answered from `script`, later ones with 0.
     ///
     /// `effects` is cleared first and filled as far as the handler got, also on a fault.

@@ -8,6 +8,7 @@
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
 //! | `stop` | stopping between two calls of a guest |
+//! | `muffled` | a protocol one node of which does not take some events |
 //! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
 //! | `selection` | machines of which only some properties are judged |
@@ -16,6 +17,7 @@ mod draws;
 mod error;
 pub mod fingerprint;
 mod machine;
+mod muffled;
 mod property;
 mod selection;
 mod stop;
@@ -28,6 +30,7 @@ pub use machine::{
     Arrival, Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine,
     MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
+pub use muffled::{Ignores, Muffled};
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use selection::Selected;
 pub use stop::{Stop, Stopped};

@@ -17,6 +17,23 @@ pub(crate) trait Wrap: Send {
         let _ = (machine, arrival);
     }
 
+    /// See [`Machine::stand_at`].
+    fn stand_at(&mut self, node: NodeId) {
+        let _ = node;
+    }
+
+    /// Whether the node takes what comes without a change, and without running its handler.
+    fn ignores(&self, machine: &mut dyn Machine, input: Input<'_>) -> Result<bool, Fault> {
+        let _ = (machine, input);
+        Ok(false)
+    }
+
+    /// The local events that can happen, of all.
+    fn local_events(&self, machine: &mut dyn Machine, all: Vec<LocalEvent>) -> Result<Vec<LocalEvent>, Fault> {
+        let _ = machine;
+        Ok(all)
+    }
+
     /// A property is going to be evaluated, see [`Machine::invariant`].
     fn evaluate(&self, property: u32, views: &[Option<&[u8]>]) {
         let _ = (property, views);
@@ -59,7 +76,16 @@ impl<W: Wrap> Machine for Wrapped<W> {
         self.machine.confirm_fault()
     }
 
+    fn stand_at(&mut self, node: NodeId) {
+        self.wrap.stand_at(node);
+        self.machine.stand_at(node);
+    }
+
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        if self.wrap.ignores(&mut *self.machine, input)? {
+            *effects = Effects::default();
+            return Ok(());
+        }
         self.machine.handle(input, script, effects)
     }
 
@@ -73,7 +99,8 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
-        self.machine.local_events()
+        let all = self.machine.local_events()?;
+        self.wrap.local_events(&mut *self.machine, all)
     }
 
     fn takes_quorums(&mut self) -> Result<bool, Fault> {

@@ -120,6 +120,7 @@ pub(crate) fn confirmed<R>(machine: &dyn Machine, answer: Result<R, Fault>) -> R
 /// All executions of the handler of a job, if the node takes the message by itself.
 pub(crate) fn run(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Executed, MachineError> {
     if let Cause::Message(message, true) = &job.cause {
+        machine.stand_at(job.node);
         machine.restore(Some(&job.from))?;
         match machine.role(message.from, &message.payload) {
             Ok(Role::Alone) => {}
@@ -175,6 +176,7 @@ pub(crate) fn explore(
 ) -> Result<Vec<Execution>, MachineError> {
     let mut executions = Vec::new();
     let mut script = Vec::new();
+    machine.stand_at(node);
     for tried in 1.. {
         machine.restore(from)?;
         let mut effects = Effects::default();
@@ -242,6 +244,7 @@ pub(crate) fn look(
     node: NodeId,
     snapshot: &Snapshot,
 ) -> Result<Ended, MachineError> {
+    machine.stand_at(node);
     machine.restore(Some(snapshot))?;
     let mut seen = || {
         let encoding = machine.serialize()?;
