@@ -6,13 +6,17 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
-//! | `gate` | what steering may do to an event, and to its effects |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
+//! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
+//! | `filter` | events of a node that are not to happen for a while |
+//! | `gate` | what steering may do to an event, and to its effects |
+//! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
 //! | `time` | instants |
 #![forbid(unsafe_code)]
 
+pub mod checker;
 pub mod checkpoint;
+pub mod filter;
 pub mod gate;
 pub mod simulator;
 pub mod time;

@@ -1,0 +1,33 @@
+//! The global state of a snapshot.
+
+use host_model::scenario::FaultState;
+use host_model::trace::{Beginning, Flight, Hex, NodeState};
+
+use crate::checkpoint::Snapshot;
+
+/// The global state of a snapshot whose checkpoints contain exported states. What may be in flight, and may not, is left out, as if the
+/// network had lost it; the second value says whether there is any.
+pub fn beginning(snapshot: &Snapshot) -> (Beginning, bool) {
+    let state = |(node, content): (u32, &Vec<u8>)| NodeState {
+        node,
+        exported: Hex(content.clone()),
+        fault_state: FaultState::default(),
+    };
+    let contents = snapshot.checkpoints.iter().map(|(node, checkpoint)| (*node, &checkpoint.content));
+    let states = contents.map(state).collect();
+    let (mut in_flight, mut is_partial) = (Vec::new(), false);
+    for from in snapshot.checkpoints.keys() {
+        for to in snapshot.checkpoints.keys() {
+            let contents = snapshot.contents(*from, *to);
+            is_partial |= contents.is_partial || !contents.uncertain.is_empty();
+            in_flight.extend(contents.in_flight.into_iter().map(|kept| Flight {
+                from: *from,
+                to: *to,
+                payload: Hex(kept.payload.clone()),
+                incarnation: 0,
+                notice: false,
+            }));
+        }
+    }
+    (Beginning { states, in_flight }, is_partial)
+}

@@ -1,0 +1,115 @@
+//! Paths that led to a violation before.
+
+use std::collections::VecDeque;
+
+use host_model::contract::{MachineError, Severity};
+use host_model::lts::{Step, Stepper, Trigger};
+use host_model::trace::start::Start;
+use host_model::trace::{TraceEvent, TraceStep};
+use host_search::kernel::{FoundViolation, judge_system_state};
+
+/// Paths, the latest ones last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Past {
+    paths: VecDeque<Vec<TraceStep>>,
+    most: usize,
+}
+
+impl Past {
+    /// None, and room for so many.
+    pub(super) fn new(most: usize) -> Self {
+        Self { paths: VecDeque::new(), most }
+    }
+
+    /// A path has led to a violation.
+    pub(super) fn remember(&mut self, steps: &[TraceStep]) {
+        let is_same = |path: &Vec<TraceStep>| path.len() == steps.len() && path.iter().zip(steps).all(is_same_event);
+        if let Some(known) = self.paths.iter().position(is_same) {
+            self.paths.remove(known);
+        }
+        self.paths.push_back(steps.to_vec());
+        if self.paths.len() > self.most {
+            self.paths.pop_front();
+        }
+    }
+
+    /// Takes up each path from another state, the latest first: its local events as far as they can happen, with the same answers to
+    /// `choose`, and the messages that follow from them. The first violation, and how many steps were tried.
+    pub(super) fn follow(
+        &self,
+        stepper: &mut Stepper<'_>,
+        start: &Start,
+    ) -> Result<(Option<FoundViolation>, u64), MachineError> {
+        let mut work = 0;
+        for path in self.paths.iter().rev() {
+            if let Some(found) = follow(stepper, start, path, &mut work)? {
+                return Ok((Some(found), work));
+            }
+        }
+        Ok((None, work))
+    }
+}
+
+fn is_same_event((one, other): (&TraceStep, &TraceStep)) -> bool {
+    one.node == other.node && one.event == other.event && one.choices == other.choices
+}
+
+fn follow(
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+    path: &[TraceStep],
+    work: &mut u64,
+) -> Result<Option<FoundViolation>, MachineError> {
+    let (mut at, mut taken) = (start.clone(), Vec::new());
+    for recorded in path {
+        *work += 1;
+        let node = recorded.node;
+        let Some(trigger) = corresponding(stepper, &at, recorded) else { continue };
+        let local = at.locals[node as usize];
+        if stepper.known().is_over(&at.locals) {
+            return Ok(None);
+        }
+        let row = stepper.step(local, trigger)?;
+        let outcomes = stepper.outcomes(row);
+        let same = outcomes.iter().position(|outcome| *outcome.choices == *recorded.choices && !outcome.is_lost);
+        let Some(outcome) = outcomes.get(same.unwrap_or(0)).cloned() else { continue };
+        at.locals[node as usize] = outcome.next;
+        let known = stepper.known();
+        at.in_flight.step(&known.links(&at.locals), node, known.taken(trigger), outcome.sent.iter().copied());
+        let index = u32::try_from(same.unwrap_or(0)).expect("outcomes are bounded");
+        taken.push(Step { node, trigger, outcome: index });
+        let mut judged = judge_system_state(stepper, &at.locals)?.into_iter();
+        if let Some((node, judgement)) = judged.find(|(_, judgement)| judgement.severity() == Severity::Violation) {
+            return Ok(Some(FoundViolation::new(start, &taken, node, judgement)));
+        }
+    }
+    Ok(None)
+}
+
+/// What corresponds to a recorded step: the same local event, or a message of the same kind between the same nodes, best with the
+/// same content. Faults are not repeated.
+fn corresponding(stepper: &Stepper<'_>, at: &Start, recorded: &TraceStep) -> Option<Trigger> {
+    match &recorded.event {
+        TraceEvent::Local { name, payload, .. } => {
+            let events = &stepper.state(at.locals[recorded.node as usize]).protocol.local_events;
+            let is_same = |event: &&host_model::lts::LocalEventId| {
+                let event = stepper.lts().local_event(**event);
+                event.name == *name && event.payload == payload.0
+            };
+            events.iter().find(is_same).map(|event| Trigger::local(*event))
+        }
+        TraceEvent::Deliver { from, payload } => {
+            let mut next = Vec::new();
+            at.in_flight.for_each_next(&stepper.known().links(&at.locals), |message| next.push(*message));
+            let is_between = |id: &host_model::lts::MessageId| {
+                let message = stepper.message(*id);
+                message.from == *from && message.to == recorded.node && !message.is_notice
+            };
+            let between: Vec<_> = next.into_iter().filter(is_between).collect();
+            let same = between.iter().find(|id| stepper.message(**id).payload == payload.0);
+            let similar = || between.iter().find(|id| stepper.message(**id).payload.first() == payload.0.first());
+            same.or_else(similar).map(|id| Trigger::deliver(*id))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,238 @@
+//! One round: from a global state to predictions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_model::contract::{MachineError, MachineFactory, NodeId, Severity};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::Scenario;
+use host_model::trace::start::{self, Start, StartError};
+use host_model::trace::{self, Beginning, Finding, TraceStep};
+use host_search::kernel::rules::Rules;
+use host_search::kernel::{
+    EndCondition, FoundViolation, Search, SearchBounds, SearchError, Unmonitored, judge_system_state,
+};
+use host_search::strategy;
+
+use crate::checker::past::Past;
+
+/// How far a round may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Events of the unfolding.
+    pub events_max: u64,
+    /// Global states of consequence prediction, which has its turn where the unfolding has not come to its end and found nothing.
+    pub states_max: u64,
+    /// Different violations that a search collects.
+    pub violations_max: u64,
+    /// Paths to violations that are remembered, the latest ones.
+    pub past_max: usize,
+    /// Bytes that what is known of handlers may take between two rounds.
+    pub bytes_max: u64,
+    /// Bytes of all states and messages of a beginning.
+    pub beginning_max: usize,
+    /// By which rules something counts as dead; none if promises of progress do not count.
+    pub promises: Option<Rules>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            events_max: 4_000,
+            states_max: 2_000,
+            violations_max: 16,
+            past_max: 64,
+            bytes_max: 64 << 20,
+            beginning_max: 16 << 20,
+            promises: None,
+        }
+    }
+}
+
+/// Why a round has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// The global state is none of this cluster: some node has told what is not so.
+    #[error("the snapshot is refused: {0}")]
+    Refused(String),
+    /// The host cannot go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl From<StartError> for CheckError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Machine(error) => Self::Machine(error),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<SearchError> for CheckError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Machine(error) => Self::Machine(error),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+/// What is about to go wrong: a trace that begins in the state of the round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// The steps.
+    pub steps: Vec<TraceStep>,
+    /// What is found after them.
+    pub finding: Finding,
+    /// The kind of the violation, in words that do not depend on its details.
+    pub property: Option<u32>,
+}
+
+/// The result of a round.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// Where it begins.
+    pub beginning: Arc<Beginning>,
+    /// What is about to go wrong; each replays.
+    pub predictions: Vec<Prediction>,
+    /// Whether the first prediction was found along a path of the past.
+    pub is_known: bool,
+    /// Whether something is wrong already.
+    pub is_violated: bool,
+    /// Whether everything that can happen was explored.
+    pub is_complete: bool,
+    /// Units of work: events, transitions.
+    pub work: u64,
+    pub(super) found: Vec<FoundViolation>,
+}
+
+/// Looks ahead for one node.
+pub struct Checker<'f> {
+    pub(super) factory: &'f dyn MachineFactory,
+    pub(super) limits: Limits,
+    pub(super) lts: Lts<'f>,
+    past: Past,
+    generation: u64,
+}
+
+impl<'f> Checker<'f> {
+    /// For a cluster in this scenario, whose budgets of faults are those of one look ahead.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(factory: &'f dyn MachineFactory, scenario: Scenario, limits: Limits) -> Result<Self, MachineError> {
+        let lts = Lts::new(factory, scenario)?;
+        Ok(Self { factory, limits, lts, past: Past::new(limits.past_max), generation: 0 })
+    }
+
+    /// How often what was known of handlers was forgotten.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// What is known of handlers.
+    pub fn lts(&self) -> &Lts<'f> {
+        &self.lts
+    }
+
+    /// Looks ahead from a global state. Nodes without a state are absent: they absorb what they are sent.
+    ///
+    /// # Errors
+    ///
+    /// The state is none of this cluster, or the host cannot go on. The next round is not affected.
+    pub fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Round, CheckError> {
+        check_size(beginning, self.limits.beginning_max)?;
+        self.renew(beginning)?;
+        let mut stepper = Stepper::new(&self.lts)?;
+        let start = start::adopt(&mut stepper, beginning)?;
+        let judged = judge_system_state(&mut stepper, &start.locals)?;
+        let is_violated = judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation);
+        let mut round = Round {
+            beginning: Arc::clone(beginning),
+            predictions: Vec::new(),
+            is_known: false,
+            is_violated,
+            is_complete: false,
+            work: 0,
+            found: Vec::new(),
+        };
+        if is_violated {
+            return Ok(round);
+        }
+        let (found, work) = self.past.follow(&mut stepper, &start)?;
+        round.is_known = found.is_some();
+        round.work += work;
+        let ahead = look_ahead(&self.lts, &start, &self.limits)?;
+        round.work += ahead.work;
+        round.is_complete = ahead.is_complete;
+        round.found.extend(found.into_iter().chain(ahead.found));
+        for violation in &round.found {
+            let finding = violation.finding(&mut stepper)?;
+            let steps = trace::record(&mut stepper, &violation.initial, &violation.path)?;
+            self.past.remember(&steps);
+            let property = match &violation.judgement {
+                host_model::contract::Judgement::Violated { property, .. } => Some(*property),
+                _ => None,
+            };
+            round.predictions.push(Prediction { steps, finding, property });
+        }
+        Ok(round)
+    }
+
+    /// Begins another generation where what is known takes too much room, or other nodes are absent.
+    fn renew(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
+        let scenario = self.lts.scenario();
+        let present: BTreeSet<NodeId> = beginning.states.iter().map(|state| state.node).collect();
+        let absent: BTreeSet<NodeId> = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
+        if absent.iter().ne(scenario.absent.iter()) {
+            let scenario = Scenario { absent: absent.into_iter().collect(), ..scenario.clone() };
+            self.lts = Lts::new(self.factory, scenario)?;
+            self.generation += 1;
+        } else if self.lts.counts().local_states > 0 && self.lts.counts().bytes > self.limits.bytes_max {
+            self.lts = self.lts.sibling();
+            self.generation += 1;
+        }
+        Ok(())
+    }
+}
+
+fn check_size(beginning: &Beginning, most: usize) -> Result<(), CheckError> {
+    let states = beginning.states.iter().map(|state| state.exported.0.len());
+    let messages = beginning.in_flight.iter().map(|flight| flight.payload.0.len() + size_of_val(flight));
+    if states.chain(messages).sum::<usize>() > most {
+        return Err(CheckError::Refused(format!("its states and messages have more than {most} bytes")));
+    }
+    Ok(())
+}
+
+/// What was seen ahead.
+pub(super) struct Ahead {
+    pub(super) found: Vec<FoundViolation>,
+    pub(super) is_complete: bool,
+    pub(super) work: u64,
+}
+
+/// Explores ahead: by the unfolding, and then, if that has found nothing and not come to its end, by consequence prediction.
+pub(super) fn look_ahead(lts: &Lts<'_>, start: &Start, limits: &Limits) -> Result<Ahead, CheckError> {
+    let mut ahead = Ahead { found: Vec::new(), is_complete: false, work: 0 };
+    for (name, states) in [("unfold", limits.events_max), ("consequence", limits.states_max)] {
+        if states == 0 {
+            continue;
+        }
+        let violations = Some(limits.violations_max);
+        let bounds = SearchBounds { states: Some(states), violations, ..SearchBounds::default() };
+        let starts = std::slice::from_ref(start);
+        let search = Search { lts, starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+        let strategy = strategy::find(name).expect("it is in the table");
+        let report = (strategy.run)(&search)?;
+        ahead.work += report.counts.events.or(report.counts.transitions).unwrap_or(0);
+        ahead.is_complete |= report.end == EndCondition::SpaceExhausted;
+        ahead.found.extend(report.violations);
+        if ahead.is_complete || !ahead.found.is_empty() {
+            break;
+        }
+    }
+    Ok(ahead)
+}

@@ -1,0 +1,123 @@
+//! Whether filters make anything worse.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_model::contract::{Muffled, NodeId};
+use host_model::lts::{Lts, Stepper};
+use host_model::trace::Beginning;
+use host_model::trace::start::{self, Start};
+use host_search::kernel::rules::Rules;
+use host_search::kernel::{Progress, Search, SearchBounds, Unmonitored};
+use host_search::outlook::Outlook;
+use host_search::outlook::certificate::certify;
+use host_search::outlook::nearby::look_around;
+
+use crate::checker::candidates::candidates;
+use crate::checker::round::{CheckError, Checker, look_ahead};
+use crate::filter::{Pattern, Patterns};
+
+/// Why filters are not to be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsafe {
+    /// With them a violation is still to come, or a new one: what the node could filter on each path there, earliest first.
+    Violated(Vec<Vec<Pattern>>),
+    /// A promise of progress that could be kept cannot be kept any more, by its number among all.
+    Dead(usize),
+}
+
+/// The answer, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Why they are not to be used; none if they are safe as far as the budget sees.
+    pub refused: Option<Unsafe>,
+    /// Whether everything that can happen with them was explored.
+    pub is_complete: bool,
+    /// Units of work.
+    pub work: u64,
+}
+
+impl Checker<'_> {
+    /// Explores ahead from a state with filters in force at one node, whose substitutes take the place of what they match, by the same
+    /// strategies and within the same budget as a [round](Self::round). Filters pass if no violation is found, and if no promise of
+    /// progress that can be kept without them is dead with them.
+    ///
+    /// # Errors
+    ///
+    /// As for a round.
+    pub fn check_filters(
+        &self,
+        beginning: &Arc<Beginning>,
+        (node, patterns): (NodeId, &BTreeSet<Pattern>),
+    ) -> Result<Checked, CheckError> {
+        let ignores = Arc::new(Patterns { node, patterns: patterns.clone() });
+        let muffled = Muffled::new(self.factory, Arc::clone(&ignores) as _);
+        let lts = Lts::new(&muffled, self.lts.scenario().clone())?;
+        let mut stepper = Stepper::new(&lts)?;
+        let start = start::adopt(&mut stepper, beginning)?;
+        let ahead = look_ahead(&lts, &start, &self.limits)?;
+        let (is_complete, mut work) = (ahead.is_complete, ahead.work);
+        if !ahead.found.is_empty() {
+            let mut paths = Vec::with_capacity(ahead.found.len());
+            for found in &ahead.found {
+                let mut path = candidates(&mut stepper, node, found)?;
+                // What is filtered already changes nothing.
+                path.retain(|pattern| !patterns.iter().any(|filter| filter.covers(pattern)));
+                paths.push(path);
+            }
+            return Ok(Checked { refused: Some(Unsafe::Violated(paths)), is_complete, work });
+        }
+        let mut refused = None;
+        if let Some(rules) = self.limits.promises {
+            let (dead, taken) = self.find_dead((&lts, &mut stepper, &start), beginning, rules)?;
+            refused = dead.map(Unsafe::Dead);
+            work += taken;
+        }
+        Ok(Checked { refused, is_complete, work })
+    }
+
+    /// The first promise of progress that is dead with filters and not without.
+    fn find_dead(
+        &self,
+        (lts, stepper, start): (&Lts<'_>, &mut Stepper<'_>, &Start),
+        beginning: &Arc<Beginning>,
+        rules: Rules,
+    ) -> Result<(Option<usize>, u64), CheckError> {
+        let mut work = 0;
+        for promise in 0..lts.promises().len() {
+            let (dead, taken) = is_dead((lts, stepper), start, (promise, rules))?;
+            work += taken;
+            if !dead {
+                continue;
+            }
+            let mut without = Stepper::new(&self.lts)?;
+            let start = start::adopt(&mut without, beginning)?;
+            let (was_dead, taken) = is_dead((&self.lts, &mut without), &start, (promise, rules))?;
+            work += taken;
+            if !was_dead {
+                return Ok((Some(promise), work));
+            }
+        }
+        Ok((None, work))
+    }
+}
+
+/// Whether a promise of progress is proven to be dead, and what that took.
+fn is_dead(
+    (lts, stepper): (&Lts<'_>, &mut Stepper<'_>),
+    start: &Start,
+    (promise, rules): (usize, Rules),
+) -> Result<(bool, u64), CheckError> {
+    let starts = std::slice::from_ref(start);
+    let bounds = SearchBounds::default();
+    let search = Search { lts, starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+    let (outlook, work) = look_around(&search, start, (promise, rules), &Progress::default())?;
+    match outlook {
+        Outlook::Dead => Ok((true, work)),
+        Outlook::Alive(_) => Ok((false, work)),
+        Outlook::Open => {
+            let certified = certify(stepper, start, (lts.promises()[promise], rules.recovery), &mut |_| None)?;
+            Ok((certified.is_dead, work + certified.work))
+        }
+    }
+}

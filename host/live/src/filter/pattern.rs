@@ -1,0 +1,185 @@
+//! Which events a filter matches.
+
+use std::collections::BTreeSet;
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{Ignores, LocalEvent, LocalKind, NodeId};
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Cause, Event, Substitute};
+
+/// What a filter matches of an event, besides the state in which it happens.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum What {
+    /// A message of this sender with this content.
+    Message {
+        /// The sender.
+        from: NodeId,
+        /// The content.
+        payload: Vec<u8>,
+    },
+    /// All messages of this sender whose content begins with this byte, by which encodings tell kinds of messages apart; those without
+    /// a content, if there is none.
+    Kind {
+        /// The sender.
+        from: NodeId,
+        /// The first byte.
+        kind: Option<u8>,
+    },
+    /// A local event with this name and argument.
+    Local {
+        /// The name.
+        name: String,
+        /// The argument.
+        payload: Vec<u8>,
+    },
+    /// All local events with this name.
+    Name(String),
+}
+
+/// The events that a filter matches. Never a step that the protocol takes by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Pattern {
+    /// The protocol state in which it applies; in all of them if there is none.
+    pub state: Option<Fingerprint>,
+    /// The events.
+    pub what: What,
+}
+
+impl Pattern {
+    /// The one that matches this event in this state, and nothing else. None if nothing sound can take its place, or only what breaks
+    /// more than the event: filters are no reason to break a connection.
+    pub fn of(event: &Event<'_>) -> Option<Self> {
+        if Substitute::of(event.cause)? == Substitute::Break {
+            return None;
+        }
+        let what = match event.cause {
+            Cause::Message { from, payload, .. } => What::Message { from, payload: payload.to_vec() },
+            Cause::Local(local) => What::Local { name: local.name.clone(), payload: local.payload.clone() },
+        };
+        Some(Self { state: Some(event.state), what })
+    }
+
+    /// The next coarser one: first in any state, then of any content of the kind.
+    pub fn coarser(&self) -> Option<Self> {
+        let what = match (&self.state, &self.what) {
+            (Some(_), what) => what.clone(),
+            (None, What::Message { from, payload }) => What::Kind { from: *from, kind: payload.first().copied() },
+            (None, What::Local { name, .. }) => What::Name(name.clone()),
+            (None, What::Kind { .. } | What::Name(_)) => return None,
+        };
+        Some(Self { state: None, what })
+    }
+
+    /// Whether it matches all that another one matches.
+    pub fn covers(&self, other: &Self) -> bool {
+        let mut finer = Some(other.clone());
+        while let Some(pattern) = finer {
+            if pattern == *self {
+                return true;
+            }
+            finer = pattern.coarser();
+        }
+        false
+    }
+
+    /// Whether it matches an event.
+    pub fn matches(&self, event: &Event<'_>) -> bool {
+        match event.cause {
+            Cause::Message { from, payload, .. } => self.matches_message(event.state, from, payload),
+            Cause::Local(local) => self.matches_local(event.state, local),
+        }
+    }
+
+    fn matches_message(&self, state: Fingerprint, sender: NodeId, content: &[u8]) -> bool {
+        let is_meant = match &self.what {
+            What::Message { from, payload } => *from == sender && payload == content,
+            What::Kind { from, kind } => *from == sender && kind.as_ref() == content.first(),
+            What::Local { .. } | What::Name(_) => false,
+        };
+        is_meant && self.state.is_none_or(|only| only == state)
+    }
+
+    fn matches_local(&self, state: Fingerprint, event: &LocalEvent) -> bool {
+        let is_meant = match &self.what {
+            What::Local { name, payload } => *name == event.name && *payload == event.payload,
+            What::Name(name) => *name == event.name,
+            What::Message { .. } | What::Kind { .. } => false,
+        };
+        is_meant && event.kind != LocalKind::Internal && self.state.is_none_or(|only| only == state)
+    }
+}
+
+/// What a node does not take while these filters are in force.
+#[derive(Clone, Debug)]
+pub struct Patterns {
+    /// The node.
+    pub node: NodeId,
+    /// The filters.
+    pub patterns: BTreeSet<Pattern>,
+}
+
+impl Ignores for Patterns {
+    fn node(&self) -> NodeId {
+        self.node
+    }
+
+    fn drops(&self, state: Fingerprint, from: NodeId, payload: &[u8]) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches_message(state, from, payload))
+    }
+
+    fn delays(&self, state: Fingerprint, event: &LocalEvent) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches_local(state, event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::scenario::Network;
+
+    use super::*;
+
+    fn message(state: Fingerprint, from: NodeId, payload: &[u8]) -> Event<'_> {
+        Event { state, cause: Cause::Message { from, network: Network::Unordered, payload } }
+    }
+
+    /// Two states, two senders, two kinds with two contents each: each step up drops exactly one condition.
+    #[test]
+    fn each_coarser_pattern_matches_more() {
+        let exact = Pattern::of(&message(1, 0, &[3, 1])).expect("messages can be dropped");
+        let content = exact.coarser().expect("it has a state");
+        let kind = content.coarser().expect("it has a content");
+        assert_eq!(kind.coarser(), None);
+        let mut matched = [0; 3];
+        for state in [1, 2] {
+            for from in [0, 1] {
+                for payload in [[3, 1], [3, 2], [4, 1], [4, 2]] {
+                    let event = message(state, from, &payload);
+                    for (count, pattern) in matched.iter_mut().zip([&exact, &content, &kind]) {
+                        *count += u32::from(pattern.matches(&event));
+                    }
+                }
+            }
+        }
+        // Of 16 events: one; both states; both states and both contents.
+        assert_eq!(matched, [1, 2, 4]);
+    }
+
+    #[test]
+    fn what_has_no_substitute_is_never_matched() {
+        let of_kind = |kind| LocalEvent { name: "tick".to_owned(), kind, payload: vec![1] };
+        let (timer, internal) = (of_kind(LocalKind::Timer), of_kind(LocalKind::Internal));
+        let event = |local| Event { state: 1, cause: Cause::Local(local) };
+        assert_eq!(Pattern::of(&event(&internal)), None);
+        let mut pattern = Pattern::of(&event(&timer));
+        let mut steps = 0;
+        while let Some(known) = pattern {
+            assert!(known.matches(&event(&timer)) && !known.matches(&event(&internal)));
+            pattern = known.coarser();
+            steps += 1;
+        }
+        assert_eq!(steps, 3);
+        let in_order = Event { state: 1, cause: Cause::Message { from: 0, network: Network::Ordered, payload: &[1] } };
+        assert_eq!(Pattern::of(&in_order), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! The filters that are in force: their end, their quota, the switch that ends them all.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use host_model::contract::NodeId;
+
+use crate::filter::pattern::Pattern;
+use crate::gate::{Event, Substitute};
+use crate::time::Time;
+
+/// Filters in force at most.
+pub const FILTERS_MAX: usize = 64;
+
+/// The time over which events are counted for the quota.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How much of what happens may be filtered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Filtered events of a hundred within a minute.
+    pub percent: u64,
+    /// So many within a minute are never too many: of a node to which little happens, one event is many percent.
+    pub always: u64,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self { percent: 5, always: 10 }
+    }
+}
+
+/// The answer for an event that can be filtered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filtered {
+    /// It happens.
+    No,
+    /// This takes its place.
+    Yes(Substitute),
+    /// A filter matches it, and it happens all the same: the quota is used up, and steering suspends itself.
+    Suspended,
+}
+
+/// The filters of one node.
+#[derive(Clone, Debug)]
+pub struct FilterTable {
+    node: NodeId,
+    quota: Quota,
+    /// How long a filter is in force: until the next round, or twice the time between two.
+    lasting: Duration,
+    filters: BTreeMap<Pattern, Time>,
+    /// Events and filtered ones by seconds, the oldest first.
+    counted: VecDeque<(u64, u64, u64)>,
+    suspended_until: Option<Time>,
+    suspensions: u64,
+    is_off: bool,
+}
+
+impl FilterTable {
+    /// Without a filter. `interval` is the time between two rounds of the checker.
+    pub fn new(node: NodeId, quota: Quota, interval: Duration) -> Self {
+        Self {
+            node,
+            quota,
+            lasting: 2 * interval,
+            filters: BTreeMap::new(),
+            counted: VecDeque::new(),
+            suspended_until: None,
+            suspensions: 0,
+            is_off: false,
+        }
+    }
+
+    /// A round of the checker of a node has ended with these filters, which replace all others. Those of another node are refused, and
+    /// so is what is more than [`FILTERS_MAX`]; returns how many were refused.
+    pub fn replace(&mut self, now: Time, origin: NodeId, patterns: impl IntoIterator<Item = Pattern>) -> usize {
+        if origin != self.node || self.is_off {
+            return patterns.into_iter().count();
+        }
+        self.filters.clear();
+        let (end, mut refused) = (now.after(self.lasting), 0);
+        for pattern in patterns {
+            if self.filters.len() < FILTERS_MAX {
+                self.filters.insert(pattern, end);
+            } else {
+                refused += usize::from(!self.filters.contains_key(&pattern));
+            }
+        }
+        refused
+    }
+
+    /// How many filters are in force.
+    pub fn len(&self, now: Time) -> usize {
+        self.filters.values().filter(|end| **end > now).count()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self, now: Time) -> bool {
+        self.len(now) == 0
+    }
+
+    /// How often steering has suspended itself.
+    pub fn suspensions(&self) -> u64 {
+        self.suspensions
+    }
+
+    /// The switch that ends all steering, for good.
+    pub fn kill(&mut self) {
+        self.is_off = true;
+        self.filters.clear();
+    }
+
+    /// Whether steering is at work: neither switched off nor suspended.
+    pub fn is_active(&self, now: Time) -> bool {
+        !self.is_off && self.suspended_until.is_none_or(|end| end <= now)
+    }
+
+    /// What happens to an event. Each event of the node that can be filtered has to be told.
+    pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
+        self.filters.retain(|_, end| *end > now);
+        let matches = Substitute::of(event.cause).filter(|_| self.filters.keys().any(|pattern| pattern.matches(event)));
+        self.count(now, matches)
+    }
+
+    /// The same of an event that the immediate check would keep from happening: it counts like a filtered one.
+    pub fn judge_immediate(&mut self, now: Time, event: &Event<'_>) -> Filtered {
+        let substitute = Substitute::of(event.cause);
+        // It was counted as an event before its handler ran.
+        if let Some((_, events, _)) = self.counted.back_mut() {
+            *events = events.saturating_sub(1);
+        }
+        self.count(now, substitute)
+    }
+
+    fn count(&mut self, now: Time, substitute: Option<Substitute>) -> Filtered {
+        let second = now.0 / 1_000_000_000;
+        while self.counted.front().is_some_and(|(first, ..)| first + WINDOW.as_secs() <= second) {
+            self.counted.pop_front();
+        }
+        match self.counted.back_mut() {
+            Some((last, events, _)) if *last >= second => *events += 1,
+            _ => self.counted.push_back((second, 1, 0)),
+        }
+        let Some(substitute) = substitute.filter(|_| !self.is_off) else { return Filtered::No };
+        if !self.is_active(now) {
+            return Filtered::Suspended;
+        }
+        let sum = |(all, filtered): (u64, u64), (_, events, some): &(u64, u64, u64)| (all + events, filtered + some);
+        let (events, filtered) = self.counted.iter().fold((0, 0), sum);
+        let is_within = (filtered + 1) * 100 <= self.quota.percent * events || filtered < self.quota.always;
+        if !is_within {
+            self.suspended_until = Some(now.after(WINDOW));
+            self.suspensions += 1;
+            return Filtered::Suspended;
+        }
+        self.counted.back_mut().expect("the event was counted").2 += 1;
+        Filtered::Yes(substitute)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_model::scenario::Network;
+
+    use super::*;
+    use crate::gate::Cause;
+
+    fn event(content: &[u8]) -> Event<'_> {
+        Event { state: 1, cause: Cause::Message { from: 0, network: Network::Unordered, payload: content } }
+    }
+
+    fn pattern(content: &[u8]) -> Pattern {
+        Pattern::of(&event(content)).expect("messages can be dropped")
+    }
+
+    fn seconds(number: u64) -> Time {
+        Time(number * 1_000_000_000)
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn filters_end_after_twice_the_time_of_a_round_or_with_the_next() {
+        let mut table = FilterTable::new(3, Quota::default(), SECOND);
+        assert_eq!(table.replace(seconds(0), 3, [pattern(&[1])]), 0);
+        assert_eq!(table.judge(seconds(1), &event(&[1])), Filtered::Yes(Substitute::Drop));
+        assert_eq!(table.judge(seconds(1), &event(&[2])), Filtered::No);
+        assert_eq!(table.judge(seconds(2), &event(&[1])), Filtered::No);
+        assert_eq!(table.replace(seconds(3), 3, [pattern(&[1])]), 0);
+        assert_eq!(table.replace(seconds(3), 3, [pattern(&[2])]), 0);
+        assert_eq!(table.judge(seconds(3), &event(&[1])), Filtered::No);
+        assert_eq!(table.judge(seconds(3), &event(&[2])), Filtered::Yes(Substitute::Drop));
+    }
+
+    /// Nobody but the node's own checker, and no more than the cap.
+    #[test]
+    fn filters_of_others_are_refused_and_there_is_a_cap() {
+        let mut table = FilterTable::new(3, Quota::default(), SECOND);
+        assert_eq!(table.replace(seconds(0), 2, [pattern(&[1])]), 1);
+        assert!(table.is_empty(seconds(0)));
+        let many: Vec<Pattern> = (0..100).map(|content| pattern(&[content])).collect();
+        assert_eq!(table.replace(seconds(0), 3, many), 100 - FILTERS_MAX);
+        assert_eq!(table.len(seconds(0)), FILTERS_MAX);
+        table.kill();
+        assert_eq!(table.judge(seconds(0), &event(&[1])), Filtered::No);
+        assert_eq!(table.replace(seconds(0), 3, [pattern(&[1])]), 1);
+        assert!(table.is_empty(seconds(0)) && !table.is_active(seconds(0)));
+    }
+
+    /// 1,000 events within one minute, every tenth of which a filter matches: 5 % of them are 50, and by then steering has suspended
+    /// itself where one more was too many. A minute later it goes on.
+    #[test]
+    fn steering_suspends_itself_beyond_its_quota() {
+        let mut table = FilterTable::new(0, Quota { percent: 5, always: 10 }, Duration::from_secs(1_000));
+        table.replace(seconds(0), 0, [pattern(&[1])]);
+        let mut filtered = 0;
+        for number in 0..1_000 {
+            let content = [u8::from(number % 10 == 0)];
+            let answer = table.judge(Time(number * 50_000_000), &event(&content));
+            filtered += u64::from(answer == Filtered::Yes(Substitute::Drop));
+        }
+        // Of the first 101 events 11 match; 10 are always allowed, and 11 of 101 are more than 5 %.
+        assert_eq!((filtered, table.suspensions()), (10, 1));
+        assert!(!table.is_active(seconds(50)));
+        assert_eq!(table.judge(seconds(120), &event(&[1])), Filtered::Yes(Substitute::Drop));
+    }
+}
