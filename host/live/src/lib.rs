@@ -1,4 +1,4 @@
-//! What runs with a cluster: consistent checkpoints of it, and a simulator of whole runs.
+//! What runs with a cluster: its nodes, consistent checkpoints of it, and a simulator of whole runs.
 //!
 //! Everything is a pure state machine: time and input come in, outputs go out. Knows nothing of Wasm, sockets, clocks, files or
 //! terminals: a [`Machine`](host_model::contract::Machine) executes handlers, and whoever drives the logic tells it the time. A folder
@@ -6,6 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
 //! | `filter` | events of a node that are not to happen for a while |
@@ -18,5 +19,6 @@ pub mod checker;
 pub mod checkpoint;
 pub mod filter;
 pub mod gate;
+pub mod node;
 pub mod simulator;
 pub mod time;

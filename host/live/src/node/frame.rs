@@ -1,0 +1,128 @@
+//! Packets on a wire.
+//!
+//! A frame is self-contained: magic, version, the cluster, sender, destination, session and length, the packet in postcard, which has the
+//! number of the checkpoint, incarnations and sequence, and a hash of all of it. So it can travel alone or in a stream.
+
+use host_model::contract::NodeId;
+
+use crate::checkpoint::Packet;
+use crate::node::refusal::Refusal;
+use crate::node::settings::Identity;
+
+/// The version of the format.
+pub const VERSION: u16 = 1;
+
+/// Bytes of the longest frame: checkpoints are in frames as well.
+pub const FRAME_MAX: usize = 16 << 20;
+
+const MAGIC: [u8; 4] = *b"HLIV";
+/// Magic, version, cluster, sender, destination, session, length.
+const HEAD: usize = 4 + 2 + 16 + 4 + 4 + 8 + 4;
+const LENGTH_AT: usize = HEAD - 4;
+const HASH: usize = 8;
+
+/// What a frame says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) from: NodeId,
+    pub(super) session: u64,
+    pub(super) packet: Packet,
+}
+
+/// A packet of this node to another one.
+pub(super) fn encode(identity: &Identity, to: NodeId, packet: &Packet) -> Vec<u8> {
+    let body = postcard::to_allocvec(packet).expect("packets have an encoding");
+    let mut frame = Vec::with_capacity(HEAD + body.len() + HASH);
+    frame.extend(MAGIC);
+    frame.extend(VERSION.to_le_bytes());
+    frame.extend(identity.cluster);
+    frame.extend(identity.node.to_le_bytes());
+    frame.extend(to.to_le_bytes());
+    frame.extend(identity.session.to_le_bytes());
+    frame.extend(u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
+    frame.extend(body);
+    let hash = hash(&frame);
+    frame.extend(hash);
+    frame
+}
+
+/// The frame that these bytes are, to this node.
+pub(super) fn decode(identity: &Identity, bytes: &[u8]) -> Result<Frame, Refusal> {
+    if length(bytes)? != Some(bytes.len()) {
+        return Err(Refusal::Length);
+    }
+    let (content, tail) = bytes.split_at(bytes.len() - HASH);
+    if hash(content) != tail {
+        return Err(Refusal::Damaged);
+    }
+    if content[6..22] != identity.cluster {
+        return Err(Refusal::Cluster);
+    }
+    let word = |at: usize| u32::from_le_bytes(content[at..at + 4].try_into().expect("there are four"));
+    let (from, to) = (word(22), word(26));
+    let session = u64::from_le_bytes(content[30..38].try_into().expect("there are eight"));
+    if to != identity.node {
+        return Err(Refusal::Addressee(to));
+    }
+    if from >= identity.nodes {
+        return Err(Refusal::Sender(from));
+    }
+    match postcard::take_from_bytes(&content[HEAD..]) {
+        Ok((packet, [])) => Ok(Frame { from, session, packet }),
+        _ => Err(Refusal::Damaged),
+    }
+}
+
+/// How long the frame is that these bytes begin; none if they are too few to know.
+fn length(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
+    let start = bytes.len().min(MAGIC.len());
+    if bytes[..start] != MAGIC[..start] {
+        return Err(Refusal::Magic);
+    }
+    let Some(version) = bytes.get(4..6) else { return Ok(None) };
+    let version = u16::from_le_bytes([version[0], version[1]]);
+    if version != VERSION {
+        return Err(Refusal::Version(version));
+    }
+    let Some(length) = bytes.get(LENGTH_AT..HEAD) else { return Ok(None) };
+    let body = u32::from_le_bytes(length.try_into().expect("there are four")) as usize;
+    match HEAD.saturating_add(body).saturating_add(HASH) {
+        length if length > FRAME_MAX => Err(Refusal::TooLong),
+        length => Ok(Some(length)),
+    }
+}
+
+fn hash(bytes: &[u8]) -> [u8; HASH] {
+    let mut short = [0; HASH];
+    short.copy_from_slice(&blake3::hash(bytes).as_bytes()[..HASH]);
+    short
+}
+
+/// Finds the frames in a stream of bytes.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    bytes: Vec<u8>,
+    /// Those before this place were returned.
+    start: usize,
+}
+
+impl Splitter {
+    /// More bytes have come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next frame, if it is complete: not more than its length is known to be right.
+    ///
+    /// # Errors
+    ///
+    /// There is none at this place, so there is no telling where the next one begins: the stream is of no use any more.
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, Refusal> {
+        let left = &self.bytes[self.start..];
+        let Some(length) = length(left)?.filter(|length| *length <= left.len()) else { return Ok(None) };
+        self.start += length;
+        Ok(Some(&self.bytes[self.start - length..self.start]))
+    }
+}

@@ -1,0 +1,38 @@
+//! A node of a running cluster: the component that was checked, with timers, messages on a wire and a disk.
+//!
+//! [`Node`] opens no socket and no file. Whoever drives it tells it the time, gives it the frames that come and the calls of clients, and
+//! carries out its [`Output`]s: what has to be on the disk is one of them, and nothing that depends on it comes out before it is there.
+//!
+//! What is not the protocol's is refused and counted, see [`Refusal`]: frames of other programs, clusters and versions, and of a
+//! second process with the identity of a node.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `runtime` | the node |
+//! | `handler` | one handler, from the gate before it to the gate after it |
+//! | `moment` | what is known of a node between two events |
+//! | `answers` | the answers to `choose` and `can-send` |
+//! | `outbox` | outputs, and what they wait for |
+//! | `timers` | when local events are due |
+//! | `frame` | packets on a wire |
+//! | `refusal` | why an input is not taken, and how often that was |
+//! | `settings` | who a node is, and how it behaves in time |
+//! | `tests` | two nodes, their disks and the links between them |
+
+mod answers;
+mod frame;
+mod handler;
+mod moment;
+mod outbox;
+mod refusal;
+mod runtime;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+pub use frame::{FRAME_MAX, Splitter, VERSION};
+pub use outbox::{Output, Record};
+pub use refusal::{Counts, Failure, NotNow, Refusal};
+pub use runtime::Node;
+pub use settings::{Delays, Identity, Settings};

@@ -1,0 +1,129 @@
+//! Outputs, and what they wait for.
+
+use std::collections::VecDeque;
+
+use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::{Durable, Outcome};
+use crate::node::refusal::Failure;
+
+/// All that a node has to find on its disk when it starts again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which start it was, and the numbers of its checkpoints.
+    pub numbers: Durable,
+    /// The durable state of the protocol.
+    pub protocol: Option<Vec<u8>>,
+}
+
+/// What a node wants done, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// This has to be on the disk, in place of all before it. Nothing else comes out until [`Node::persisted`] says that it is there.
+    ///
+    /// [`Node::persisted`]: crate::node::Node::persisted
+    Persist {
+        /// What to acknowledge.
+        ticket: u64,
+        /// What to write.
+        record: Record,
+    },
+    /// A frame to a node, this one included. On links with an order, frames to a node come in their order or not at all.
+    Send {
+        /// The destination.
+        to: NodeId,
+        /// The frame.
+        frame: Vec<u8>,
+    },
+    /// The connection to this node has to be broken: nothing that is on its way over it may come any more, and both ends are told.
+    Disconnect {
+        /// The other end.
+        peer: NodeId,
+    },
+    /// The collection of a snapshot has ended.
+    Gathered(Outcome),
+    /// The node has failed, and does nothing any more.
+    Failed(Failure),
+}
+
+/// The outputs of a node that were not carried out yet.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    queue: VecDeque<Output>,
+    /// What the disk has to acknowledge.
+    waiting: Option<u64>,
+    tickets: u64,
+}
+
+impl Outbox {
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn add(&mut self, output: Output) {
+        self.queue.push_back(output);
+    }
+
+    pub(super) fn persist(&mut self, record: Record) {
+        self.tickets += 1;
+        self.add(Output::Persist { ticket: self.tickets, record });
+    }
+
+    pub(super) fn persisted(&mut self, ticket: u64) {
+        self.waiting.take_if(|waiting| *waiting == ticket);
+    }
+
+    /// The next output; none while the disk is waited for.
+    ///
+    /// Where several records wait, the last one is written for all: what stood between them leaves later, which is no more than a
+    /// slow network.
+    pub(super) fn next(&mut self) -> Option<Output> {
+        if self.waiting.is_some() {
+            return None;
+        }
+        let mut next = self.queue.pop_front()?;
+        if matches!(next, Output::Persist { .. }) {
+            let is_record = |output: &Output| matches!(output, Output::Persist { .. });
+            if let Some(last) = self.queue.iter().rposition(is_record) {
+                next = self.queue.remove(last).expect("it is in the queue");
+                self.queue.retain(|output| !is_record(output));
+            }
+        }
+        if let Output::Persist { ticket, .. } = next {
+            self.waiting = Some(ticket);
+        }
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: u8) -> Record {
+        Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number]) }
+    }
+
+    #[test]
+    fn what_depends_on_the_disk_waits_for_it_and_records_are_written_together() {
+        let mut outbox = Outbox::default();
+        let send = |to| Output::Send { to, frame: Vec::new() };
+        outbox.add(send(0));
+        outbox.persist(record(1));
+        outbox.add(send(1));
+        outbox.persist(record(2));
+        outbox.add(send(2));
+        assert_eq!(outbox.next(), Some(send(0)));
+        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 2, record: record(2) }));
+        // While that one is written, another handler runs.
+        outbox.persist(record(3));
+        assert_eq!(outbox.next(), None);
+        outbox.persisted(1);
+        assert_eq!(outbox.next(), None, "another one was written");
+        outbox.persisted(2);
+        assert_eq!([outbox.next(), outbox.next()], [Some(send(1)), Some(send(2))]);
+        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 3, record: record(3) }));
+        assert_eq!((outbox.next(), outbox.len()), (None, 0));
+    }
+}

@@ -1,0 +1,119 @@
+//! Why an input is not taken, and how often that was.
+
+use std::collections::BTreeMap;
+
+use host_model::contract::{Fault, MachineError, NodeId};
+
+use crate::checkpoint::Dropped;
+
+/// Why a frame is not processed. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It ends too early, or goes on behind its end.
+    #[error("the frame has another length than it says")]
+    Length,
+    /// It is longer than any frame.
+    #[error("the frame is longer than the limit")]
+    TooLong,
+    /// Another program speaks there.
+    #[error("it is no frame of a node")]
+    Magic,
+    /// The sender speaks another version.
+    #[error("the frame has version {0} of the format; all nodes have to run the same version of the program")]
+    Version(u16),
+    /// The sender is of another cluster.
+    #[error("it is from another cluster: another component, other parameters or other addresses")]
+    Cluster,
+    /// It is for another node.
+    #[error("it is for node {0}")]
+    Addressee(NodeId),
+    /// There is no such node.
+    #[error("it is from node {0}, which the cluster does not have")]
+    Sender(NodeId),
+    /// Its content is not what was sent.
+    #[error("its content is damaged")]
+    Damaged,
+    /// Two processes have the identity of one node.
+    #[error("two processes are node {0}")]
+    TwoOfOne(NodeId),
+    /// It was overtaken on a link with an order, by what came over a newer connection.
+    #[error("a later message of its sender was processed")]
+    Overtaken,
+    /// It is too late, or came before.
+    #[error(transparent)]
+    Dropped(#[from] Dropped),
+    /// Too much waits for the disk.
+    #[error("too much waits for the disk")]
+    Full,
+    /// The node has failed.
+    #[error("the node has failed")]
+    Failed,
+}
+
+impl Refusal {
+    /// Its name, for metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::TooLong => "too-long",
+            Self::Magic => "magic",
+            Self::Version(_) => "version",
+            Self::Cluster => "cluster",
+            Self::Addressee(_) => "addressee",
+            Self::Sender(_) => "sender",
+            Self::Damaged => "damaged",
+            Self::TwoOfOne(_) => "two-of-one",
+            Self::Overtaken => "overtaken",
+            Self::Dropped(Dropped::FormerSender) => "former-sender",
+            Self::Dropped(Dropped::FormerAddressee) => "former-addressee",
+            Self::Dropped(Dropped::Repeated) => "repeated",
+            Self::Dropped(Dropped::Malformed) => "malformed",
+            Self::Full => "full",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Why a call of a client is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotNow {
+    /// The protocol does not offer it in its present state.
+    #[error("the node does not offer this call now")]
+    NotOffered,
+    /// Too much waits for the disk.
+    #[error("too much waits for the disk")]
+    Full,
+    /// The node has failed.
+    #[error("the node has failed")]
+    Failed,
+}
+
+/// Why a node does not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The protocol has failed: a finding.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The host cannot go on.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+/// What has happened at a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages that were handled.
+    pub messages: u64,
+    /// Local events that were handled.
+    pub local: u64,
+    /// Broken connections that were handled.
+    pub breaks: u64,
+    /// Events that the gate filtered.
+    pub filtered: u64,
+    /// Handlers whose effects the gate discarded.
+    pub discarded: u64,
+    /// Frames that were refused, by the name of the reason.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// How often the clock was behind what it had said before.
+    pub backwards: u64,
+}

@@ -1,0 +1,379 @@
+//! The node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host_model::contract::{
+    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot, StateOwner,
+    TransferError,
+};
+use host_model::scenario::Network;
+use host_search::kernel::dice::{below, dice};
+use rand_chacha::ChaCha8Rng;
+
+use crate::checkpoint::{self, Body, Durable, Header, Manager, Rule};
+use crate::gate::{Cause, Gate};
+use crate::node::answers;
+use crate::node::frame::{self, Frame};
+use crate::node::moment::Moment;
+use crate::node::outbox::{Outbox, Output, Record};
+use crate::node::refusal::{Counts, Failure, NotNow, Refusal};
+use crate::node::settings::{Identity, Settings};
+use crate::node::timers::Timers;
+use crate::time::Time;
+
+/// Local events that are handled at once: a protocol whose steps take no time must not keep messages waiting.
+const DUE_MAX: usize = 64;
+
+/// What is known of the process that is a peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peer {
+    incarnation: u64,
+    session: u64,
+    /// The sequence of the last message that was processed.
+    last: u64,
+}
+
+/// A node that runs. The gate is asked before and after each handler.
+///
+/// After each input the outputs are to be taken by [`next_output`](Self::next_output), and time is to be told at the latest at the
+/// [`deadline`](Self::deadline). Time that goes backwards stands still; time that jumps ahead has everything happen that is due.
+pub struct Node<G> {
+    pub(super) identity: Identity,
+    pub(super) settings: Settings,
+    pub(super) machine: Box<dyn Machine>,
+    hears_errors: bool,
+    pub(super) gate: G,
+    pub(super) manager: Manager,
+    /// What the disk has to say of it.
+    pub(super) numbers: Durable,
+    pub(super) dice: ChaCha8Rng,
+    pub(super) timers: Timers,
+    pub(super) outbox: Outbox,
+    peers: BTreeMap<NodeId, Peer>,
+    pub(super) full: BTreeSet<NodeId>,
+    pub(super) now: Time,
+    pub(super) moment: Moment,
+    pub(super) properties: u32,
+    pub(super) counts: Counts,
+    is_failed: bool,
+}
+
+impl<G: Gate> Node<G> {
+    /// Starts a node, with what its disk says; none at the first start.
+    ///
+    /// # Errors
+    ///
+    /// The protocol refuses its configuration or fails, a node of it takes messages together, or the host cannot go on.
+    pub fn start(
+        factory: &dyn MachineFactory,
+        (identity, settings): (Identity, Settings),
+        gate: G,
+        record: Option<Record>,
+        now: Time,
+    ) -> Result<Self, Failure> {
+        let mut machine = factory.machine()?;
+        let mut dice = dice(settings.seed, identity.node.into());
+        let (numbers, protocol) = record.map_or((None, None), |record| (Some(record.numbers), record.protocol));
+        let (Identity { node, nodes, config, .. }, mut effects) = (&identity, Effects::default());
+        let (node, nodes) = (*node, *nodes);
+        let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
+        let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
+        let moment = result.and_then(|()| Moment::read(&mut *machine, node)).and_then(|moment| {
+            let properties = machine.properties()?.len();
+            let takes_quorums = machine.takes_quorums()?;
+            Ok((moment, u32::try_from(properties).expect("the sandbox bounds them"), takes_quorums))
+        });
+        let (moment, properties, takes_quorums) = match moment {
+            Ok(all) => all,
+            Err(fault) => {
+                machine.confirm_fault()?;
+                return Err(fault.into());
+            }
+        };
+        if takes_quorums {
+            let why = format!("node {node} takes messages together, and a network delivers them one by one");
+            return Err(MachineError::Host(why).into());
+        }
+        let content = exported(&mut *machine, &moment.snapshot, &identity)?;
+        let mut outputs = Vec::new();
+        let manager = Manager::new(node, (Rule::SOUND, settings.checkpoints), numbers, content, &mut outputs);
+        let own = Peer { incarnation: manager.incarnation(), session: identity.session, last: 0 };
+        let numbers = Durable { incarnation: manager.incarnation(), reserved: 0 };
+        let mut started = Self {
+            identity,
+            settings,
+            machine,
+            hears_errors: factory.hears_errors(),
+            gate,
+            manager,
+            numbers,
+            dice,
+            timers: Timers::default(),
+            outbox: Outbox::default(),
+            peers: BTreeMap::from([(node, own)]),
+            full: BTreeSet::new(),
+            now,
+            moment,
+            properties,
+            counts: Counts::default(),
+            is_failed: false,
+        };
+        // Nothing leaves before the disk knows of this start, and of what `init` has made durable.
+        started.pass_on(outputs);
+        let mut outputs = Vec::new();
+        for sent in effects.sent {
+            started.manager.send(sent.to, sent.payload, &mut outputs);
+        }
+        started.pass_on(outputs);
+        started.arm();
+        Ok(started)
+    }
+
+    /// A frame has come. On links with an order, in the order of its connection.
+    ///
+    /// # Errors
+    ///
+    /// It is not processed, and counted. Whether the sender should be cut off is the caller's business.
+    pub fn receive(&mut self, now: Time, bytes: &[u8]) -> Result<(), Refusal> {
+        self.tick(now);
+        let result = self.take(bytes);
+        if let Err(refusal) = &result {
+            self.refuse(*refusal);
+        }
+        result
+    }
+
+    /// Counts a refusal that was the caller's: of a stream in which there are no frames, say.
+    pub fn refuse(&mut self, refusal: Refusal) {
+        *self.counts.refused.entry(refusal.name()).or_default() += 1;
+    }
+
+    /// Time has passed.
+    pub fn elapse(&mut self, now: Time) {
+        self.tick(now);
+        if self.is_failed {
+            return;
+        }
+        let mut outputs = Vec::new();
+        self.manager.expire(self.now, &mut outputs);
+        self.pass_on(outputs);
+        for _ in 0..DUE_MAX {
+            if self.is_failed || self.outbox.len() >= self.settings.held_max {
+                return;
+            }
+            let Some(event) = self.timers.due(self.now) else { return };
+            self.happen(&event);
+        }
+    }
+
+    /// The instant at which [`elapse`](Self::elapse) has something to do.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.is_failed {
+            return None;
+        }
+        self.timers.next().into_iter().chain(self.manager.deadline()).min()
+    }
+
+    /// A client makes one of the calls that the protocol [offers](Self::offers) now. A gate may have it wait; it is not lost then.
+    ///
+    /// # Errors
+    ///
+    /// It does not happen.
+    pub fn call(&mut self, now: Time, event: &LocalEvent) -> Result<(), NotNow> {
+        self.tick(now);
+        match () {
+            () if self.is_failed => Err(NotNow::Failed),
+            () if self.outbox.len() >= self.settings.held_max => Err(NotNow::Full),
+            () if !self.offers().any(|offered| offered == event) => Err(NotNow::NotOffered),
+            () => {
+                self.timers.forget(event);
+                self.happen(event);
+                Ok(())
+            }
+        }
+    }
+
+    /// The calls that clients can make now.
+    pub fn offers(&self) -> impl Iterator<Item = &LocalEvent> {
+        self.moment.local_events.iter().filter(|event| event.kind == LocalKind::Application)
+    }
+
+    /// A connection is broken over which something was sent or received. Nothing that was on its way over it comes any more.
+    pub fn disconnected(&mut self, now: Time, peer: NodeId) {
+        self.tick(now);
+        if self.is_failed {
+            return;
+        }
+        let mut outputs = Vec::new();
+        self.manager.lose(peer, &mut outputs);
+        self.pass_on(outputs);
+        if self.hears_errors && self.settings.network == Network::Ordered {
+            self.counts.breaks += 1;
+            let result = self.handle(None, Input::TransportError { peer });
+            self.end(result);
+        }
+    }
+
+    /// Whether there is no room for messages to a node: a protocol that asks sends none then.
+    pub fn set_full(&mut self, peer: NodeId, is_full: bool) {
+        if is_full {
+            self.full.insert(peer)
+        } else {
+            self.full.remove(&peer)
+        };
+    }
+
+    /// What [`Output::Persist`] has asked for is on the disk, so that it is there whatever happens.
+    pub fn persisted(&mut self, ticket: u64) {
+        self.outbox.persisted(ticket);
+    }
+
+    /// The next output; none while the disk is waited for, or if there is none.
+    pub fn next_output(&mut self) -> Option<Output> {
+        self.outbox.next()
+    }
+
+    /// Begins to collect a snapshot of the node and these peers.
+    pub fn gather(&mut self, now: Time, peers: BTreeSet<NodeId>) {
+        self.tick(now);
+        match exported(&mut *self.machine, &self.moment.snapshot, &self.identity) {
+            Ok(content) => {
+                let mut outputs = Vec::new();
+                self.manager.gather(peers, self.now, content, &mut outputs);
+                self.pass_on(outputs);
+            }
+            Err(failure) => self.end(Err(failure)),
+        }
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Which start of the node this is, counted from 1.
+    pub fn incarnation(&self) -> u64 {
+        self.manager.incarnation()
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        if self.is_failed {
+            return Err(Refusal::Failed);
+        }
+        if self.outbox.len() >= self.settings.held_max {
+            return Err(Refusal::Full);
+        }
+        let Frame { from, session, packet } = frame::decode(&self.identity, bytes)?;
+        let Header { incarnation, .. } = packet.header;
+        let sequence = match packet.body {
+            Body::Message { sequence, .. } => sequence,
+            _ => 0,
+        };
+        self.accept(from, (incarnation, session), sequence)?;
+        let (mut outputs, mut trouble) = (Vec::new(), Ok(()));
+        let content = || {
+            exported(&mut *self.machine, &self.moment.snapshot, &self.identity).unwrap_or_else(|failure| {
+                trouble = Err(failure);
+                Vec::new()
+            })
+        };
+        let payload = self.manager.receive(from, packet, content, &mut outputs)?;
+        if trouble.is_err() {
+            self.end(trouble);
+            return Err(Refusal::Failed);
+        }
+        let peer = self.peers.entry(from).or_default();
+        if peer.incarnation != incarnation {
+            *peer = Peer { incarnation, session, last: 0 };
+        }
+        peer.last = peer.last.max(sequence);
+        self.pass_on(outputs);
+        if let Some(payload) = payload {
+            self.counts.messages += 1;
+            let cause = Cause::Message { from, network: self.settings.network, payload: &payload };
+            let result = self.handle(Some(cause), Input::Message { src: from, payload: &payload });
+            self.end(result);
+        }
+        Ok(())
+    }
+
+    /// Refuses what a second process with the identity of a node sends, and what was overtaken.
+    fn accept(&self, from: NodeId, (incarnation, session): (u64, u64), sequence: u64) -> Result<(), Refusal> {
+        let Some(peer) = self.peers.get(&from) else { return Ok(()) };
+        let is_later = from == self.identity.node && incarnation > peer.incarnation;
+        if session != peer.session && (incarnation == peer.incarnation || is_later) {
+            return Err(Refusal::TwoOfOne(from));
+        }
+        let is_ordered = self.settings.network == Network::Ordered;
+        if is_ordered && incarnation == peer.incarnation && (1..peer.last).contains(&sequence) {
+            return Err(Refusal::Overtaken);
+        }
+        Ok(())
+    }
+
+    /// A local event happens.
+    fn happen(&mut self, event: &LocalEvent) {
+        self.counts.local += 1;
+        let result = self.handle(Some(Cause::Local(event)), Input::Local(event));
+        self.end(result);
+    }
+
+    /// The node has failed, if this is a failure.
+    fn end(&mut self, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            self.is_failed = true;
+            self.outbox.add(Output::Failed(failure));
+        }
+    }
+
+    fn tick(&mut self, now: Time) {
+        if now < self.now {
+            self.counts.backwards += 1;
+        } else {
+            self.now = now;
+        }
+    }
+
+    /// Passes on what the manager of checkpoints wants done.
+    pub(super) fn pass_on(&mut self, outputs: Vec<checkpoint::Output>) {
+        for output in outputs {
+            match output {
+                checkpoint::Output::Persist(numbers) => {
+                    self.numbers = numbers;
+                    self.outbox.persist(Record { numbers, protocol: self.moment.durable.clone() });
+                }
+                checkpoint::Output::Send { to, packet } => {
+                    self.outbox.add(Output::Send { to, frame: frame::encode(&self.identity, to, &packet) });
+                }
+                checkpoint::Output::Gathered(outcome) => self.outbox.add(Output::Gathered(outcome)),
+            }
+        }
+    }
+
+    /// Calls off the local events that cannot happen any more, and draws times for those that can now.
+    pub(super) fn arm(&mut self) {
+        let (delays, now, dice) = (self.settings.delays, self.now, &mut self.dice);
+        self.timers.arm(&self.moment.local_events, |event| drawn(dice, delays.of(event.kind)?, now));
+    }
+
+    /// When an event of this kind happens that can happen from now on; none if only clients make it happen.
+    pub(super) fn draw(&mut self, kind: LocalKind) -> Option<Time> {
+        let range = self.settings.delays.of(kind)?;
+        drawn(&mut self.dice, range, self.now)
+    }
+}
+
+/// An instant after now, by a duration in a range.
+fn drawn(dice: &mut ChaCha8Rng, range: crate::simulator::Range, now: Time) -> Option<Time> {
+    let width = u64::try_from(range.to.saturating_sub(range.from).as_nanos()).unwrap_or(u64::MAX - 1);
+    Some(now.after(range.from).after(std::time::Duration::from_nanos(below(dice, width.saturating_add(1)))))
+}
+
+/// A state as the content of a checkpoint.
+fn exported(machine: &mut dyn Machine, state: &Snapshot, identity: &Identity) -> Result<Vec<u8>, Failure> {
+    let owner = StateOwner { node: identity.node, nodes: identity.nodes, config: &identity.config };
+    machine.export(state, owner).map_err(|error| match error {
+        TransferError::Machine(error) => error.into(),
+        TransferError::Refused(why) => MachineError::Host(why).into(),
+    })
+}

@@ -1,0 +1,75 @@
+//! Who a node is, and how it behaves in time.
+
+use host_model::contract::{LocalKind, NodeId};
+use host_model::scenario::Network;
+
+use crate::checkpoint::Limits;
+use crate::simulator::Range;
+
+/// Who a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its number.
+    pub node: NodeId,
+    /// The size of the cluster.
+    pub nodes: u32,
+    /// Its parameters, one `key=value` a line, sorted by key.
+    pub config: String,
+    /// What all nodes of a cluster have in common, such as a hash of the component and the addresses: frames of others are refused.
+    pub cluster: [u8; 16],
+    /// A random number of this process: two processes with the identity of one node are told apart by it.
+    pub session: u64,
+}
+
+/// How a node behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The links between the nodes.
+    pub network: Network,
+    /// How long local events take.
+    pub delays: Delays,
+    /// The seed of all that is drawn: delays, and answers to `choose`.
+    pub seed: u64,
+    /// Outputs that wait for the disk; beyond, messages and calls are refused.
+    pub held_max: usize,
+    /// The limits of its checkpoints.
+    pub checkpoints: Limits,
+}
+
+/// How long local events take to happen once they can, by their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// Timers.
+    pub timer: Range,
+    /// Calls of the application; none if clients make them, see [`Node::call`](crate::node::Node::call).
+    pub application: Option<Range>,
+    /// Steps that the protocol takes by itself.
+    pub internal: Range,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            network: Network::Ordered,
+            delays: Delays {
+                timer: Range::milliseconds(100, 1_000),
+                application: None,
+                internal: Range::milliseconds(0, 10),
+            },
+            seed: 0,
+            held_max: 10_000,
+            checkpoints: Limits::default(),
+        }
+    }
+}
+
+impl Delays {
+    /// Those of a kind.
+    pub(super) fn of(&self, kind: LocalKind) -> Option<Range> {
+        match kind {
+            LocalKind::Timer => Some(self.timer),
+            LocalKind::Application => self.application,
+            LocalKind::Internal => Some(self.internal),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host_model::contract::LocalKind;
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use super::pair::{Pair, identity, settings};
+use crate::checkpoint::Dropped;
+use crate::gate::Open;
+use crate::node::frame::{decode, encode};
+use crate::node::{FRAME_MAX, Failure, Identity, Node, Output, Refusal, Settings, Splitter, VERSION};
+use crate::time::Time;
+
+/// Node 0 sends 1, 2 and 3 when it starts.
+fn speaker() -> Toy {
+    Toy::new(2).start(0, 0, &[(1, 1), (1, 2), (1, 3)])
+}
+
+/// The frames with these three, and the node that gets them.
+fn spoken(network: Network) -> (Pair<Open>, Vec<Vec<u8>>) {
+    let mut pair = Pair::open(speaker(), network);
+    (0..2).for_each(|node| pair.write(node));
+    let frames = pair.links.remove(&(0, 1)).expect("they are sent").into();
+    (pair, frames)
+}
+
+/// A frame with one byte changed, and a hash that fits.
+fn changed(frame: &[u8], at: usize, to: u8) -> Vec<u8> {
+    let mut content = frame[..frame.len() - 8].to_vec();
+    content[at] = to;
+    let hash = blake3::hash(&content);
+    content.extend(&hash.as_bytes()[..8]);
+    content
+}
+
+#[test]
+fn frames_that_are_not_for_this_node_are_refused_and_counted() {
+    let (mut pair, frames) = spoken(Network::Ordered);
+    let (frame, node) = (&frames[0], &mut pair.nodes[1]);
+    let mut damaged = frame.clone();
+    *damaged.last_mut().expect("it has bytes") ^= 1;
+    let length = [&frame[..], &[0]].concat();
+    let cases: [(&[u8], Refusal); 9] = [
+        (b"GET / HTTP/1.1\r\n\r\n", Refusal::Magic),
+        (&changed(frame, 4, 9), Refusal::Version(9)),
+        (&changed(frame, 6, 1), Refusal::Cluster),
+        (&changed(frame, 22, 5), Refusal::Sender(5)),
+        (&changed(frame, 26, 0), Refusal::Addressee(0)),
+        (&changed(frame, 41, 2), Refusal::TooLong),
+        (&damaged, Refusal::Damaged),
+        (&length, Refusal::Length),
+        (b"", Refusal::Length),
+    ];
+    for (bytes, refusal) in &cases {
+        assert_eq!(node.receive(Time(0), bytes), Err(*refusal));
+    }
+    let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
+    cases.iter().for_each(|(_, refusal)| *expected.entry(refusal.name()).or_default() += 1);
+    assert_eq!((node.counts().messages, &node.counts().refused), (0, &expected));
+    assert_eq!(node.receive(Time(0), frame), Ok(()));
+}
+
+/// Every way to cut a frame, and every byte of it changed in every bit.
+#[test]
+fn no_damage_gets_through() {
+    let (_, frames) = spoken(Network::Ordered);
+    let (identity, frame) = (identity(1, 0), &frames[0]);
+    assert!(decode(&identity, frame).is_ok());
+    for end in 0..frame.len() {
+        assert!(decode(&identity, &frame[..end]).is_err(), "{end}");
+    }
+    for place in 0..frame.len() * 8 {
+        let mut damaged = frame.clone();
+        damaged[place / 8] ^= 1 << (place % 8);
+        assert!(decode(&identity, &damaged).is_err(), "{place}");
+    }
+}
+
+#[test]
+fn a_second_process_with_the_identity_of_a_node_is_refused() {
+    let (mut pair, frames) = spoken(Network::Ordered);
+    let (_, other) = spoken(Network::Ordered);
+    assert_eq!(pair.nodes[1].receive(Time(0), &frames[0]), Ok(()));
+    // The same start of the same node by another process has another session.
+    let packet = decode(&identity(1, 0), &other[1]).expect("it is a frame").packet;
+    let twin = encode(&identity(0, 99), 1, &packet);
+    assert_eq!(pair.nodes[1].receive(Time(0), &twin), Err(Refusal::TwoOfOne(0)));
+    let own = encode(&Identity { node: 1, ..identity(1, 99) }, 1, &packet);
+    assert_eq!(pair.nodes[1].receive(Time(0), &own), Err(Refusal::TwoOfOne(1)));
+    assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Ok(()));
+}
+
+#[test]
+fn what_comes_twice_is_taken_once_and_order_is_kept_where_there_is_one() {
+    let (mut pair, frames) = spoken(Network::Ordered);
+    let results: Vec<_> = [1, 0, 1, 2].map(|at: usize| pair.nodes[1].receive(Time(0), &frames[at])).into();
+    assert_eq!(results, [Ok(()), Err(Refusal::Overtaken), Err(Refusal::Dropped(Dropped::Repeated)), Ok(())]);
+    let (mut pair, frames) = spoken(Network::Unordered);
+    let results: Vec<_> = [1, 0, 1, 2].map(|at: usize| pair.nodes[1].receive(Time(0), &frames[at])).into();
+    assert_eq!(results, [Ok(()), Ok(()), Err(Refusal::Dropped(Dropped::Repeated)), Ok(())]);
+}
+
+#[test]
+fn what_a_former_start_has_sent_is_refused() {
+    let (mut pair, frames) = spoken(Network::Unordered);
+    pair.kill(0);
+    pair.write(0);
+    assert_eq!(pair.deliver(0, 1), Some(vec![1]));
+    let refusal = Refusal::Dropped(Dropped::FormerSender);
+    assert_eq!(pair.nodes[1].receive(Time(0), &frames[1]), Err(refusal));
+}
+
+#[test]
+fn a_stream_is_split_wherever_it_is_cut() {
+    let (_, frames) = spoken(Network::Ordered);
+    let stream = frames.concat();
+    for piece in 1..stream.len() {
+        let (mut splitter, mut found) = (Splitter::default(), Vec::new());
+        for bytes in stream.chunks(piece) {
+            splitter.push(bytes);
+            while let Some(frame) = splitter.next_frame().expect("it is a stream of frames") {
+                found.push(frame.to_vec());
+            }
+        }
+        assert_eq!(found, frames, "{piece}");
+    }
+    let mut splitter = Splitter::default();
+    splitter.push(&[&frames[0][..], b"GET"].concat());
+    assert_eq!(splitter.next_frame(), Ok(Some(&frames[0][..])));
+    assert_eq!(splitter.next_frame(), Err(Refusal::Magic));
+    // The length is believed up to a limit, and nothing is set aside for it.
+    let mut splitter = Splitter::default();
+    splitter.push(&[b"HLIV", &VERSION.to_le_bytes()[..], &[0; 32], &(FRAME_MAX as u32).to_le_bytes()].concat());
+    assert_eq!(splitter.next_frame(), Err(Refusal::TooLong));
+}
+
+#[test]
+fn a_disk_that_does_not_answer_stops_what_would_wait_for_it() {
+    let toy = Toy::new(2).of_kind(0, LocalKind::Timer).rule(0, 0, ToyTrigger::Local(0), 0, &[(1, 1)]);
+    let settings = Settings { held_max: 3, ..settings(Network::Unordered) };
+    let mut node = Node::start(&Arc::new(toy), (identity(0, 1), settings), Open, None, Time(0)).expect("it starts");
+    let Some(Output::Persist { ticket, .. }) = node.next_output() else { panic!("the start is written first") };
+    for second in 1..=10 {
+        node.elapse(Time(second * 1_000_000_000));
+    }
+    assert_eq!((node.counts().local, node.next_output()), (3, None));
+    let (_, frames) = spoken(Network::Unordered);
+    assert_eq!(node.receive(Time(0), &frames[0]), Err(Refusal::Full));
+    node.persisted(ticket);
+    assert_eq!(std::iter::from_fn(|| node.next_output()).count(), 3);
+    node.elapse(Time(11_000_000_000));
+    assert_eq!(node.counts().local, 4);
+}
+
+#[test]
+fn a_protocol_that_takes_messages_together_is_refused() {
+    let toys = (0..200).map(|seed| Toy::random(seed, 2).with_random_quorums(seed));
+    let toy = Arc::new(toys.into_iter().find(|toy| toy.takes_quorums(1)).expect("some do"));
+    let started = Node::start(&toy, (identity(1, 1), settings(Network::Unordered)), Open, None, Time(0));
+    let refused = started.err().expect("it is refused");
+    assert!(matches!(refused, Failure::Machine(_)), "{refused}");
+}

@@ -1,0 +1,15 @@
+//! Two nodes, their disks and the links between them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `pair` | two nodes on links and disks that obey the test |
+//! | `order` | what leaves a node, and when: disks, resets, broken connections |
+//! | `filters` | gates |
+//! | `bad_input` | what is refused |
+//! | `draws` | answers by weights |
+
+mod bad_input;
+mod draws;
+mod filters;
+mod order;
+mod pair;

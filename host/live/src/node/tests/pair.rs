@@ -1,0 +1,154 @@
+//! Two nodes on links and disks that obey the test.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::NodeId;
+use host_model::scenario::Network;
+use host_model::toys::Toy;
+
+use crate::checkpoint::{Body, Outcome};
+use crate::gate::{Gate, Open};
+use crate::node::frame::decode;
+use crate::node::{Failure, Identity, Node, Output, Record, Settings};
+use crate::simulator::Range;
+use crate::time::Time;
+
+/// Which node it is of the two.
+pub(super) fn identity(node: NodeId, session: u64) -> Identity {
+    Identity { node, nodes: 2, config: String::new(), cluster: [7; 16], session }
+}
+
+/// Timers take a second.
+pub(super) fn settings(network: Network) -> Settings {
+    let mut settings = Settings { network, ..Settings::default() };
+    settings.delays.timer = Range::milliseconds(1_000, 1_000);
+    settings.delays.internal = Range::milliseconds(1, 1);
+    settings
+}
+
+/// The message in a frame; none if it is a packet of the managers.
+pub(super) fn message(to: NodeId, frame: &[u8]) -> Option<Vec<u8>> {
+    match decode(&identity(to, 0), frame).expect("it is a frame").packet.body {
+        Body::Message { payload, .. } => Some(payload),
+        _ => None,
+    }
+}
+
+pub(super) struct Pair<G> {
+    toy: Arc<Toy>,
+    settings: Settings,
+    gate: fn(NodeId) -> G,
+    pub(super) nodes: Vec<Node<G>>,
+    /// What is on the disks.
+    pub(super) disks: [Option<Record>; 2],
+    /// What is being written to them.
+    pub(super) writing: [Option<(u64, Record)>; 2],
+    /// The frames on their way, by sender and destination.
+    pub(super) links: BTreeMap<(NodeId, NodeId), VecDeque<Vec<u8>>>,
+    pub(super) now: Time,
+    pub(super) disconnects: Vec<(NodeId, NodeId)>,
+    pub(super) gathered: Vec<Outcome>,
+    pub(super) failures: Vec<Failure>,
+    starts: u64,
+}
+
+impl Pair<Open> {
+    pub(super) fn open(toy: Toy, network: Network) -> Self {
+        Self::new(toy, network, |_| Open)
+    }
+}
+
+impl<G: Gate> Pair<G> {
+    pub(super) fn new(toy: Toy, network: Network, gate: fn(NodeId) -> G) -> Self {
+        let mut pair = Self {
+            toy: Arc::new(toy),
+            settings: settings(network),
+            gate,
+            nodes: Vec::new(),
+            disks: [None, None],
+            writing: [None, None],
+            links: BTreeMap::new(),
+            now: Time(0),
+            disconnects: Vec::new(),
+            gathered: Vec::new(),
+            failures: Vec::new(),
+            starts: 0,
+        };
+        for node in 0..2 {
+            let started = pair.started(node);
+            pair.nodes.push(started);
+            pair.carry_out(node);
+        }
+        pair
+    }
+
+    fn started(&mut self, node: NodeId) -> Node<G> {
+        self.starts += 1;
+        let settings = Settings { seed: self.starts, ..self.settings };
+        let identity = identity(node, self.starts);
+        let record = self.disks[node as usize].clone();
+        Node::start(&self.toy, (identity, settings), (self.gate)(node), record, self.now).expect("a toy starts")
+    }
+
+    /// The process of a node is killed and started again: what it did not write is lost.
+    pub(super) fn kill(&mut self, node: NodeId) {
+        self.writing[node as usize] = None;
+        self.nodes[node as usize] = self.started(node);
+        self.carry_out(node);
+    }
+
+    /// Takes all outputs of a node that come out.
+    pub(super) fn carry_out(&mut self, node: NodeId) {
+        while let Some(output) = self.nodes[node as usize].next_output() {
+            match output {
+                Output::Persist { ticket, record } => self.writing[node as usize] = Some((ticket, record)),
+                Output::Send { to, frame } => self.links.entry((node, to)).or_default().push_back(frame),
+                Output::Disconnect { peer } => self.disconnects.push((node, peer)),
+                Output::Gathered(outcome) => self.gathered.push(outcome),
+                Output::Failed(failure) => self.failures.push(failure),
+            }
+        }
+    }
+
+    /// The disk of a node has written what it was given.
+    pub(super) fn write(&mut self, node: NodeId) {
+        if let Some((ticket, record)) = self.writing[node as usize].take() {
+            self.disks[node as usize] = Some(record);
+            self.nodes[node as usize].persisted(ticket);
+            self.carry_out(node);
+        }
+    }
+
+    /// The first frame on a link arrives; the message in it, if it is one and was taken.
+    pub(super) fn deliver(&mut self, from: NodeId, to: NodeId) -> Option<Vec<u8>> {
+        let frame = self.links.get_mut(&(from, to))?.pop_front()?;
+        let taken = self.nodes[to as usize].receive(self.now, &frame);
+        self.carry_out(to);
+        taken.ok().and_then(|()| message(to, &frame))
+    }
+
+    /// So much time passes, at once.
+    pub(super) fn wait(&mut self, milliseconds: u64) {
+        self.now = self.now.after(Duration::from_millis(milliseconds));
+        for node in 0..2 {
+            self.nodes[node as usize].elapse(self.now);
+            self.carry_out(node);
+        }
+    }
+
+    /// Everything is written and delivered, until nothing is on its way.
+    pub(super) fn settle(&mut self) {
+        loop {
+            (0..2).for_each(|node| self.write(node));
+            let Some((from, to)) = self.links.iter().find(|(_, link)| !link.is_empty()).map(|(link, _)| *link) else {
+                if self.writing.iter().all(Option::is_none) {
+                    return;
+                }
+                continue;
+            };
+            self.deliver(from, to);
+        }
+    }
+}
