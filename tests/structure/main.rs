@@ -18,6 +18,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-search", on: &["host-model"] },
     Rule { package: "host-inspect", on: &["host-model"] },
     Rule { package: "host-live", on: &["host-model", "host-search"] },
+    Rule { package: "host-live-net", on: &["host-live", "host-model"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
     Rule {

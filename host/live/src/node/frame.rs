@@ -73,6 +73,11 @@ pub(super) fn decode(identity: &Identity, bytes: &[u8]) -> Result<Frame, Refusal
     }
 }
 
+/// The sender that a frame names, whoever it is; none if it is too short to name one.
+pub fn sender_of(frame: &[u8]) -> Option<NodeId> {
+    frame.get(22..26).map(|word| u32::from_le_bytes(word.try_into().expect("there are four")))
+}
+
 /// How long the frame is that these bytes begin; none if they are too few to know.
 fn length(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
     let start = bytes.len().min(MAGIC.len());

@@ -31,7 +31,7 @@ mod settings;
 mod tests;
 mod timers;
 
-pub use frame::{FRAME_MAX, Splitter, VERSION};
+pub use frame::{FRAME_MAX, Splitter, VERSION, sender_of};
 pub use outbox::{Output, Record};
 pub use refusal::{Counts, Failure, NotNow, Refusal};
 pub use runtime::Node;

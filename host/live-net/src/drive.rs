@@ -1,0 +1,277 @@
+//! A node from its start to its end: inputs in, outputs carried out.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use host_live::gate::Gate;
+use host_live::node::{Counts, Failure, Identity, Node, Output, Settings, sender_of};
+use host_live::time::Time;
+use host_model::contract::{MachineFactory, NodeId};
+use host_model::scenario::Network;
+
+use crate::disk::{Disk, DiskError};
+use crate::tcp::Tcp;
+use crate::udp::Udp;
+use crate::wire::{ARRIVALS_MAX, Arrival};
+
+/// How long the node waits for something to happen before it looks whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Arrivals that are handled before time and outputs have their turn.
+const ARRIVALS_AT_ONCE: usize = 256;
+
+/// Where a node runs.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Who it is.
+    pub identity: Identity,
+    /// How it behaves.
+    pub settings: Settings,
+    /// The address of each node, on loopback.
+    pub addresses: Vec<SocketAddr>,
+    /// Its file; a file beside it with the extension `lock` says that it is in use.
+    pub disk: PathBuf,
+}
+
+/// Why a node does not run any more.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// An address that others than this machine reach.
+    #[error("{0} is no loopback address, and nothing here proves who a peer is; use 127.0.0.1 or [::1]")]
+    NotLoopback(SocketAddr),
+    /// There is not one address per node.
+    #[error("there are {addresses} addresses for {nodes} nodes")]
+    Addresses {
+        /// How many.
+        addresses: usize,
+        /// How many there should be.
+        nodes: u32,
+    },
+    /// The address is in use, say.
+    #[error("cannot listen at {address}: {error}")]
+    Bind {
+        /// The address of the node.
+        address: SocketAddr,
+        /// What the machine says.
+        error: io::Error,
+    },
+    /// The disk is full, say.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The protocol has failed, or the host cannot go on.
+    #[error(transparent)]
+    Node(#[from] Failure),
+}
+
+/// What has happened at a node until it ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// As the node counts.
+    pub counts: Counts,
+    /// Which start of the node it was.
+    pub incarnation: u64,
+    /// Bytes of a torn record that were cut off at the start.
+    pub torn: usize,
+    /// Frames that were lost on their way out: too long for a datagram, or too many that wait.
+    pub unsent: u64,
+}
+
+/// Runs a node until it is told to stop.
+///
+/// # Errors
+///
+/// It cannot start, or cannot go on. What it has acknowledged is on the disk in any case.
+pub fn run<G: Gate>(
+    factory: &dyn MachineFactory,
+    place: &Place,
+    gate: G,
+    stop: &AtomicBool,
+) -> Result<Ended, RunError> {
+    let Place { identity, settings, addresses, disk } = place;
+    if let Some(address) = addresses.iter().find(|address| !address.ip().is_loopback()) {
+        return Err(RunError::NotLoopback(*address));
+    }
+    if addresses.len() != identity.nodes as usize || identity.node >= identity.nodes {
+        return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
+    }
+    let (disk, record) = Disk::open(disk)?;
+    let begun = Instant::now();
+    let node = Node::start(factory, (identity.clone(), *settings), gate, record, Time(0))?;
+    let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
+    let (me, stopped) = (identity.node, Arc::new(AtomicBool::new(false)));
+    let net = match settings.network {
+        Network::Ordered => Tcp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Tcp),
+        _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
+    };
+    let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
+    let mut running = Running {
+        node,
+        disk,
+        net,
+        me,
+        begun,
+        own: VecDeque::new(),
+        streams: BTreeMap::new(),
+        incoming: BTreeMap::new(),
+        unsent: 0,
+    };
+    let result = running.go_on(&arrivals, stop);
+    stopped.store(true, Ordering::Relaxed);
+    result?;
+    let Running { node, disk, unsent, .. } = running;
+    Ok(Ended { counts: node.counts().clone(), incarnation: node.incarnation(), torn: disk.torn(), unsent })
+}
+
+enum Net {
+    Tcp(Tcp),
+    Udp(Udp),
+}
+
+struct Running<G> {
+    node: Node<G>,
+    disk: Disk,
+    net: Net,
+    me: NodeId,
+    begun: Instant,
+    /// Frames of the node to itself.
+    own: VecDeque<Vec<u8>>,
+    /// The connections, and whom they are to if that is known.
+    streams: BTreeMap<u64, (Option<NodeId>, TcpStream)>,
+    /// The one over which a peer sends.
+    incoming: BTreeMap<NodeId, u64>,
+    unsent: u64,
+}
+
+impl<G: Gate> Running<G> {
+    fn go_on(&mut self, arrivals: &Receiver<Arrival>, stop: &AtomicBool) -> Result<(), RunError> {
+        loop {
+            self.carry_out()?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let now = self.now();
+            let until = self.node.deadline().map(|at| Duration::from_nanos(at.0.saturating_sub(now.0)));
+            match arrivals.recv_timeout(until.map_or(PATIENCE, |until| until.min(PATIENCE))) {
+                Ok(arrival) => {
+                    self.take(arrival)?;
+                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE) {
+                        self.take(arrival)?;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // The threads of the network do not end before the node.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
+            }
+            self.node.elapse(self.now());
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Carries out what the node wants done, and what follows from it at the node itself.
+    fn carry_out(&mut self) -> Result<(), RunError> {
+        loop {
+            while let Some(output) = self.node.next_output() {
+                match output {
+                    Output::Persist { ticket, record } => {
+                        self.disk.write(&record)?;
+                        self.node.persisted(ticket);
+                    }
+                    Output::Send { to, frame } if to == self.me => self.own.push_back(frame),
+                    Output::Send { to, frame } => self.send(to, frame),
+                    Output::Disconnect { peer } => self.disconnect(peer),
+                    // Nobody has asked for one.
+                    Output::Gathered(_) => {}
+                    Output::Failed(failure) => return Err(failure.into()),
+                }
+            }
+            let Some(frame) = self.own.pop_front() else { return Ok(()) };
+            // What is refused is counted by the node.
+            let _ = self.node.receive(self.now(), &frame);
+        }
+    }
+
+    fn send(&mut self, to: NodeId, frame: Vec<u8>) {
+        let is_sent = match &self.net {
+            Net::Udp(udp) => udp.send(to, &frame),
+            Net::Tcp(tcp) => tcp.send(to, frame),
+        };
+        if !is_sent {
+            self.unsent += 1;
+            if matches!(self.net, Net::Tcp(_)) {
+                self.disconnect(to);
+            }
+        }
+    }
+
+    /// Something has come. What follows leaves before the next arrival, so that the node never has too much that waits for the disk.
+    fn take(&mut self, arrival: Arrival) -> Result<(), RunError> {
+        match arrival {
+            Arrival::Opened { connection, peer, stream } => {
+                self.streams.insert(connection, (peer, stream));
+            }
+            Arrival::Frame { connection: None, bytes } => {
+                let _ = self.node.receive(self.now(), &bytes);
+            }
+            Arrival::Frame { connection: Some(connection), bytes } => self.take_frame(connection, &bytes),
+            Arrival::Closed { connection, refusal } => {
+                refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
+                // Those that this node has closed are not among them.
+                if let Some((Some(peer), _)) = self.streams.remove(&connection) {
+                    self.disconnect(peer);
+                }
+            }
+        }
+        self.carry_out()
+    }
+
+    /// A frame has come over a connection. The first one that is taken says whom the connection is from.
+    fn take_frame(&mut self, connection: u64, bytes: &[u8]) {
+        let Some((peer, _)) = self.streams.get(&connection) else { return };
+        if let Some(from) = sender_of(bytes)
+            && peer.is_none_or(|peer| peer == from)
+            && self.node.receive(self.now(), bytes).is_ok()
+        {
+            if peer.is_some() {
+                return;
+            }
+            // A peer that makes another connection has given the last one up.
+            if let Some(former) = self.incoming.insert(from, connection)
+                && let Some((_, stream)) = self.streams.remove(&former)
+            {
+                close(&stream);
+            }
+            if let Some((peer, _)) = self.streams.get_mut(&connection) {
+                *peer = Some(from);
+            }
+        }
+    }
+
+    /// The connections with a peer are closed, and the node hears of it. Nothing that came over them is taken any more.
+    fn disconnect(&mut self, peer: NodeId) {
+        if let Net::Tcp(tcp) = &self.net {
+            tcp.begin_epoch(peer);
+        }
+        self.incoming.remove(&peer);
+        self.streams.retain(|_, (of, stream)| {
+            let is_closed = *of == Some(peer);
+            if is_closed {
+                close(stream);
+            }
+            !is_closed
+        });
+        self.node.disconnected(self.now(), peer);
+    }
+}
+
+/// Closes a connection; one that is closed already is so.
+fn close(stream: &TcpStream) {
+    let _ = stream.shutdown(Shutdown::Both);
+}

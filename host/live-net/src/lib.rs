@@ -1,0 +1,26 @@
+//! Runs the nodes of a live cluster on real sockets with a real disk.
+//!
+//! [`host_live::node`] says what a node does; this crate is the world around it: TCP where links have an order, UDP where they have
+//! none, a file that survives a kill at any moment, and the clock. One thread per connection, since a node has few peers, and the node
+//! itself in the thread that calls [`run`]. Only loopback addresses are taken: nothing here proves who a peer is.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `drive` | a node from its start to its end: inputs in, outputs carried out |
+//! | `tcp` | connections between nodes, where links have an order |
+//! | `udp` | datagrams between nodes, where they have none |
+//! | `wire` | what comes from other nodes |
+//! | `disk` | the file of a node |
+//! | `tests` | processes on loopback that are killed, and what else goes wrong |
+#![forbid(unsafe_code)]
+
+mod disk;
+mod drive;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod udp;
+mod wire;
+
+pub use disk::{Disk, DiskError};
+pub use drive::{Ended, Place, RunError, run};

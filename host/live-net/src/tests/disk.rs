@@ -1,0 +1,90 @@
+//! Files of nodes: torn, damaged, full, in use.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use host_live::checkpoint::Durable;
+use host_live::node::Record;
+
+use crate::disk::{Disk, DiskError};
+
+fn record(number: u8) -> Record {
+    Record { numbers: Durable { incarnation: 1, reserved: 1 }, protocol: Some(vec![number; 20]) }
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("node-0.disk");
+    (folder, path)
+}
+
+fn written(path: &Path, numbers: std::ops::Range<u8>) -> Vec<u8> {
+    let (mut disk, _) = Disk::open(path).expect("it opens");
+    numbers.for_each(|number| disk.write(&record(number)).expect("there is room"));
+    drop(disk);
+    std::fs::read(path).expect("it is there")
+}
+
+/// Wherever the last record is torn, the one before it is what the node starts with; and it can be written again.
+#[test]
+fn a_torn_record_is_cut_off_and_the_one_before_counts() {
+    let (_folder, path) = folder();
+    let whole = written(&path, 0..3);
+    let shorter = (whole.len() - 8) / 3;
+    for end in whole.len() - shorter..whole.len() {
+        std::fs::write(&path, &whole[..end]).expect("writable");
+        let (mut disk, last) = Disk::open(&path).expect("it opens");
+        assert_eq!((last, disk.torn()), (Some(record(1)), end + shorter - whole.len()), "{end}");
+        disk.write(&record(7)).expect("there is room");
+        drop(disk);
+        assert_eq!(Disk::open(&path).expect("it opens").1, Some(record(7)));
+    }
+    for end in 0..8 {
+        std::fs::write(&path, &whole[..end]).expect("writable");
+        assert_eq!(Disk::open(&path).expect("it opens").1, None, "the file itself was not complete");
+    }
+}
+
+#[test]
+fn damage_before_the_end_is_an_error_and_never_an_older_state() {
+    let (_folder, path) = folder();
+    let whole = written(&path, 0..3);
+    let second = 8 + (whole.len() - 8) / 3;
+    for place in 8..second {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x10;
+        std::fs::write(&path, &damaged).expect("writable");
+        let error = Disk::open(&path).expect_err("it is damaged");
+        assert!(matches!(error, DiskError::Damaged { at: 8, .. }), "{place}: {error}");
+    }
+    std::fs::write(&path, "a text of somebody else").expect("writable");
+    let error = Disk::open(&path).expect_err("it is none of ours").to_string();
+    assert!(error.ends_with("is no file of a node"), "{error}");
+    assert_eq!(std::fs::read(&path).expect("it is there"), b"a text of somebody else");
+}
+
+#[test]
+fn a_full_disk_is_an_error_after_which_nothing_is_written() {
+    let (_folder, path) = folder();
+    let (disk, _) = Disk::open(&path).expect("it opens");
+    let full = OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut disk = disk.with(Some(full), 1 << 20);
+    let error = disk.write(&record(1)).expect_err("there is no room").to_string();
+    assert!(error.contains("No space left on device"), "{error}");
+    assert!(matches!(disk.write(&record(2)), Err(DiskError::Broken(_))));
+}
+
+#[test]
+fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
+    let (_folder, path) = folder();
+    let (disk, _) = Disk::open(&path).expect("it opens");
+    assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))));
+    let mut disk = disk.with(None, 200);
+    for number in 0..50 {
+        disk.write(&record(number)).expect("there is room");
+        assert!(std::fs::metadata(&path).expect("it is there").len() <= 200, "{number}");
+    }
+    assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))), "whatever file it is by now");
+    drop(disk);
+    assert_eq!(Disk::open(&path).expect("it opens").1, Some(record(49)));
+}

@@ -1,0 +1,11 @@
+//! Processes on loopback that are killed, and what else goes wrong.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `disk` | files of nodes: torn, damaged, full, in use |
+//! | `processes` | a cluster of processes that are killed |
+//! | `refused` | places where no node runs |
+
+mod disk;
+mod processes;
+mod refused;

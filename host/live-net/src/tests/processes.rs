@@ -1,0 +1,183 @@
+//! A cluster of processes that are killed.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use host_live::gate::Open;
+use host_live::node::{Identity, Settings};
+use host_live::simulator::Range;
+use host_model::contract::LocalKind;
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use crate::disk::Disk;
+use crate::{Place, run};
+
+/// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
+const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
+const LAST: u8 = 250;
+/// The last byte of the next address.
+static NEXT: AtomicU8 = AtomicU8::new(0);
+
+/// Node 0 counts, has the count on its disk, and tells the others, which keep it on theirs. It tells the last one again and again.
+fn counter() -> Toy {
+    let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
+    let toy = toy.rule(0, LAST, ToyTrigger::Local(0), LAST, &[(1, LAST), (2, LAST)]);
+    (0..LAST).fold(toy, |toy, count| {
+        let next = count + 1;
+        let toy = toy.rule(0, count, ToyTrigger::Local(0), next, &[(1, next), (2, next)]).keep(0, next, next);
+        (1..3).fold(toy, |toy, node| {
+            let toy = toy.keep(node, next, next);
+            (0..=count).fold(toy, |toy, known| toy.rule(node, known, ToyTrigger::Message(0, next), next, &[]))
+        })
+    })
+}
+
+/// In a process of its own, a node that runs until it is killed; else nothing.
+#[test]
+fn node_of_another_test() {
+    let Ok(what) = std::env::var(NODE) else { return };
+    let words: Vec<&str> = what.split(' ').collect();
+    let [node, network, folder, addresses @ ..] = &words[..] else { panic!("{what}") };
+    let mut settings = Settings { network: Network::Ordered, ..Settings::default() };
+    if *network == "udp" {
+        settings.network = Network::Unordered;
+    }
+    settings.delays.timer = Range::milliseconds(5, 15);
+    let node = node.parse().expect("a number");
+    let session = std::process::id().into();
+    let place = Place {
+        identity: Identity { node, nodes: 3, config: String::new(), cluster: [3; 16], session },
+        settings,
+        addresses: addresses.iter().map(|address| address.parse().expect("an address")).collect(),
+        disk: Path::new(folder).join(format!("node-{node}.disk")),
+    };
+    let ended = run(&Arc::new(counter()), &place, Open, &AtomicBool::new(false));
+    panic!("it runs until it is killed: {ended:?}");
+}
+
+struct Cluster {
+    folder: tempfile::TempDir,
+    network: &'static str,
+    addresses: Vec<SocketAddr>,
+    children: Vec<Child>,
+}
+
+impl Cluster {
+    fn new(network: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // All of 127.0.0.0/8 is loopback, and the port is none that the system gives away: nobody else has these.
+        let [.., high, low] = std::process::id().to_be_bytes();
+        let first = NEXT.fetch_add(3, Ordering::Relaxed) + 1;
+        let addresses = (first..first + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_431))).collect();
+        let mut cluster = Self { folder, network, addresses, children: Vec::new() };
+        for node in 0..3 {
+            let child = cluster.spawn(node);
+            cluster.children.push(child);
+        }
+        cluster
+    }
+
+    fn spawn(&self, node: usize) -> Child {
+        let folder = self.folder.path().display().to_string();
+        let mut words = vec![node.to_string(), self.network.to_owned(), folder];
+        words.extend(self.addresses.iter().map(ToString::to_string));
+        Command::new(std::env::current_exe().expect("this is a program"))
+            .args(["--exact", "tests::processes::node_of_another_test", "--nocapture"])
+            .env(NODE, words.join(" "))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts")
+    }
+
+    /// Kills a node, which cannot do anything about it, and starts it again.
+    fn kill(&mut self, node: usize) {
+        assert_eq!(self.children[node].try_wait().expect("it is a child"), None, "node {node} runs until then");
+        self.children[node].kill().expect("it runs");
+        self.children[node].wait().expect("it is a child");
+        self.children[node] = self.spawn(node);
+    }
+
+    /// What is on the disk of a node: its start and its count. Its process runs or not, so a copy is opened.
+    fn durable(&self, node: usize) -> (u64, u8) {
+        let copy = tempfile::tempdir().expect("a temporary folder");
+        let path = copy.path().join("copy.disk");
+        let Ok(bytes) = std::fs::read(self.folder.path().join(format!("node-{node}.disk"))) else { return (0, 0) };
+        std::fs::write(&path, bytes).expect("writable");
+        let (_, record) = Disk::open(&path).expect("it is whole but for its end");
+        record.map_or((0, 0), |record| (record.numbers.incarnation, record.protocol.map_or(0, |count| count[0])))
+    }
+
+    /// Waits until a node has counted so far; gives up after a minute.
+    fn wait(&mut self, node: usize, count: u8) {
+        let begun = Instant::now();
+        while self.durable(node).1 < count {
+            assert!(begun.elapsed() < Duration::from_secs(60), "node {node} is at {:?}", self.durable(node));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Nodes are killed in turns. A count is told only after it is on the disk of node 0, so no other node is ever ahead of it, and what
+/// a node has on its disk it never has less of.
+fn nothing_is_lost(network: &'static str) {
+    let mut cluster = Cluster::new(network);
+    let mut last = [0; 3];
+    for (round, count) in (10..=100).step_by(10).enumerate() {
+        cluster.wait(round % 3, count);
+        cluster.kill(round % 3);
+        for node in [1, 2, 0] {
+            let now = cluster.durable(node).1;
+            assert!(now >= last[node], "round {round}: node {node} has {now} after {}", last[node]);
+            last[node] = now;
+        }
+        assert!(last[0] >= last[1].max(last[2]), "round {round}: {last:?}");
+    }
+    (0..3).for_each(|node| cluster.wait(node, LAST));
+    // Ten rounds: node 0 was killed four times, the others three times.
+    assert_eq!([0, 1, 2].map(|node| cluster.durable(node).0), [5, 4, 4]);
+    for child in &mut cluster.children {
+        assert_eq!(child.try_wait().expect("it is a child"), None, "all of them run");
+    }
+}
+
+#[test]
+fn nothing_on_a_disk_is_lost_over_connections_whoever_is_killed() {
+    nothing_is_lost("tcp");
+}
+
+#[test]
+fn nothing_on_a_disk_is_lost_over_datagrams_whoever_is_killed() {
+    nothing_is_lost("udp");
+}
+
+#[test]
+fn what_speaks_another_language_is_cut_off_and_harms_nobody() {
+    let mut cluster = Cluster::new("tcp");
+    cluster.wait(1, 5);
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"HLIV\xff\xff", &[0; 100_000]] {
+        let mut stream = TcpStream::connect(cluster.addresses[1]).expect("it listens");
+        // It may be cut off meanwhile.
+        let _ = stream.write_all(bytes);
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket can");
+        let end = std::io::Read::read(&mut stream, &mut [0; 1]);
+        assert!(matches!(&end, Ok(0)) || end.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+    }
+    let now = cluster.durable(1).1;
+    cluster.wait(1, now + 20);
+}
