@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `disk` | files of nodes: torn, damaged, full, in use |
 //! | `processes` | a cluster of processes that are killed |
+//! | `relay` | what gets in the way of messages |
 //! | `refused` | places where no node runs |
 
 mod disk;
 mod processes;
 mod refused;
+mod relay;

@@ -15,6 +15,7 @@ use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
+use super::relay::Relay;
 use crate::disk::Disk;
 use crate::{Place, run};
 
@@ -65,17 +66,27 @@ struct Cluster {
     folder: tempfile::TempDir,
     network: &'static str,
     addresses: Vec<SocketAddr>,
+    /// Where the others think that each node is, if something stands in between.
+    seen: Vec<SocketAddr>,
+    relays: Vec<Relay>,
     children: Vec<Child>,
 }
 
 impl Cluster {
-    fn new(network: &'static str) -> Self {
+    fn new(network: &'static str, is_rough: bool) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // All of 127.0.0.0/8 is loopback, and the port is none that the system gives away: nobody else has these.
         let [.., high, low] = std::process::id().to_be_bytes();
-        let first = NEXT.fetch_add(3, Ordering::Relaxed) + 1;
-        let addresses = (first..first + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_431))).collect();
-        let mut cluster = Self { folder, network, addresses, children: Vec::new() };
+        let first = NEXT.fetch_add(6, Ordering::Relaxed) + 1;
+        let at = |last| SocketAddr::from(([127, high | 1, low, last], 7_431));
+        let addresses: Vec<SocketAddr> = (first..first + 3).map(at).collect();
+        let seen: Vec<SocketAddr> = if is_rough { (first + 3..first + 6).map(at).collect() } else { addresses.clone() };
+        let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
+            "tcp" => Relay::tcp(*seen, *address, 40),
+            _ => Relay::udp(*seen, *address),
+        };
+        let relays = if is_rough { seen.iter().zip(&addresses).map(relay).collect() } else { Vec::new() };
+        let mut cluster = Self { folder, network, addresses, seen, relays, children: Vec::new() };
         for node in 0..3 {
             let child = cluster.spawn(node);
             cluster.children.push(child);
@@ -86,7 +97,9 @@ impl Cluster {
     fn spawn(&self, node: usize) -> Child {
         let folder = self.folder.path().display().to_string();
         let mut words = vec![node.to_string(), self.network.to_owned(), folder];
-        words.extend(self.addresses.iter().map(ToString::to_string));
+        let mut addresses = self.seen.clone();
+        addresses[node] = self.addresses[node];
+        words.extend(addresses.iter().map(ToString::to_string));
         Command::new(std::env::current_exe().expect("this is a program"))
             .args(["--exact", "tests::processes::node_of_another_test", "--nocapture"])
             .env(NODE, words.join(" "))
@@ -135,8 +148,8 @@ impl Drop for Cluster {
 
 /// Nodes are killed in turns. A count is told only after it is on the disk of node 0, so no other node is ever ahead of it, and what
 /// a node has on its disk it never has less of.
-fn nothing_is_lost(network: &'static str) {
-    let mut cluster = Cluster::new(network);
+fn nothing_is_lost(network: &'static str, is_rough: bool) {
+    let mut cluster = Cluster::new(network, is_rough);
     let mut last = [0; 3];
     for (round, count) in (10..=100).step_by(10).enumerate() {
         cluster.wait(round % 3, count);
@@ -154,21 +167,36 @@ fn nothing_is_lost(network: &'static str) {
     for child in &mut cluster.children {
         assert_eq!(child.try_wait().expect("it is a child"), None, "all of them run");
     }
+    // Nobody sends to node 0.
+    for relay in cluster.relays.iter().skip(1) {
+        let troubles = relay.troubles.load(Ordering::Relaxed);
+        assert!(troubles >= 3, "{troubles}");
+    }
 }
 
 #[test]
 fn nothing_on_a_disk_is_lost_over_connections_whoever_is_killed() {
-    nothing_is_lost("tcp");
+    nothing_is_lost("tcp", false);
 }
 
 #[test]
 fn nothing_on_a_disk_is_lost_over_datagrams_whoever_is_killed() {
-    nothing_is_lost("udp");
+    nothing_is_lost("udp", false);
+}
+
+#[test]
+fn nothing_on_a_disk_is_lost_where_connections_are_cut() {
+    nothing_is_lost("tcp", true);
+}
+
+#[test]
+fn nothing_on_a_disk_is_lost_where_datagrams_are_lost_repeated_and_swapped() {
+    nothing_is_lost("udp", true);
 }
 
 #[test]
 fn what_speaks_another_language_is_cut_off_and_harms_nobody() {
-    let mut cluster = Cluster::new("tcp");
+    let mut cluster = Cluster::new("tcp", false);
     cluster.wait(1, 5);
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"HLIV\xff\xff", &[0; 100_000]] {
         let mut stream = TcpStream::connect(cluster.addresses[1]).expect("it listens");
