@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use host_model::contract::{MachineError, MachineFactory, NodeId, Severity};
+use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, Severity};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start::{self, Start, StartError};
@@ -14,7 +14,9 @@ use host_search::kernel::{
 };
 use host_search::strategy;
 
+use crate::checker::candidates::candidates;
 use crate::checker::past::Past;
+use crate::filter::Pattern;
 
 /// How far a round may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +87,7 @@ pub struct Prediction {
     pub steps: Vec<TraceStep>,
     /// What is found after them.
     pub finding: Finding,
-    /// The kind of the violation, in words that do not depend on its details.
+    /// The property that is violated; none if that is a handler that fails.
     pub property: Option<u32>,
 }
 
@@ -104,7 +106,8 @@ pub struct Round {
     pub is_complete: bool,
     /// Units of work: events, transitions.
     pub work: u64,
-    pub(super) found: Vec<FoundViolation>,
+    /// What each node could filter on each path, earliest first, by node.
+    pub(super) filterable: Vec<Vec<Vec<Pattern>>>,
 }
 
 /// Looks ahead for one node.
@@ -156,7 +159,7 @@ impl<'f> Checker<'f> {
             is_violated,
             is_complete: false,
             work: 0,
-            found: Vec::new(),
+            filterable: vec![Vec::new(); start.locals.len()],
         };
         if is_violated {
             return Ok(round);
@@ -167,13 +170,15 @@ impl<'f> Checker<'f> {
         let ahead = look_ahead(&self.lts, &start, &self.limits)?;
         round.work += ahead.work;
         round.is_complete = ahead.is_complete;
-        round.found.extend(found.into_iter().chain(ahead.found));
-        for violation in &round.found {
+        for violation in found.iter().chain(&ahead.found) {
+            for (node, paths) in (0..).zip(&mut round.filterable) {
+                paths.push(candidates(&mut stepper, node, violation)?);
+            }
             let finding = violation.finding(&mut stepper)?;
             let steps = trace::record(&mut stepper, &violation.initial, &violation.path)?;
             self.past.remember(&steps);
             let property = match &violation.judgement {
-                host_model::contract::Judgement::Violated { property, .. } => Some(*property),
+                Judgement::Violated { property, .. } => Some(*property),
                 _ => None,
             };
             round.predictions.push(Prediction { steps, finding, property });

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::NodeId;
-use host_model::lts::Stepper;
 
-use crate::checker::candidates::candidates;
 use crate::checker::round::{CheckError, Checker, Round};
 use crate::checker::safety::Unsafe;
 use crate::filter::{Pattern, smallest_hitting_set};
@@ -37,12 +35,10 @@ impl Checker<'_> {
     /// As for a round.
     pub fn steer(&self, node: NodeId, round: &Round) -> Result<Steering, CheckError> {
         let mut steering = Steering::default();
-        if round.found.is_empty() {
+        if round.predictions.is_empty() {
             return Ok(steering);
         }
-        let mut stepper = Stepper::new(&self.lts)?;
-        let paths = round.found.iter().map(|found| candidates(&mut stepper, node, found));
-        let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let mut paths = round.filterable.get(node as usize).cloned().unwrap_or_default();
         for _ in 0..ATTEMPTS_MAX {
             let Some(exact) = smallest_hitting_set(&paths, TOGETHER_MAX) else { break };
             let checked = self.check_filters(&round.beginning, (node, &exact))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use host_model::contract::NodeId;
 
 use crate::filter::pattern::Pattern;
-use crate::gate::{Event, Substitute};
+use crate::gate::{Cause, Event, Substitute};
 use crate::time::Time;
 
 /// Filters in force at most.
@@ -48,7 +48,8 @@ pub struct FilterTable {
     quota: Quota,
     /// How long a filter is in force: until the next round, or twice the time between two.
     lasting: Duration,
-    filters: BTreeMap<Pattern, Time>,
+    /// With their ends, and whether one that lets events wait has done so.
+    filters: BTreeMap<Pattern, (Time, bool)>,
     /// Events and filtered ones by seconds, the oldest first.
     counted: VecDeque<(u64, u64, u64)>,
     suspended_until: Option<Time>,
@@ -81,7 +82,7 @@ impl FilterTable {
         let (end, mut refused) = (now.after(self.lasting), 0);
         for pattern in patterns {
             if self.filters.len() < FILTERS_MAX {
-                self.filters.insert(pattern, end);
+                self.filters.insert(pattern, (end, false));
             } else {
                 refused += usize::from(!self.filters.contains_key(&pattern));
             }
@@ -91,7 +92,7 @@ impl FilterTable {
 
     /// How many filters are in force.
     pub fn len(&self, now: Time) -> usize {
-        self.filters.values().filter(|end| **end > now).count()
+        self.filters.values().filter(|(end, _)| *end > now).count()
     }
 
     /// Whether none is.
@@ -117,9 +118,17 @@ impl FilterTable {
 
     /// What happens to an event. Each event of the node that can be filtered has to be told.
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
-        self.filters.retain(|_, end| *end > now);
-        let matches = Substitute::of(event.cause).filter(|_| self.filters.keys().any(|pattern| pattern.matches(event)));
-        self.count(now, matches)
+        self.filters.retain(|_, (end, _)| *end > now);
+        let filter = self.filters.iter_mut().find(|(pattern, _)| pattern.matches(event));
+        let (Some((_, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
+            return self.count(now, None);
+        };
+        // What waits is due again and again, and counts once.
+        let is_again = matches!(event.cause, Cause::Local(_)) && std::mem::replace(has_waited, true);
+        if is_again && self.is_active(now) {
+            return Filtered::Yes(substitute);
+        }
+        self.count(now, Some(substitute))
     }
 
     /// The same of an event that the immediate check would keep from happening: it counts like a filtered one.
@@ -160,10 +169,10 @@ impl FilterTable {
 
 #[cfg(test)]
 mod tests {
+    use host_model::contract::{LocalEvent, LocalKind};
     use host_model::scenario::Network;
 
     use super::*;
-    use crate::gate::Cause;
 
     fn event(content: &[u8]) -> Event<'_> {
         Event { state: 1, cause: Cause::Message { from: 0, network: Network::Unordered, payload: content } }
@@ -222,6 +231,13 @@ mod tests {
         // Of the first 101 events 11 match; 10 are always allowed, and 11 of 101 are more than 5 %.
         assert_eq!((filtered, table.suspensions()), (10, 1));
         assert!(!table.is_active(seconds(50)));
+        // A call of the application that waits is one event, however often it is due.
+        let local = LocalEvent { name: "call".to_owned(), kind: LocalKind::Application, payload: Vec::new() };
+        let call = Event { state: 1, cause: Cause::Local(&local) };
+        let mut waiting = FilterTable::new(0, Quota { percent: 5, always: 1 }, Duration::from_secs(1_000));
+        waiting.replace(seconds(0), 0, Pattern::of(&call));
+        let is_delayed = |_: &u32| waiting.judge(seconds(1), &call) == Filtered::Yes(Substitute::Delay);
+        assert_eq!((0..100_u32).filter(is_delayed).count(), 100);
         assert_eq!(table.judge(seconds(120), &event(&[1])), Filtered::Yes(Substitute::Drop));
     }
 }

@@ -19,6 +19,10 @@ pub(super) enum Input {
     Reset,
     /// A partition comes.
     Partition,
+    /// The checker of a node begins a round.
+    Check(NodeId),
+    /// It ends one.
+    Checked(NodeId),
 }
 
 /// An entry; of those at the same time the one comes first that was made first.

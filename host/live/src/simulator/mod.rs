@@ -7,6 +7,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | one run: from the start to its end |
+//! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
+//! | `seen` | an event of a run as a gate sees it |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `chance` | random numbers, a stream for each purpose |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
@@ -16,8 +18,11 @@ mod agenda;
 mod chance;
 mod conditions;
 mod run;
+mod seen;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
+pub use watch::{Mode, Profile, Watched, Watching};

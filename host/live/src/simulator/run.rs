@@ -8,9 +8,12 @@ use host_model::scenario::{FaultEvent, Network};
 use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
 
+use crate::gate::Substitute;
 use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
+use crate::simulator::seen::Seen;
+use crate::simulator::watch::{Mode, Watch, Watched, Watching};
 use crate::time::Time;
 
 /// Why there is no simulation.
@@ -112,6 +115,32 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ///
     /// The host cannot go on, or is to stop.
     pub fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
+        Ok(self.run_beside(seed, None)?.0)
+    }
+
+    /// The same with a checker beside each node. Where they only observe, the run is the one without them.
+    ///
+    /// # Determinism duty
+    ///
+    /// As for [`run`](Self::run), where a round of the checkers begins in an empty local transition system.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub fn run_watched(
+        &mut self,
+        seed: u64,
+        watching: &mut Watching<'_>,
+        mode: Mode,
+    ) -> Result<(Finished, Watched), MachineError> {
+        self.run_beside(seed, Some((watching, mode)))
+    }
+
+    fn run_beside(
+        &mut self,
+        seed: u64,
+        watching: Option<(&mut Watching<'_>, Mode)>,
+    ) -> Result<(Finished, Watched), MachineError> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
         let mut run = Run {
@@ -129,17 +158,20 @@ impl<'s, 'l> Simulator<'s, 'l> {
             counts: Counts::default(),
             log: blake3::Hasher::new(),
             witnessed: Vec::new(),
+            watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
         };
         let (end, violation) = run.finish()?;
         let (at, counts, witnessed) = (run.now, run.counts, run.witnessed);
         let mut digest = [0; 16];
         digest.copy_from_slice(&run.log.finalize().as_bytes()[..16]);
-        Ok(Finished { seed, end, at, counts, digest: u128::from_le_bytes(digest), violation, witnessed })
+        let watched = run.watch.map_or_else(Watched::default, Watch::finish);
+        let digest = u128::from_le_bytes(digest);
+        Ok((Finished { seed, end, at, counts, digest, violation, witnessed }, watched))
     }
 }
 
 /// A run that is going on.
-struct Run<'r, 'l> {
+struct Run<'r, 'l, 'f> {
     stepper: &'r mut Stepper<'l>,
     start: &'r Start,
     conditions: &'r Conditions,
@@ -157,9 +189,10 @@ struct Run<'r, 'l> {
     counts: Counts,
     log: blake3::Hasher,
     witnessed: Vec<u32>,
+    watch: Option<Watch<'r, 'f>>,
 }
 
-impl Run<'_, '_> {
+impl Run<'_, '_, '_> {
     fn finish(&mut self) -> Result<(End, Option<FoundViolation>), MachineError> {
         let start = self.start;
         self.post(&start.in_flight);
@@ -172,6 +205,7 @@ impl Run<'_, '_> {
         }
         let end = Time(0).after(self.conditions.time);
         let mut violation = self.judge()?;
+        self.schedule_rounds();
         while violation.is_none() {
             if self.counts.events == self.conditions.events_max {
                 return Ok((End::Events, None));
@@ -183,6 +217,7 @@ impl Run<'_, '_> {
             self.now = at;
             if self.happen(input)? {
                 violation = self.judge()?;
+                self.schedule_rounds();
             }
         }
         Ok((End::Violation, violation))
@@ -200,14 +235,21 @@ impl Run<'_, '_> {
                 if !self.stepper.state(self.locals[node as usize]).fault_state.can_take(&route) {
                     return Ok(false);
                 }
+                let trigger = Trigger::deliver(message);
+                if self.is_filtered(node, trigger)? {
+                    return Ok(false);
+                }
                 self.counts.delivered += u64::from(!route.is_notice);
-                self.step(node, Trigger::deliver(message))
+                self.step(node, trigger)
             }
             Input::Local { node, event, armed } => {
                 if self.armed[node as usize].get(&event) != Some(&armed) {
                     return Ok(false);
                 }
                 self.armed[node as usize].remove(&event);
+                if self.is_filtered(node, Trigger::local(event))? {
+                    return Ok(false);
+                }
                 self.counts.local += 1;
                 self.step(node, Trigger::local(event))
             }
@@ -221,7 +263,48 @@ impl Run<'_, '_> {
                 self.divide();
                 Ok(false)
             }
+            Input::Check(node) => {
+                let (now, events) = (self.now, self.counts.events);
+                let watch = self.watch.as_mut().expect("there are checkers");
+                let end = watch.begin(self.stepper, (node, now, events), &self.locals)?;
+                self.agenda.add(end, Input::Checked(node));
+                Ok(false)
+            }
+            Input::Checked(node) => {
+                self.watch.as_mut().expect("there are checkers").end(node, self.now);
+                self.schedule_rounds();
+                Ok(false)
+            }
         }
+    }
+
+    /// The checkers that have something new to look at begin a round.
+    fn schedule_rounds(&mut self) {
+        let due = self.watch.as_mut().map_or_else(Vec::new, |watch| watch.due(self.now, self.counts.events));
+        due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
+    }
+
+    /// Whether a filter keeps an event from happening, whose substitute then takes its place.
+    fn is_filtered(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
+        let Some(watch) = &mut self.watch else { return Ok(false) };
+        let seen = Seen::of(self.stepper, self.locals[node as usize], trigger);
+        let Some(substitute) = seen.event().and_then(|event| watch.before(self.now, node, &event)) else {
+            return Ok(false);
+        };
+        self.replace(node, trigger, substitute);
+        Ok(true)
+    }
+
+    /// The substitute of an event takes place.
+    fn replace(&mut self, node: NodeId, trigger: Trigger, substitute: Substitute) {
+        self.log.update(&[substitute as u8]);
+        self.log.update(&self.now.0.to_le_bytes());
+        if let Some(watch) = &mut self.watch {
+            let links = self.stepper.known().links(&self.locals);
+            self.stepper.known().taken(trigger).for_each(|message| watch.in_flight.take(&links, &message));
+        }
+        // What was postponed or delayed is due again some time.
+        self.arm(node);
     }
 
     /// A node begins anew, unless its budget is used up or nothing would change.
@@ -266,8 +349,23 @@ impl Run<'_, '_> {
             }
         };
         let outcome = outcomes[index].clone();
+        if let Some(watch) = &mut self.watch {
+            let before = self.locals[node as usize];
+            let seen = Seen::of(self.stepper, before, trigger);
+            if let Some(event) = seen.event()
+                && let Some(substitute) = watch.after(self.stepper, (self.now, node), (before, outcome.next), &event)?
+            {
+                self.replace(node, trigger, substitute);
+                return Ok(false);
+            }
+        }
         self.counts.events += 1;
         self.locals[node as usize] = outcome.next;
+        if let Some(watch) = &mut self.watch {
+            let known = self.stepper.known();
+            let sent = outcome.sent.iter().copied();
+            watch.in_flight.step(&known.links(&self.locals), node, known.taken(trigger), sent);
+        }
         self.path.push(Step { node, trigger, outcome: u32::try_from(index).expect("outcomes are bounded") });
         let fingerprint = self.stepper.state(outcome.next).fingerprint;
         self.log.update(&self.now.0.to_le_bytes());

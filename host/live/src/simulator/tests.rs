@@ -11,7 +11,10 @@ use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::replay::Replay;
 use host_model::trace::{self, start};
 
-use super::{Conditions, ConditionsError, Delays, End, Finished, Partitions, Range, Share, Simulator, SimulatorError};
+use super::{
+    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Profile, Range, Share, Simulator,
+    SimulatorError, Watched, Watching,
+};
 
 /// The runs with these seeds in one local transition system; every path is executed again by machines without memo and snapshots,
 /// and a violation at its end confirmed.
@@ -197,4 +200,82 @@ fn what_makes_no_sense_is_refused() {
     let starts = start::initial(&mut stepper).expect("nothing is refused");
     let refused = Simulator::new(&mut stepper, &starts, Conditions::default()).err();
     assert!(matches!(refused, Some(SimulatorError::Quorums(_))), "{refused:?}");
+}
+
+/// The runs with these seeds, beside checkers that observe or steer.
+fn watched(
+    toy: &Toy,
+    scenario: &Scenario,
+    conditions: Conditions,
+    (mode, seeds): (Mode, std::ops::Range<u64>),
+) -> Vec<(Finished, Watched)> {
+    let factory = Arc::new(toy.clone());
+    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let mut quick = Profile::ours();
+    (quick.limits.events_max, quick.limits.states_max) = (500, 200);
+    let mut watching = Watching::new(&factory, scenario, quick).expect("it is native");
+    seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native")).collect()
+}
+
+/// On random systems: a run beside checkers that observe is the run without them; a run that is steered has the digest that it has
+/// alone; what is predicted before a violation is seen in all but those that come faster than a round.
+#[test]
+fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
+    let (mut violating, mut predicted, mut steered, mut interventions) = (0, 0, 0, 0);
+    for seed in 0..30 {
+        let toy = Toy::random(seed, 2).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
+        let scenario = scenario(2, if seed % 4 == 0 { Network::Ordered } else { Network::Unordered }, 0);
+        let conditions = Conditions { latency: Range::milliseconds(10, 2_000), ..rough(&scenario) };
+        let plain = runs(&toy, &scenario, conditions, 0..4);
+        let observed = watched(&toy, &scenario, conditions, (Mode::Observe, 0..4));
+        let together = watched(&toy, &scenario, conditions, (Mode::Steer, 0..4));
+        let alone = watched(&toy, &scenario, conditions, (Mode::Steer, 3..4));
+        assert_eq!((together[3].0.digest, together[3].1), (alone[0].0.digest, alone[0].1), "system {seed}");
+        for ((plain, (observed, seen)), (run, done)) in plain.iter().zip(&observed).zip(&together) {
+            assert_eq!((plain.digest, plain.end, plain.counts), (observed.digest, observed.end, observed.counts));
+            assert_eq!((seen.filtered, seen.immediate), (0, 0));
+            // Where nothing was predicted and nothing refused, the twin is the run.
+            assert!(done.filtered + done.immediate > 0 || run.digest == plain.digest, "system {seed}");
+            violating += u32::from(plain.violation.is_some());
+            predicted += u32::from(plain.violation.is_some() && seen.first.is_some());
+            steered += u32::from(plain.violation.is_some() && run.violation.is_none());
+            interventions += done.filtered + done.immediate;
+        }
+    }
+    assert!(
+        violating > 20 && predicted > 5 && steered > 5 && interventions > 5,
+        "{violating} {predicted} {steered} {interventions}"
+    );
+}
+
+/// Two messages, the second of which is fatal: with filters none of 200 runs ends that way, without them all do. Where messages take
+/// less time than a round, it is the immediate check that refuses the second one.
+#[test]
+fn steering_decides_whether_the_second_message_is_fatal() {
+    let toy = (0..2)
+        .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
+            let toy = toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]);
+            toy.rule(0, state, ToyTrigger::Message(1, 2), state + 1, &[])
+        })
+        .forbid(&[Some(2), None]);
+    for (latency, by_filters) in [(Range::milliseconds(1_000, 9_000), true), (Range::milliseconds(0, 20), false)] {
+        let conditions = Conditions { latency, ..Conditions::default() };
+        let scenario = Scenario::new(2);
+        let plain = runs(&toy, &scenario, conditions, 0..200);
+        assert!(plain.iter().all(|run| run.end == End::Violation));
+        let steered = watched(&toy, &scenario, conditions, (Mode::Steer, 0..200));
+        let (mut filtered, mut immediate) = (0, 0);
+        for (run, done) in &steered {
+            assert_ne!(run.end, End::Violation);
+            filtered += done.filtered;
+            immediate += done.immediate;
+        }
+        assert!(
+            if by_filters { filtered >= 200 && immediate == 0 } else { immediate == 200 },
+            "{filtered} {immediate}"
+        );
+    }
 }

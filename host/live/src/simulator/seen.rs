@@ -1,0 +1,51 @@
+//! An event of a run as a gate sees it.
+
+use std::sync::Arc;
+
+use host_model::contract::LocalEvent;
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::lts::{LocalStateId, Message, Stepper, Trigger};
+use host_model::scenario::Network;
+
+use crate::gate::{Cause, Event};
+
+/// What is about to happen at a node.
+pub(super) struct Seen {
+    state: Fingerprint,
+    what: What,
+}
+
+enum What {
+    Message(Arc<Message>, Network),
+    Local(Arc<LocalEvent>),
+    /// A fault, or a notice of one: nobody can refuse it.
+    Other,
+}
+
+impl Seen {
+    /// A trigger in a local state.
+    pub(super) fn of(stepper: &Stepper<'_>, local: LocalStateId, trigger: Trigger) -> Self {
+        let what = match (trigger.message(), trigger.local_event()) {
+            (Some(message), _) if !stepper.message(message).is_notice => {
+                let message = Arc::clone(stepper.message(message));
+                let network = stepper.lts().scenario().network_of(message.from, message.to);
+                What::Message(message, network)
+            }
+            (_, Some(event)) => What::Local(stepper.lts().local_event(event)),
+            _ => What::Other,
+        };
+        Self { state: stepper.state(local).protocol.fingerprint, what }
+    }
+
+    /// It, if it can be filtered.
+    pub(super) fn event(&self) -> Option<Event<'_>> {
+        let cause = match &self.what {
+            What::Message(message, network) => {
+                Cause::Message { from: message.from, network: *network, payload: &message.payload }
+            }
+            What::Local(event) => Cause::Local(event),
+            What::Other => return None,
+        };
+        Some(Event { state: self.state, cause })
+    }
+}

@@ -1,0 +1,342 @@
+//! Checkers beside the nodes of a run: what they predict, and what they keep from happening.
+//!
+//! Each node has a checker of its own. It takes a snapshot, a consistent global state, looks ahead for as long as that takes in virtual
+//! time, and then its filters are in force. A round begins once something has happened since the last one and the time between two is
+//! over; where nothing happens, another round would come to the same, so the filters stay.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::{MachineError, MachineFactory, NodeId, Severity, TransferError};
+use host_model::lts::{LocalStateId, MessageId, Stepper};
+use host_model::scenario::{Faults, InFlight, Network, Scenario};
+use host_model::trace::Beginning;
+use host_model::trace::start::{self, Start};
+use host_search::kernel::judge_system_state;
+
+use crate::checker::{CheckError, Checker, Limits, Round, Steering};
+use crate::filter::{FilterTable, Filtered, Pattern, Quota};
+use crate::gate::{Event, Substitute};
+use crate::time::Time;
+
+/// What the checkers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They report.
+    Observe,
+    /// They keep what they predict from happening, and so does the immediate check.
+    Steer,
+}
+
+/// How the checkers work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The time between two rounds of a node, at least.
+    pub interval: Duration,
+    /// How long a snapshot takes.
+    pub gathering: Duration,
+    /// What a round takes besides its work.
+    pub base: Duration,
+    /// What a unit of work takes: an event or a transition.
+    pub each: Duration,
+    /// How far a round looks.
+    pub limits: Limits,
+    /// How much may be filtered.
+    pub quota: Quota,
+}
+
+impl Profile {
+    /// The times of the thesis: a snapshot every 3.8 s, and 3.3 s for a round.
+    pub fn thesis() -> Self {
+        let (interval, base) = (Duration::from_millis(3_800), Duration::from_millis(3_300));
+        Self { interval, base, each: Duration::ZERO, ..Self::ours() }
+    }
+
+    /// A snapshot as soon as something has happened, 50 ms after the last one at the earliest. A unit of work is 10 µs, ten times what
+    /// it takes in a search that runs no guest.
+    pub fn ours() -> Self {
+        Self {
+            interval: Duration::from_millis(50),
+            gathering: Duration::from_millis(50),
+            base: Duration::from_millis(1),
+            each: Duration::from_micros(10),
+            // Each round begins in an empty local transition system, so that no run depends on those before it.
+            limits: Limits { past_max: 0, bytes_max: 0, ..Limits::default() },
+            quota: Quota::default(),
+        }
+    }
+}
+
+/// What the checkers of a run have seen and done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Rounds.
+    pub rounds: u64,
+    /// Rounds that predicted a violation.
+    pub predicting: u64,
+    /// When the first prediction was there.
+    pub first: Option<Time>,
+    /// Predictions that no filters of the node could keep from coming true.
+    pub unhelpful: u64,
+    /// Events that a filter kept from happening.
+    pub filtered: u64,
+    /// Events that the immediate check kept from happening.
+    pub immediate: u64,
+    /// How often steering suspended itself.
+    pub suspensions: u64,
+}
+
+/// The checkers of all runs: what a round comes to depends on where it begins alone, so it is kept.
+pub struct Watching<'f> {
+    profile: Profile,
+    checker: Checker<'f>,
+    rounds: BTreeMap<[u8; 32], Arc<Round>>,
+    steered: BTreeMap<([u8; 32], NodeId), Steering>,
+}
+
+/// Rounds that are kept.
+const ROUNDS_MAX: usize = 20_000;
+
+impl<'f> Watching<'f> {
+    /// Checkers of a cluster.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance.
+    pub fn new(factory: &'f dyn MachineFactory, scenario: &Scenario, profile: Profile) -> Result<Self, MachineError> {
+        let mut ahead = scenario.clone();
+        // Looking ahead, nothing goes wrong but what goes wrong by itself; where links have an order, nodes know of connections.
+        let resets = u32::from(scenario.faults.resets > 0 && scenario.has_network(Network::Ordered));
+        ahead.faults = Faults { resets, duplicates: scenario.faults.duplicates, ..Faults::default() };
+        let checker = Checker::new(factory, ahead, profile.limits)?;
+        Ok(Self { profile, checker, rounds: BTreeMap::new(), steered: BTreeMap::new() })
+    }
+
+    /// A round from a global state.
+    fn round(&mut self, key: [u8; 32], beginning: &Arc<Beginning>) -> Result<Option<Arc<Round>>, MachineError> {
+        if let Some(known) = self.rounds.get(&key) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        if self.rounds.len() >= ROUNDS_MAX {
+            self.rounds.clear();
+            self.steered.clear();
+        }
+        match self.checker.round(beginning) {
+            Ok(round) => {
+                let round = Arc::new(round);
+                self.rounds.insert(key, Arc::clone(&round));
+                Ok(Some(round))
+            }
+            Err(CheckError::Refused(_)) => Ok(None),
+            Err(CheckError::Machine(error)) => Err(error),
+        }
+    }
+
+    /// What comes out for a node after a round.
+    fn steer(&mut self, key: [u8; 32], node: NodeId, round: &Round) -> Result<Steering, MachineError> {
+        if let Some(known) = self.steered.get(&(key, node)) {
+            return Ok(known.clone());
+        }
+        let steering = match self.checker.steer(node, round) {
+            Ok(steering) => steering,
+            Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
+            Err(CheckError::Machine(error)) => return Err(error),
+        };
+        self.steered.insert((key, node), steering.clone());
+        Ok(steering)
+    }
+}
+
+/// The checker of one node.
+struct Beside {
+    table: FilterTable,
+    /// The local states of all nodes in the latest snapshot.
+    views: Vec<LocalStateId>,
+    /// A round that is going on: the snapshot, what it predicts, and the filters it ends with.
+    going_on: Option<GoingOn>,
+    /// Whether a round is scheduled or going on.
+    is_busy: bool,
+    /// When the last round began.
+    began: Option<Time>,
+    /// How many events there were in the run then.
+    events: u64,
+}
+
+struct GoingOn {
+    views: Vec<LocalStateId>,
+    predicts: bool,
+    is_unhelpful: bool,
+    patterns: BTreeSet<Pattern>,
+}
+
+/// The checkers of a run that is going on.
+pub(super) struct Watch<'w, 'f> {
+    watching: &'w mut Watching<'f>,
+    mode: Mode,
+    beside: Vec<Beside>,
+    /// All messages that can still be delivered, as far as the nodes know: those that the network has lost are among them.
+    pub(super) in_flight: InFlight<MessageId>,
+    pub(super) watched: Watched,
+}
+
+impl<'w, 'f> Watch<'w, 'f> {
+    pub(super) fn new(watching: &'w mut Watching<'f>, mode: Mode, start: &Start) -> Self {
+        // They end with the next round, see above.
+        let lasting = Duration::from_secs(100 * 365 * 86_400);
+        let quota = watching.profile.quota;
+        let beside = |node| Beside {
+            table: FilterTable::new(node, quota, lasting),
+            views: start.locals.clone(),
+            going_on: None,
+            is_busy: false,
+            began: None,
+            events: 0,
+        };
+        let nodes = 0..start.locals.len() as NodeId;
+        Self {
+            mode,
+            beside: nodes.map(beside).collect(),
+            in_flight: start.in_flight.clone(),
+            watched: Watched::default(),
+            watching,
+        }
+    }
+
+    /// Something has happened: the nodes that begin a round now or later, and when.
+    pub(super) fn due(&mut self, now: Time, events: u64) -> Vec<(NodeId, Time)> {
+        let interval = self.watching.profile.interval;
+        let mut due = Vec::new();
+        for (node, beside) in (0..).zip(&mut self.beside) {
+            if !beside.is_busy && (beside.began.is_none() || beside.events != events) {
+                beside.is_busy = true;
+                due.push((node, beside.began.map_or(now, |began| began.after(interval).max(now))));
+            }
+        }
+        due
+    }
+
+    /// A round begins in the present state of a run; when it will end.
+    pub(super) fn begin(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        (node, now, events): (NodeId, Time, u64),
+        locals: &[LocalStateId],
+    ) -> Result<Time, MachineError> {
+        let beside = &mut self.beside[node as usize];
+        (beside.began, beside.events) = (Some(now), events);
+        let profile = self.watching.profile;
+        let mut going_on =
+            GoingOn { views: locals.to_vec(), predicts: false, is_unhelpful: false, patterns: BTreeSet::new() };
+        let key = key(stepper, locals, &self.in_flight);
+        let mut work = 0;
+        if let Some(round) = self.round_of(stepper, key, locals)? {
+            going_on.predicts = !round.predictions.is_empty();
+            work += round.work;
+            if going_on.predicts && self.mode == Mode::Steer {
+                let steering = self.watching.steer(key, node, &round)?;
+                (going_on.patterns, going_on.is_unhelpful) = (steering.patterns, steering.is_unhelpful);
+                work += steering.work;
+            }
+        }
+        self.beside[node as usize].going_on = Some(going_on);
+        let taken = profile.each.saturating_mul(u32::try_from(work).unwrap_or(u32::MAX));
+        Ok(now.after(profile.gathering).after(profile.base).after(taken))
+    }
+
+    fn round_of(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        key: [u8; 32],
+        locals: &[LocalStateId],
+    ) -> Result<Option<Arc<Round>>, MachineError> {
+        if let Some(known) = self.watching.rounds.get(&key) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let here = Start { locals: locals.to_vec(), in_flight: self.in_flight.clone(), ..Start::default() };
+        let mut beginning = match start::export(stepper, &here) {
+            Ok(beginning) => beginning,
+            Err(TransferError::Refused(_)) => return Ok(None),
+            Err(TransferError::Machine(error)) => return Err(error),
+        };
+        for state in &mut beginning.states {
+            state.fault_state.counts = Faults::default();
+        }
+        self.watching.round(key, &Arc::new(beginning))
+    }
+
+    /// A round ends.
+    pub(super) fn end(&mut self, node: NodeId, now: Time) {
+        let beside = &mut self.beside[node as usize];
+        beside.is_busy = false;
+        let Some(GoingOn { views, predicts, is_unhelpful, patterns }) = beside.going_on.take() else { return };
+        beside.views = views;
+        self.watched.rounds += 1;
+        if predicts {
+            self.watched.predicting += 1;
+            self.watched.first.get_or_insert(now);
+        }
+        self.watched.unhelpful += u64::from(is_unhelpful);
+        if self.mode == Mode::Steer {
+            beside.table.replace(now, node, patterns);
+        }
+    }
+
+    /// What takes the place of an event, if a filter matches it.
+    pub(super) fn before(&mut self, now: Time, node: NodeId, event: &Event<'_>) -> Option<Substitute> {
+        let Filtered::Yes(substitute) = self.beside[node as usize].table.judge(now, event) else { return None };
+        self.watched.filtered += 1;
+        Some(substitute)
+    }
+
+    /// What takes the place of an event whose handler leads a node to a state that is wrong by itself, or beside the states of the others
+    /// in its latest snapshot. What was wrong before is none of its doing.
+    pub(super) fn after(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        (now, node): (Time, NodeId),
+        (before, next): (LocalStateId, LocalStateId),
+        event: &Event<'_>,
+    ) -> Result<Option<Substitute>, MachineError> {
+        // To break a connection is more than to refuse an event, and is left to the protocol.
+        let can_refuse = Substitute::of(event.cause).is_some_and(|substitute| substitute != Substitute::Break);
+        if self.mode == Mode::Observe || before == next || !can_refuse {
+            return Ok(None);
+        }
+        let mut views = self.beside[node as usize].views.clone();
+        let mut is_wrong = |local| -> Result<bool, MachineError> {
+            views[node as usize] = local;
+            let judged = judge_system_state(stepper, &views)?;
+            Ok(judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation))
+        };
+        if !is_wrong(next)? || is_wrong(before)? {
+            return Ok(None);
+        }
+        let table = &mut self.beside[node as usize].table;
+        let Filtered::Yes(substitute) = table.judge_immediate(now, event) else { return Ok(None) };
+        self.watched.immediate += 1;
+        Ok(Some(substitute))
+    }
+
+    /// What was seen and done.
+    pub(super) fn finish(mut self) -> Watched {
+        self.watched.suspensions = self.beside.iter().map(|beside| beside.table.suspensions()).sum();
+        self.watched
+    }
+}
+
+/// What a global state is told apart by.
+fn key(stepper: &Stepper<'_>, locals: &[LocalStateId], in_flight: &InFlight<MessageId>) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    for local in locals {
+        hasher.update(&stepper.state(*local).fingerprint.to_le_bytes());
+    }
+    let mut messages: Vec<u128> = in_flight.iter().map(|id| stepper.message(*id).fingerprint).collect();
+    if !stepper.known().is_ordered() {
+        messages.sort_unstable();
+    }
+    for message in messages {
+        hasher.update(&message.to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
