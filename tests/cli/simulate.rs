@@ -57,7 +57,7 @@ fn a_violation_is_a_trace_like_any_other() {
 fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
-    let usage: [(&[&str], &str); 7] = [
+    let usage: [(&[&str], &str); 10] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
         (&["--churn", "1"], "a number for a unit of time"),
@@ -65,12 +65,15 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--runs", "0"], "0 is not in"),
         (&["--", "--depths", "1"], "--depths"),
         (&["--telegraph"], "--telegraph"),
+        (&["--watch", "sleep"], "observe, steer"),
+        (&["--profile", "thesis"], "--watch"),
+        (&["--safety-only"], "--watch"),
     ];
     for (words, why) in usage {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 7] = [
+    let configuration: [(&[&str], &[&str]); 8] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -78,9 +81,35 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--loss", "1%", "--", "--network", "ordered"], &["every link has an order", "--network unordered"]),
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
+        (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),
     ];
     for (words, why) in configuration {
         place.host(&[&["simulate", paxos], words].concat()).exits(151).says(why);
     }
     place.host(&["simulate", "nothing.wasm"]).exits(150);
+}
+
+/// The proposer that trusts the last answer: a checker that observes changes no run and ends none, one that steers keeps the violations
+/// from happening, and the same command says the same.
+#[test]
+fn checkers_report_violations_and_keep_them_from_happening() {
+    let place = Place::new();
+    let conditions = ["--seed", "100", "--runs", "12", "--loss", "30%", "--application", "1ms..20s", "--json"];
+    let of = |watch: &[&str], runs: u8| {
+        let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+        let words = ["simulate", bundled("paxos")];
+        place.host(&[&words, &conditions[..], watch, &cluster[..]].concat()).exits(runs).json()
+    };
+    let plain = of(&[], 12);
+    let observed = of(&["--watch", "observe"], 12);
+    assert!(plain["checkers"].is_null() && observed["runs"] == 12, "{plain} {observed}");
+    assert_eq!(plain["violation"]["seed"], observed["violation"]["seed"]);
+    let number = |said: &Value, count: &str| said["checkers"][count].as_u64().expect("a count");
+    let violating = number(&observed, "violating");
+    assert!(violating > 0 && violating == number(&observed, "predicted") + number(&observed, "too_late"));
+    let steered = of(&["--watch", "steer"], 0);
+    assert_eq!(steered, of(&["--watch", "steer"], 0));
+    assert_eq!(number(&steered, "violating"), violating);
+    let ends = ["steered", "immediate", "missed"].map(|count| number(&steered, count));
+    assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
 }

@@ -7,7 +7,7 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::Saved;
 use host_session::search::finding::Violation;
-use host_session::search::simulation::{self, Simulated, SimulationSpec};
+use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -74,11 +74,34 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>) ->
         }
     };
     text.push_str(&format!("{} from seed {}: {}\n", count(simulated.runs, "run"), asked.seed, happened(simulated)));
+    if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
+        text.push_str(&checkers(tally, watch.steers));
+    }
     for property in &simulated.witnessed {
         text.push_str(&format!("reached: {}\n", on_one_line(property)));
     }
     if let Some(Saved { trace, replay, .. }) = saved {
         text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
+    }
+    text
+}
+
+/// What the checkers have come to.
+fn checkers(tally: &Tally, steers: bool) -> String {
+    let Tally { violating, predicted, too_late, false_alarms, steered, immediate, missed, caused, .. } = tally;
+    let mut text = format!(
+        "without steering {}: {predicted} predicted, {too_late} too late; {}\n",
+        count(*violating, "run") + if *violating == 1 { " violates" } else { " violate" },
+        count(*false_alarms, "false alarm")
+    );
+    if steers {
+        text.push_str(&format!(
+            "with it: {steered} steered, {immediate} by the immediate check, {missed} missed, {caused} caused\n\
+             kept from happening: {} by filters, {} by the immediate check; {} without a filter that helps\n",
+            count(tally.filtered_events, "event"),
+            tally.refused_events,
+            count(tally.unhelpful, "prediction")
+        ));
     }
     text
 }
@@ -136,6 +159,7 @@ fn result(
         "partitions": counts.partitions,
         "witnessed": simulated.witnessed,
         "digest": format!("{:032x}", simulated.digest),
+        "checkers": simulated.tally,
         "violation": violation,
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use host_live::simulator::{Conditions, Delays, Partitions, Range, Share};
 use host_session::base::units;
-use host_session::search::simulation::SimulationSpec;
+use host_session::search::simulation::{SimulationSpec, WatchSpec};
 
 use crate::options::values::SourceArguments;
 
@@ -56,6 +56,16 @@ pub struct SimulateArguments {
     /// How long a step takes that the protocol takes by itself
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10ms", help_heading = "Conditions")]
     pub internal: Range,
+    /// A checker beside each node: `observe` reports what it predicts, `steer` keeps it from happening. A violation then does not end
+    /// the runs, and each has a twin with the same seed in which nothing is kept from happening
+    #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
+    pub watch: Option<String>,
+    /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`
+    #[arg(long, value_name = "PROFILE", value_parser = ["ours", "thesis"], default_value = "ours", requires = "watch", help_heading = "Checkers")]
+    pub profile: String,
+    /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
+    #[arg(long, requires = "watch", help_heading = "Checkers")]
+    pub safety_only: bool,
     /// The folder for the trace of a violation [default: one in ./out]
     #[arg(long, short, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -85,6 +95,12 @@ impl SimulateArguments {
             time: self.time,
             events_max: self.events,
         };
-        SimulationSpec { seed: self.seed, runs: self.runs, conditions }
+        let thesis = self.profile == "thesis";
+        let watch = self.watch.as_ref().map(|mode| WatchSpec {
+            steers: mode == "steer",
+            thesis,
+            safety_only: self.safety_only,
+        });
+        SimulationSpec { seed: self.seed, runs: self.runs, conditions, watch }
     }
 }

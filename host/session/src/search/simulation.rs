@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_inspect::minimize::{Options, WORK_MAX};
-use host_live::simulator::{Conditions, ConditionsError, Counts, End, Finished, Simulator, SimulatorError};
+use host_live::simulator::{
+    Conditions, ConditionsError, Counts, End, Finished, Mode, Profile, Simulator, SimulatorError, Watching,
+};
 use host_model::contract::{MachineError, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::Faults;
+use host_model::scenario::{Faults, Network};
+use host_search::kernel::rules::Rules;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Context, Failure};
@@ -28,6 +31,51 @@ pub struct SimulationSpec {
     pub runs: u64,
     /// The conditions of each.
     pub conditions: Conditions,
+    /// What the checkers beside the nodes do, and how they work, if there are any.
+    pub watch: Option<WatchSpec>,
+}
+
+/// Checkers beside the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchSpec {
+    /// Whether they keep what they predict from happening.
+    pub steers: bool,
+    /// Whether they take as long as those of the thesis did.
+    pub thesis: bool,
+    /// Whether filters may make a promise of progress one that cannot be kept.
+    pub safety_only: bool,
+}
+
+/// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Twins in which a property is violated.
+    pub violating: u64,
+    /// Those in which it was predicted before.
+    pub predicted: u64,
+    /// Those in which it was not: too late.
+    pub too_late: u64,
+    /// Twins without a violation in which one was predicted.
+    pub false_alarms: u64,
+    /// Runs without the violation of their twin, by filters alone.
+    pub steered: u64,
+    /// Those where the immediate check was needed.
+    pub immediate: u64,
+    /// Runs with a violation, like their twin.
+    pub missed: u64,
+    /// Runs with a violation whose twin has none.
+    pub caused: u64,
+    /// Rounds of checkers.
+    pub rounds: u64,
+    /// Events that filters kept from happening.
+    pub filtered_events: u64,
+    /// Events that the immediate check kept from happening.
+    pub refused_events: u64,
+    /// Predictions that no filter of the node could keep from coming true.
+    pub unhelpful: u64,
+    /// How often steering suspended itself.
+    pub suspensions: u64,
 }
 
 /// What has come out of simulated runs.
@@ -46,6 +94,8 @@ pub struct Simulated {
     pub violation: Option<(Finished, Violation)>,
     /// Why there are fewer runs than were asked for, if they were stopped.
     pub stopped: Option<Stopped>,
+    /// What the checkers have come to, if there are any: then a violation does not end the runs.
+    pub tally: Option<Tally>,
 }
 
 /// Refuses options for a search. A scenario may have some: of it, the cluster counts.
@@ -115,6 +165,12 @@ pub fn run(
     cluster: &Cluster,
     context: &mut Context<'_>,
 ) -> Result<Simulated, Failure> {
+    if asked.watch.is_some() && cluster.scenario.has_network(Network::UnorderedDuplicating) {
+        return Err(Failure::configuration(
+            "a checker beside a node does not follow messages that are delivered twice",
+        )
+        .help("leave --watch out, or let links not duplicate: -- --network unordered"));
+    }
     let bounds = &cluster.plugin.bounds;
     bounds.search(spec.process.time, spec.process.memory);
     let mut simulated = Simulated {
@@ -125,8 +181,10 @@ pub fn run(
         digest: 0,
         violation: None,
         stopped: None,
+        tally: asked.watch.map(|_| Tally::default()),
     };
-    while simulated.runs < asked.runs && simulated.stopped.is_none() && simulated.violation.is_none() {
+    let goes_on = |simulated: &Simulated| simulated.violation.is_none() || simulated.tally.is_some();
+    while simulated.runs < asked.runs && simulated.stopped.is_none() && goes_on(&simulated) {
         match batch(spec, asked, cluster, &mut simulated) {
             Err(Failure { stopped: Some(stopped), .. }) => simulated.stopped = Some(stopped),
             result => result?,
@@ -144,16 +202,26 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let starts = starts(&lts, cluster, spec)?;
     let mut stepper = Stepper::new(&lts)?;
     let mut simulator = Simulator::new(&mut stepper, &starts, asked.conditions).map_err(refused)?;
+    let mut watching = match asked.watch {
+        Some(watch) => Some((Watching::new(cluster.factory(), lts.scenario(), profile(watch))?, watch.steers)),
+        None => None,
+    };
     while simulated.runs < asked.runs {
         // A run whose handlers were all executed before asks nobody.
         simulated.stopped = cluster.plugin.bounds.reason();
         if simulated.stopped.is_some() {
             return Ok(());
         }
-        let finished = simulator.run(asked.seed.wrapping_add(simulated.runs))?;
+        let seed = asked.seed.wrapping_add(simulated.runs);
+        let finished = match &mut watching {
+            None => simulator.run(seed)?,
+            Some((watching, steers)) => beside_twin(&mut simulator, seed, (watching, *steers), simulated)?,
+        };
         simulated.add(&finished, &lts);
-        if finished.violation.is_some() {
+        if finished.violation.is_some() && simulated.violation.is_none() {
             simulated.violation = Some(confirmed(&lts, cluster, finished)?);
+        }
+        if simulated.violation.is_some() && simulated.tally.is_none() {
             return Ok(());
         }
         if lts.counts().bytes > MEMO_MAX {
@@ -161,6 +229,47 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         }
     }
     Ok(())
+}
+
+/// How the checkers work.
+fn profile(watch: WatchSpec) -> Profile {
+    let mut profile = if watch.thesis { Profile::thesis() } else { Profile::ours() };
+    profile.limits.promises = (!watch.safety_only).then(Rules::default);
+    profile
+}
+
+/// A run with checkers, and what they have come to in it and in its twin, where they only report.
+fn beside_twin(
+    simulator: &mut Simulator<'_, '_>,
+    seed: u64,
+    (watching, steers): (&mut Watching<'_>, bool),
+    simulated: &mut Simulated,
+) -> Result<Finished, MachineError> {
+    let (twin, seen) = simulator.run_watched(seed, watching, Mode::Observe)?;
+    let tally = simulated.tally.as_mut().expect("there are checkers");
+    let (is_violated, is_predicted) = (twin.violation.is_some(), seen.first.is_some());
+    tally.violating += u64::from(is_violated);
+    tally.predicted += u64::from(is_violated && is_predicted);
+    tally.too_late += u64::from(is_violated && !is_predicted);
+    tally.false_alarms += u64::from(!is_violated && is_predicted);
+    if !steers {
+        tally.rounds += seen.rounds;
+        return Ok(twin);
+    }
+    let (run, done) = simulator.run_watched(seed, watching, Mode::Steer)?;
+    match (is_violated, run.violation.is_some()) {
+        (true, false) if done.immediate == 0 => tally.steered += 1,
+        (true, false) => tally.immediate += 1,
+        (true, true) => tally.missed += 1,
+        (false, true) => tally.caused += 1,
+        (false, false) => {}
+    }
+    tally.rounds += done.rounds;
+    tally.filtered_events += done.filtered;
+    tally.refused_events += done.immediate;
+    tally.unhelpful += done.unhelpful;
+    tally.suspensions += done.suspensions;
+    Ok(run)
 }
 
 /// A violation, run again in fresh machines and made short.
