@@ -73,7 +73,7 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let configuration: [(&[&str], &[&str]); 8] = [
+    let configuration: [(&[&str], &[&str]); 9] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -82,6 +82,10 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
         (&["--watch", "steer", "--", "--network", "unordered-duplicating"], &["delivered twice", "leave --watch out"]),
+        (
+            &["--watch", "steer", "--churn", "1/m", "--", "--network", "ordered"],
+            &["connections that a reset breaks", "leave --watch or --churn out"],
+        ),
     ];
     for (words, why) in configuration {
         place.host(&[&["simulate", paxos], words].concat()).exits(151).says(why);
