@@ -18,8 +18,28 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// Opens a file that nobody has. A process that another test starts has all that this one has, for a moment.
+fn opened(path: &Path) -> (Disk, Option<Record>) {
+    loop {
+        match Disk::open(path) {
+            Err(DiskError::InUse(_)) => std::thread::yield_now(),
+            other => return other.expect("it opens"),
+        }
+    }
+}
+
+/// The error of a file that nobody has.
+fn refused(path: &Path) -> DiskError {
+    loop {
+        match Disk::open(path).expect_err("it is refused") {
+            DiskError::InUse(_) => std::thread::yield_now(),
+            error => return error,
+        }
+    }
+}
+
 fn written(path: &Path, numbers: std::ops::Range<u8>) -> Vec<u8> {
-    let (mut disk, _) = Disk::open(path).expect("it opens");
+    let (mut disk, _) = opened(path);
     numbers.for_each(|number| disk.write(&record(number)).expect("there is room"));
     drop(disk);
     std::fs::read(path).expect("it is there")
@@ -33,15 +53,15 @@ fn a_torn_record_is_cut_off_and_the_one_before_counts() {
     let shorter = (whole.len() - 8) / 3;
     for end in whole.len() - shorter..whole.len() {
         std::fs::write(&path, &whole[..end]).expect("writable");
-        let (mut disk, last) = Disk::open(&path).expect("it opens");
+        let (mut disk, last) = opened(&path);
         assert_eq!((last, disk.torn()), (Some(record(1)), end + shorter - whole.len()), "{end}");
         disk.write(&record(7)).expect("there is room");
         drop(disk);
-        assert_eq!(Disk::open(&path).expect("it opens").1, Some(record(7)));
+        assert_eq!(opened(&path).1, Some(record(7)));
     }
     for end in 0..8 {
         std::fs::write(&path, &whole[..end]).expect("writable");
-        assert_eq!(Disk::open(&path).expect("it opens").1, None, "the file itself was not complete");
+        assert_eq!(opened(&path).1, None, "the file itself was not complete");
     }
 }
 
@@ -54,11 +74,11 @@ fn damage_before_the_end_is_an_error_and_never_an_older_state() {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x10;
         std::fs::write(&path, &damaged).expect("writable");
-        let error = Disk::open(&path).expect_err("it is damaged");
+        let error = refused(&path);
         assert!(matches!(error, DiskError::Damaged { at: 8, .. }), "{place}: {error}");
     }
     std::fs::write(&path, "a text of somebody else").expect("writable");
-    let error = Disk::open(&path).expect_err("it is none of ours").to_string();
+    let error = refused(&path).to_string();
     assert!(error.ends_with("is no file of a node"), "{error}");
     assert_eq!(std::fs::read(&path).expect("it is there"), b"a text of somebody else");
 }
@@ -66,7 +86,7 @@ fn damage_before_the_end_is_an_error_and_never_an_older_state() {
 #[test]
 fn a_full_disk_is_an_error_after_which_nothing_is_written() {
     let (_folder, path) = folder();
-    let (disk, _) = Disk::open(&path).expect("it opens");
+    let (disk, _) = opened(&path);
     let full = OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut disk = disk.with(Some(full), 1 << 20);
     let error = disk.write(&record(1)).expect_err("there is no room").to_string();
@@ -77,7 +97,7 @@ fn a_full_disk_is_an_error_after_which_nothing_is_written() {
 #[test]
 fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
     let (_folder, path) = folder();
-    let (disk, _) = Disk::open(&path).expect("it opens");
+    let (disk, _) = opened(&path);
     assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))));
     let mut disk = disk.with(None, 200);
     for number in 0..50 {
@@ -86,5 +106,5 @@ fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
     }
     assert!(matches!(Disk::open(&path), Err(DiskError::InUse(_))), "whatever file it is by now");
     drop(disk);
-    assert_eq!(Disk::open(&path).expect("it opens").1, Some(record(49)));
+    assert_eq!(opened(&path).1, Some(record(49)));
 }
