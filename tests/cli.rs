@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `results` | verdicts and counts on the bundled plugins |
+//! | `expressed` | properties from outside |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
@@ -43,6 +44,7 @@ mod checkpoints;
 mod counterexamples;
 mod debugging;
 mod ends;
+mod expressed;
 mod faults;
 mod findings;
 mod golden;

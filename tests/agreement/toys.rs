@@ -46,6 +46,7 @@ pub fn empty_trace(scenario: &Scenario) -> Trace {
         placements: Vec::new(),
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps: Vec::new(),

@@ -45,6 +45,7 @@ fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace
         scenario,
         limits: BTreeMap::new(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps,

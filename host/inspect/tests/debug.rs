@@ -25,6 +25,7 @@ fn trace(steps: Vec<TraceStep>) -> Trace {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps,

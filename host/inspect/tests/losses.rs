@@ -25,6 +25,7 @@ fn recording(network: Network, events: Vec<TraceEvent>) -> Recording {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps: events.into_iter().map(step).collect(),

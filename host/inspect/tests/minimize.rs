@@ -73,6 +73,7 @@ fn trace(toy: &Toy, finding: Option<Finding>, steps: Vec<TraceStep>) -> Trace {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding,
         steps,

@@ -57,6 +57,7 @@ fn of(steps: &[(NodeId, TraceEvent)], finding: &Finding) -> String {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps: steps.iter().map(step).collect(),

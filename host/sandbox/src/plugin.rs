@@ -116,6 +116,11 @@ impl Plugin {
         self.about.as_deref()
     }
 
+    /// Whether it describes its states.
+    pub fn describes(&self) -> bool {
+        self.parts.interfaces.describe.is_some()
+    }
+
     /// The parts of the component, and which of them are state.
     pub fn inspect(&self) -> &Inspection {
         &self.inspection

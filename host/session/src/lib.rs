@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `base` | surroundings, files, failures, exit codes, text |
 //! | `spec` | what to run |
+//! | `expression` | properties from outside: expressions over described states |
 //! | `cluster` | from what to run to a cluster that is ready, and traces in files |
 //! | `scenario_file` | scenarios in files |
 //! | `search` | a search and what surrounds it: progress, checkpoints, findings |
@@ -19,6 +20,7 @@
 
 pub mod base;
 pub mod cluster;
+pub mod expression;
 pub mod report;
 mod request;
 pub mod scenario_file;

@@ -12,7 +12,7 @@ use host_search::kernel::weights::Weights;
 use host_session::base::{Exit, Failure, units};
 use host_session::scenario_file::VIOLATIONS_MAX;
 use host_session::spec::links::{self, LinkOption};
-use host_session::spec::values::{NODES_MAX, assignment};
+use host_session::spec::values::{NODES_MAX, assignment, expressed};
 use host_session::spec::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
 
 use crate::options::faults::FaultArguments;
@@ -50,6 +50,20 @@ pub struct RunArguments {
     /// only states with the most messages in flight. For `bdfs`; paths get shorter, so not with --depth
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
     pub reduce: bool,
+    /// A property from outside, for a component that says too little itself: an expression that holds in every state. It is over
+    /// `node`, each node alone, or `nodes`, all of them, as the component describes them; `host replay` shows how.
+    /// Fields: node.term, has(node.leader). Lists: nodes.all(n, ...), exists, exists_one, filter, map, each also with the place,
+    /// nodes.all(i, n, ...). Operators: == != < <= > >= in && || ! + - * / % and ?:. Functions: size, unique, flatten, prefix, keys,
+    /// values, min, max, closure(i, x, nodes[x].parent). At most 4096 characters, 50 levels and 1000000 steps of an evaluation.
+    /// Can be repeated
+    #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
+    pub always: Vec<(String, String)>,
+    /// The same, for an expression that holds in one state at least
+    #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
+    pub sometimes: Vec<(String, String)>,
+    /// The same, for an expression that holds again and again in every fair execution
+    #[arg(long, value_name = "NAME=EXPR", value_parser = expressed, help_heading = "Properties from outside")]
+    pub eventually: Vec<(String, String)>,
     /// Judge this property and no others; can be repeated. `host inspect` lists the properties
     #[arg(long, value_name = "NAME", help_heading = "What to explore")]
     pub property: Vec<String>,
@@ -211,6 +225,9 @@ impl RunArguments {
             limits: self.limits.given(),
             prefix: self.prefix.clone(),
             any_plugin: self.any_plugin,
+            always: self.always.clone(),
+            sometimes: self.sometimes.clone(),
+            eventually: self.eventually.clone(),
             property: self.property.clone(),
             ignore: self.ignore.clone(),
         };

@@ -26,6 +26,8 @@ struct Head {
     scenario: host_model::scenario::Scenario,
     placements: Vec<host_model::trace::Placement>,
     limits: std::collections::BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    expressed: Vec<host_model::trace::Expressed>,
     init_choices: Vec<Vec<host_model::contract::Choice>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beginning: Option<host_model::trace::Beginning>,
@@ -52,6 +54,7 @@ pub fn itf(recording: &Recording) -> Result<Value, TooLarge> {
         scenario: trace.scenario.clone(),
         placements: trace.placements.clone(),
         limits: trace.limits.clone(),
+        expressed: trace.expressed.clone(),
         init_choices: trace.init_choices.clone(),
         beginning: trace.beginning.clone(),
         finding: trace.finding.clone(),
@@ -224,6 +227,7 @@ pub fn from_itf(document: &Document) -> Result<Trace, String> {
         scenario: head.scenario,
         placements: head.placements,
         limits: head.limits,
+        expressed: head.expressed,
         init_choices: head.init_choices,
         beginning: head.beginning,
         finding: head.finding,

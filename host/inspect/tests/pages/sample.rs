@@ -45,6 +45,7 @@ pub fn recording() -> Recording {
         placements: Vec::new(),
         limits: Default::default(),
         init_choices: Vec::new(),
+        expressed: Vec::new(),
         beginning: None,
         finding: None,
         steps: steps.into_iter().map(step).collect(),

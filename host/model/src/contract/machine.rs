@@ -387,6 +387,11 @@ pub trait Machine: Send {
     /// The part of the local state that a property reads; `None` if this node cannot matter to it.
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault>;
 
+    /// Whether properties read this node at all: not if it is an adversary. Works in any state after `init`.
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        Ok(true)
+    }
+
     /// Captures the local state.
     fn capture(&mut self) -> Snapshot;
 

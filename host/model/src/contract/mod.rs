@@ -11,6 +11,7 @@
 //! | `muffled` | a protocol one node of which does not take some events |
 //! | `wrapper` | machines around other machines |
 //! | `stoppable` | machines that can be stopped |
+//! | `outside` | machines with properties that somebody else states about them |
 //! | `selection` | machines of which only some properties are judged |
 
 mod draws;
@@ -18,6 +19,7 @@ mod error;
 pub mod fingerprint;
 mod machine;
 mod muffled;
+mod outside;
 mod property;
 mod selection;
 mod stop;
@@ -31,6 +33,7 @@ pub use machine::{
     MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
 pub use muffled::{Ignores, Muffled};
+pub use outside::{Observed, Outside};
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use selection::Selected;
 pub use stop::{Stop, Stopped};

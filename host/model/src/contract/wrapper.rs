@@ -53,6 +53,27 @@ pub(crate) trait Wrap: Send {
     fn verdict(&self, verdict: Result<(), String>) -> Result<(), String> {
         verdict
     }
+
+    /// See [`Machine::view`].
+    fn view(&self, machine: &mut dyn Machine, property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        machine.view(self.index(property))
+    }
+
+    /// See [`Machine::invariant`].
+    fn invariant(
+        &self,
+        machine: &mut dyn Machine,
+        property: u32,
+        views: &[Option<&[u8]>],
+    ) -> Result<Result<(), String>, Fault> {
+        let verdict = machine.invariant(self.index(property), views)?;
+        Ok(self.verdict(verdict))
+    }
+
+    /// See [`Machine::describe_view`].
+    fn describe_view(&self, machine: &mut dyn Machine, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
+        machine.describe_view(self.index(property), view)
+    }
 }
 
 /// A machine with something around it.
@@ -120,7 +141,7 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        self.machine.view(self.wrap.index(property))
+        self.wrap.view(&mut *self.machine, property)
     }
 
     fn capture(&mut self) -> Snapshot {
@@ -143,8 +164,7 @@ impl<W: Wrap> Machine for Wrapped<W> {
 
     fn invariant(&mut self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
         self.wrap.evaluate(property, views);
-        let verdict = self.machine.invariant(self.wrap.index(property), views)?;
-        Ok(self.wrap.verdict(verdict))
+        self.wrap.invariant(&mut *self.machine, property, views)
     }
 
     fn describe_state(&mut self) -> Result<Option<String>, Fault> {
@@ -156,7 +176,11 @@ impl<W: Wrap> Machine for Wrapped<W> {
     }
 
     fn describe_view(&mut self, property: u32, view: &[u8]) -> Result<Option<String>, Fault> {
-        self.machine.describe_view(self.wrap.index(property), view)
+        self.wrap.describe_view(&mut *self.machine, property, view)
+    }
+
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        self.machine.is_read()
     }
 
     fn node_name(&mut self) -> Result<Option<String>, Fault> {

@@ -53,6 +53,18 @@ pub struct Placement {
     pub twin_of: Option<NodeId>,
 }
 
+/// A property that is stated from outside the plugin, about the states that it describes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expressed {
+    /// The name of the property.
+    pub name: String,
+    /// What it claims.
+    pub kind: PropertyKind,
+    /// The expression, in the language of whoever executes it.
+    pub expression: String,
+}
+
 /// The event of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", try_from = "Fields")]
@@ -375,6 +387,9 @@ pub struct Trace {
     /// The limits of the plugin, by name; those that are absent had their default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
+    /// The properties from outside, behind those of the plugin; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expressed: Vec<Expressed>,
     /// The answers to the calls of `choose` in `init`, node by node; absent when there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub init_choices: Vec<Vec<Choice>>,
@@ -427,6 +442,9 @@ impl Trace {
     pub fn beyond_first_version(&self) -> Option<&'static str> {
         if self.beginning.is_some() {
             return Some("a beginning in states from elsewhere");
+        }
+        if !self.expressed.is_empty() {
+            return Some("properties from outside");
         }
         if !self.scenario.absent.is_empty() {
             return Some("absent nodes");

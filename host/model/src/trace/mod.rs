@@ -31,8 +31,8 @@ pub mod start;
 pub use confirm::confirm;
 pub use description::node_names;
 pub use document::{
-    BreachClass, BrokenPromise, Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION, TRACE_VERSION_MAX, Trace,
-    TraceEvent, TraceStep,
+    BreachClass, BrokenPromise, Expressed, Finding, Placement, PluginRef, Received, Sent, TRACE_VERSION,
+    TRACE_VERSION_MAX, Trace, TraceEvent, TraceStep,
 };
 pub use hex::Hex;
 pub use origin::{Beginning, Flight, NodeState, Origin};

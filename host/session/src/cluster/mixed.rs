@@ -241,6 +241,10 @@ impl Machine for MixedMachine {
         }
     }
 
+    fn is_read(&mut self) -> Result<bool, Fault> {
+        Ok(self.instance().is_judged)
+    }
+
     fn capture(&mut self) -> Snapshot {
         let instance = self.active.expect("a node is captured after its `init` or after a restore");
         tagged(instance, &self.machine().capture())

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `open` | a cluster that is ready to run |
+//! | `expressed` | properties from outside, which a run adds |
 //! | `judged` | the properties that a run judges |
 //! | `plugin_source` | from a path to a loaded plugin |
 //! | `compilation` | says that machine code is made, and for how long |
@@ -14,6 +15,7 @@
 //! | `trace_source` | from the path of a trace to the trace and its cluster |
 
 mod compilation;
+mod expressed;
 pub mod judged;
 mod mixed;
 mod open;

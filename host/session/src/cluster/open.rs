@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use host_model::contract::{MachineError, MachineFactory, Selected};
+use host_model::contract::{MachineError, MachineFactory, Observed, Outside, Property, Selected};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
-use host_model::trace::{Placement, TRACE_VERSION, Trace};
+use host_model::trace::{Expressed, Placement, TRACE_VERSION, Trace};
 
 use crate::base::text::shell_quoted;
 use crate::base::{Context, Failure};
 use crate::cluster::placement::{self, Components, MixedCluster, PlacedNodes};
 use crate::cluster::plugin_source::{self, LoadedPlugin};
-use crate::cluster::{judged, prefix, scenario, trace_file};
+use crate::cluster::{expressed, judged, prefix, scenario, trace_file};
+use crate::expression::Judge;
 use crate::spec::limits;
 use crate::spec::{RunSpec, Source};
 
@@ -26,7 +27,11 @@ pub struct Cluster {
     mixed: Option<MixedCluster>,
     /// Nodes, parameters, networks and faults.
     pub scenario: Scenario,
-    /// The indices of the properties that are judged, in the plugin's order; none if all are.
+    /// The properties of the plugin, and those from outside behind them.
+    pub properties: Vec<Property>,
+    /// The properties from outside.
+    pub expressed: Vec<Expressed>,
+    /// The indices of the properties that are judged, in their order; none if all are.
     pub judged: Option<Vec<u32>>,
     /// Makes machines with these properties.
     factory: Arc<dyn MachineFactory>,
@@ -43,6 +48,7 @@ impl Cluster {
     pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         // What can be refused without the plugin is refused before it is built.
         let asked = &spec.cluster;
+        let (expressed, judge) = expressed::read(asked.expressed())?;
         let wanted = PlacedNodes::new(&asked.placement)?;
         let prefix = asked.prefix.as_deref();
         let read = |path| Ok::<_, Failure>((path, trace_file::read(path, context.directory)?));
@@ -59,8 +65,9 @@ impl Cluster {
             trace_file::check_plugin(trace, path, &plugin.reference, asked.any_plugin)?;
         }
         let scenario = scenario::scenario(spec, &plugin, &components, prefix.as_ref().map(|(_, trace)| trace))?;
-        let judged = judged::judged(asked, &plugin.reference.name, &plugin.properties)?;
         let mut cluster = Self::new(plugin, components, scenario)?;
+        cluster.add_expressed(expressed, judge)?;
+        let judged = judged::judged(asked, &cluster.plugin.reference.name, &cluster.properties)?;
         if let Some(judged) = &judged {
             cluster.factory = Arc::new(Selected::new(cluster.factory, judged.clone()));
         }
@@ -84,7 +91,26 @@ impl Cluster {
             Some(mixed) => Arc::clone(&mixed.factory) as _,
             None => plugin.shared_factory(),
         };
-        Ok(Self { plugin, components, mixed, scenario, judged: None, factory, prefix: None })
+        let properties = plugin.properties.clone();
+        let expressed = Vec::new();
+        Ok(Self { plugin, components, mixed, scenario, properties, expressed, judged: None, factory, prefix: None })
+    }
+
+    /// Adds properties from outside behind those of the plugin.
+    ///
+    /// # Errors
+    ///
+    /// A name is taken, or states are not described.
+    pub(super) fn add_expressed(&mut self, expressed: Vec<Expressed>, judge: Judge) -> Result<(), Failure> {
+        if expressed.is_empty() {
+            return Ok(());
+        }
+        expressed::check(&expressed, self)?;
+        let own = self.properties.len() as u32;
+        self.properties.extend(judge.properties());
+        self.factory = Arc::new(Observed::new(Arc::clone(&self.factory), own, Arc::new(judge)));
+        self.expressed = expressed;
+        Ok(())
     }
 
     /// Makes the machines of the cluster, which show the properties that are judged and no others.
@@ -97,7 +123,7 @@ impl Cluster {
         Selected::negating(Arc::clone(&self.factory), place)
     }
 
-    /// The place of a property of the plugin among those that are judged; none if it is not judged.
+    /// The place of a property among those that are judged; none if it is not judged.
     pub fn place_of(&self, property: u32) -> Option<u32> {
         let Some(judged) = &self.judged else { return Some(property) };
         (0..).zip(judged).find(|(_, index)| **index == property).map(|(place, _)| place)
@@ -142,6 +168,7 @@ impl Cluster {
             placements: self.placements().to_vec(),
             scenario: self.scenario.clone(),
             limits: limits::changed(&self.plugin.limits),
+            expressed: self.expressed.clone(),
             init_choices: Vec::new(),
             beginning: None,
             finding: None,

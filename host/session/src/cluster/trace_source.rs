@@ -6,6 +6,7 @@ use host_model::contract::NodeId;
 use host_model::trace::Trace;
 
 use crate::base::{Context, Failure};
+use crate::cluster::expressed;
 use crate::cluster::open::Cluster;
 use crate::cluster::placement::{self, PlacedNodes};
 use crate::cluster::plugin_source;
@@ -47,6 +48,7 @@ impl Cluster {
     /// There is no such trace or plugin, or they do not belong together.
     pub fn of_trace(spec: &TraceSpec, context: &mut Context<'_>) -> Result<(Trace, Self), Failure> {
         let trace = trace_file::read(&spec.trace, context.directory)?;
+        let (expressed, judge) = expressed::read(trace.expressed.clone())?;
         let limits = limits::effective(&limits::over_recorded(&spec.limits, &trace.limits, &spec.trace)?);
         let path = plugin_path(spec.plugin.as_deref(), &trace, context)?;
         let wanted = PlacedNodes::of_trace(&trace, &spec.node, context)?;
@@ -56,7 +58,8 @@ impl Cluster {
         let is_allowed = spec.any_plugin || (spec.any_build && trace.plugin.name == plugin.reference.name);
         trace_file::check_plugin(&trace, &spec.trace, &plugin.reference, is_allowed)?;
         let components = placement::load(wanted, spec.source, &plugin.limits, context)?;
-        let cluster = Self::new(plugin, components, trace.scenario.clone())?;
+        let mut cluster = Self::new(plugin, components, trace.scenario.clone())?;
+        cluster.add_expressed(expressed, judge)?;
         let is_allowed =
             spec.any_plugin || (spec.any_build && placement::are_alike(&trace.placements, cluster.placements()));
         placement::check_trace(&trace, &spec.trace, cluster.placements(), is_allowed)?;

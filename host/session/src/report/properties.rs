@@ -22,6 +22,9 @@ pub struct PropertyReport {
     pub scope: String,
     /// Its status: one of those that a scenario can expect.
     pub status: &'static str,
+    /// The expression of a property from outside; none of a property of the plugin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
     /// The file with the trace of a witness, of a `sometimes` property that is reached; none if none was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
@@ -177,13 +180,19 @@ pub fn properties(
         }
     };
     let witnessed = &run.outcome.report.witnessed;
-    let properties = (0..).zip(&run.cluster.plugin.properties).map(|(index, property)| {
+    let properties = (0..).zip(&run.cluster.properties).map(|(index, property)| {
         let place = run.cluster.place_of(index);
         let report = PropertyReport {
             name: property.name.clone(),
             kind: property.kind,
             scope: words::name(property.scope),
             status: status(property, place.and_then(|place| witnessed[place as usize])),
+            expression: run
+                .cluster
+                .expressed
+                .iter()
+                .find(|it| it.name == property.name)
+                .map(|it| it.expression.clone()),
             witness: run.witnesses.get(&property.name).cloned(),
             not_checked: None,
             undecided: None,

@@ -13,8 +13,22 @@ use crate::spec::{limits, links, placement, values};
 
 /// Keys with a meaning of their own, in the order in which errors list them.
 const PLUGIN: &str = "plugin";
-const SECTIONS: [&str; 11] =
-    ["property", "ignore", "parameters", "faults", "strategy", "bounds", "limits", "link", "node", "twins", "expect"];
+const SECTIONS: [&str; 14] = [
+    "always",
+    "sometimes",
+    "eventually",
+    "property",
+    "ignore",
+    "parameters",
+    "faults",
+    "strategy",
+    "bounds",
+    "limits",
+    "link",
+    "node",
+    "twins",
+    "expect",
+];
 
 /// Keys of a table `[[node]]`.
 const NODE_KEYS: [&str; 4] = ["id", "plugin", "adversary", "parameters"];
@@ -37,6 +51,19 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
             "parameters" => {
                 for (key, value) in reader.table(key, value)? {
                     reader.parameter(&mut file, key, value)?;
+                }
+            }
+            "always" | "sometimes" | "eventually" => {
+                for (key, value) in reader.table(key, value)? {
+                    let one = (key.get_ref().to_string(), reader.text(key, value)?);
+                    reader.note(&mut file, format!("{name} {}", one.0), key);
+                    let asked = &mut file.spec.cluster;
+                    let list = match name {
+                        "always" => &mut asked.always,
+                        "sometimes" => &mut asked.sometimes,
+                        _ => &mut asked.eventually,
+                    };
+                    list.push(one);
                 }
             }
             "limits" => {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use host_inspect::words;
 use host_model::lts::Lts;
 use host_model::scenario::{Scenario, faults};
+use host_model::trace::Expressed;
 use host_model::trace::start::Start;
 use host_search::kernel::SearchBounds;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ impl Identity {
         }
         for (name, value) in limits::changed(&cluster.plugin.limits) {
             identity.add(&format!("the limit {name}"), &value);
+        }
+        for Expressed { name, kind, expression } in &cluster.expressed {
+            identity.add(&format!("the property {name}"), &format_args!("{} {expression}", words::name(kind)));
         }
         if cluster.judged.is_some() {
             let names: Vec<&str> = lts.properties().iter().map(|property| property.name.as_str()).collect();

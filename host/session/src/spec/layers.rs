@@ -38,7 +38,7 @@ macro_rules! layers {
 
 layers! {
     RunSpec { cluster, search, process }
-    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, property, ignore }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, always, sometimes, eventually, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, fairness, timers,
         recover_by, safety_only, go_on, max_violations

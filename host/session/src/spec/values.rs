@@ -19,6 +19,16 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// `name=expression` into its parts.
+pub fn expressed(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, expression)) if !name.trim().is_empty() && !expression.trim().is_empty() => {
+            Ok((name.trim().to_owned(), expression.to_owned()))
+        }
+        _ => Err("expected NAME=EXPRESSION, such as \"fits=node.count <= 3\"".to_owned()),
+    }
+}
+
 /// A strategy from its name.
 pub fn strategy(name: &str) -> Result<&'static Strategy, String> {
     find(name).ok_or_else(|| possible(STRATEGIES.iter().map(|strategy| strategy.name)))

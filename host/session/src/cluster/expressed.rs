@@ -1,0 +1,92 @@
+//! Properties from outside: read before anything is built, and checked against the cluster.
+
+use host_model::trace::Expressed;
+
+use crate::base::Failure;
+use crate::cluster::Cluster;
+use crate::expression::{Judge, LETTERS_MAX};
+
+/// Bytes of the name of a property.
+const NAME_MAX: usize = 100;
+
+/// Reads expressions.
+///
+/// # Errors
+///
+/// The first one that is none, with the character at which it goes wrong.
+pub fn read(expressed: Vec<Expressed>) -> Result<(Vec<Expressed>, Judge), Failure> {
+    for (place, one) in expressed.iter().enumerate() {
+        if one.name.is_empty() || one.name.len() > NAME_MAX || one.name.chars().any(char::is_control) {
+            let what = format_args!("{}: a name has between 1 and {NAME_MAX} letters on one line", option(one));
+            return Err(about(one, Failure::configuration(what)));
+        }
+        if expressed[..place].iter().any(|other| other.name == one.name) {
+            return Err(about(one, Failure::configuration(format_args!("{}: the name is given twice", option(one)))));
+        }
+    }
+    let judge = Judge::new(&expressed).map_err(|(one, misfit)| {
+        let failure = Failure::configuration(format_args!("{}: {misfit}", option(one)));
+        let pointed = pointed(&one.expression, misfit.at);
+        about(one, failure.help(format_args!("{pointed}; `host run --help` has the language")))
+    })?;
+    Ok((expressed, judge))
+}
+
+/// Checks expressions against the components that they are about.
+///
+/// # Errors
+///
+/// A property has this name already, or a component does not describe its states.
+pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> {
+    let name = &cluster.plugin.reference.name;
+    for one in expressed {
+        if cluster.properties.iter().any(|property| property.name == one.name) {
+            let failure = Failure::configuration(format_args!("{}: {name} has a property of this name", option(one)));
+            return Err(about(one, failure.help("take another name")));
+        }
+    }
+    // An adversary, or a twin, is read by no property.
+    let honest = cluster.placements().iter().filter(|placement| !placement.adversary && placement.twin_of.is_none());
+    let others = honest.filter_map(|placement| placement.plugin.as_ref()?.digest.as_ref());
+    let others = others.filter_map(|digest| {
+        cluster.components.loaded().iter().find(|loaded| loaded.reference.digest.as_ref() == Some(digest))
+    });
+    let mute = std::iter::once(&cluster.plugin).chain(others).find(|loaded| !loaded.plugin.describes());
+    let mute = mute.map(|loaded| &loaded.reference.name);
+    match expressed.first().zip(mute) {
+        None => Ok(()),
+        Some((one, name)) => {
+            let what = format_args!("{}: {name} does not describe its states", option(one));
+            let failure = Failure::configuration(what);
+            Err(about(
+                one,
+                failure.help("its component must export the interface `describe`, which gives them as JSON"),
+            ))
+        }
+    }
+}
+
+fn option(one: &Expressed) -> String {
+    format!("`--{} {}`", kind(one), one.name)
+}
+
+fn kind(one: &Expressed) -> String {
+    host_inspect::words::name(one.kind)
+}
+
+/// What a failure is about, as a scenario notes it.
+fn about(one: &Expressed, failure: Failure) -> Failure {
+    failure.about(format_args!("{} {}", kind(one), one.name))
+}
+
+/// The expression with a mark before the character.
+fn pointed(expression: &str, at: usize) -> String {
+    const AROUND: usize = 30;
+    let letters: Vec<char> = expression.chars().take(LETTERS_MAX).collect();
+    let place = at.saturating_sub(1).min(letters.len());
+    let (from, to) = (place.saturating_sub(AROUND), (place + AROUND).min(letters.len()));
+    let text = |letters: &[char]| {
+        letters.iter().map(|letter| if letter.is_control() { ' ' } else { *letter }).collect::<String>()
+    };
+    format!("here: {}▸{}", text(&letters[from..place]), text(&letters[place..to]))
+}

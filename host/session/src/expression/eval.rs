@@ -1,0 +1,425 @@
+//! The value of an expression.
+
+use std::collections::BTreeMap;
+
+use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
+use super::value::Value;
+use super::{Misfit, WORK_MAX, misfit};
+
+/// An evaluation. Its work is bounded, and with it the memory: whatever grows is counted.
+pub struct Evaluation<'e> {
+    /// What `node` or `nodes` stands for.
+    root: (&'static str, Value),
+    names: Vec<(&'e str, Value)>,
+    work: u64,
+}
+
+type Evaluated = Result<Value, Misfit>;
+
+impl<'e> Evaluation<'e> {
+    /// An evaluation of an expression about `root`.
+    pub fn new(root: (&'static str, Value)) -> Self {
+        Self { root, names: Vec::new(), work: 0 }
+    }
+
+    /// Whether a condition holds.
+    pub fn truth(&mut self, part: &'e Part) -> Result<bool, Misfit> {
+        match self.value(part)? {
+            Value::Bool(truth) => Ok(truth),
+            other => Err(misfit(part.at, format!("true or false is needed, and this is {}", other.kind()))),
+        }
+    }
+
+    fn works(&mut self, at: usize, amount: usize) -> Result<(), Misfit> {
+        self.work = self.work.saturating_add(amount as u64);
+        if self.work > WORK_MAX {
+            return Err(misfit(at, format!("the evaluation takes more than {WORK_MAX} steps")));
+        }
+        Ok(())
+    }
+
+    fn equal(&mut self, at: usize, one: &Value, other: &Value) -> Result<bool, Misfit> {
+        let is_equal = one.equals(other, &mut self.work);
+        self.works(at, 0)?;
+        Ok(is_equal)
+    }
+
+    fn value(&mut self, part: &'e Part) -> Evaluated {
+        let at = part.at;
+        self.works(at, 1)?;
+        match &part.kind {
+            Kind::Constant(value) => Ok(value.clone()),
+            Kind::Name(name) => {
+                let bound = self.names.iter().rev().find(|(bound, _)| bound == name);
+                Ok(bound.map_or_else(|| self.root.1.clone(), |(_, value)| value.clone()))
+            }
+            Kind::Field(of, field) => {
+                let of = self.value(of)?;
+                field_of(at, &of, field)?.ok_or_else(|| misfit(at, format!("there is no field `{field}`")))
+            }
+            Kind::Has(of, field) => {
+                let of = self.value(of)?;
+                Ok(Value::Bool(field_of(at, &of, field)?.is_some()))
+            }
+            Kind::Index(of, index) => {
+                let of = self.value(of)?;
+                let index = self.value(index)?;
+                element(at, &of, &index)
+            }
+            Kind::List(items) => Ok(Value::list(items.iter().map(|item| self.value(item)).collect::<Result<_, _>>()?)),
+            Kind::Not(of) => Ok(Value::Bool(!self.truth(of)?)),
+            Kind::Negative(of) => {
+                let value = self.value(of)?;
+                self.arithmetic(at, Operator::Minus, (&Value::Int(0), &value))
+            }
+            Kind::Binary(operator, one, other) => self.binary(at, *operator, (one, other)),
+            Kind::Choice(parts) => {
+                let [condition, one, other] = &**parts;
+                if self.truth(condition)? { self.value(one) } else { self.value(other) }
+            }
+            Kind::Call(function, arguments) => {
+                let values: Vec<Value> = arguments.iter().map(|part| self.value(part)).collect::<Result<_, _>>()?;
+                self.call(at, *function, &values)
+            }
+            Kind::Each(each) => self.each(at, each),
+            Kind::Closure(closure) => self.closure(at, closure),
+        }
+    }
+
+    fn binary(&mut self, at: usize, operator: Operator, (one, other): (&'e Part, &'e Part)) -> Evaluated {
+        match operator {
+            Operator::Or => return Ok(Value::Bool(self.truth(one)? || self.truth(other)?)),
+            Operator::And => return Ok(Value::Bool(self.truth(one)? && self.truth(other)?)),
+            _ => {}
+        }
+        let (one, other) = (self.value(one)?, self.value(other)?);
+        let ordered = |is_so: fn(std::cmp::Ordering) -> bool| {
+            let order = one.order(&other);
+            let what = || format!("`{}` compares two numbers or two texts", operator.text());
+            order.map(|order| Value::Bool(is_so(order))).ok_or_else(|| unfit(at, &what(), &one, &other))
+        };
+        match operator {
+            Operator::Equal => Ok(Value::Bool(self.equal(at, &one, &other)?)),
+            Operator::Unequal => Ok(Value::Bool(!self.equal(at, &one, &other)?)),
+            Operator::Less => ordered(std::cmp::Ordering::is_lt),
+            Operator::AtMost => ordered(std::cmp::Ordering::is_le),
+            Operator::More => ordered(std::cmp::Ordering::is_gt),
+            Operator::AtLeast => ordered(std::cmp::Ordering::is_ge),
+            Operator::In => self.is_in(at, &one, &other),
+            _ => self.arithmetic(at, operator, (&one, &other)),
+        }
+    }
+
+    fn is_in(&mut self, at: usize, one: &Value, all: &Value) -> Evaluated {
+        match (one, all) {
+            (_, Value::List(list)) => {
+                for item in &**list {
+                    if self.equal(at, one, item)? {
+                        return Ok(Value::Bool(true));
+                    }
+                }
+                Ok(Value::Bool(false))
+            }
+            (Value::Text(key), Value::Map(map)) => Ok(Value::Bool(map.contains_key(&**key))),
+            _ => Err(unfit(at, "`in` looks for a value in a list, or for a key in an object", one, all)),
+        }
+    }
+
+    fn arithmetic(&mut self, at: usize, operator: Operator, (one, other): (&Value, &Value)) -> Evaluated {
+        let text = operator.text();
+        match (operator, one, other) {
+            (_, Value::Int(one), Value::Int(other)) => {
+                let result = match operator {
+                    Operator::Plus => one.checked_add(*other),
+                    Operator::Minus => one.checked_sub(*other),
+                    Operator::Times => one.checked_mul(*other),
+                    Operator::Divide => one.checked_div(*other),
+                    _ => one.checked_rem(*other),
+                };
+                result
+                    .map(Value::Int)
+                    .ok_or_else(|| misfit(at, format!("`{text}` divides by 0, or the number is too large")))
+            }
+            (_, Value::Int(_) | Value::Real(_), Value::Int(_) | Value::Real(_)) => {
+                let real = |value: &Value| match value {
+                    Value::Int(number) => *number as f64,
+                    Value::Real(number) => *number,
+                    _ => f64::NAN,
+                };
+                let (one, other) = (real(one), real(other));
+                let result = match operator {
+                    Operator::Plus => one + other,
+                    Operator::Minus => one - other,
+                    Operator::Times => one * other,
+                    Operator::Divide => one / other,
+                    _ => one % other,
+                };
+                let is_number = result.is_finite();
+                is_number
+                    .then_some(Value::Real(result))
+                    .ok_or_else(|| misfit(at, format!("`{text}` gives no number here")))
+            }
+            (Operator::Plus, Value::Text(one), Value::Text(other)) => {
+                self.works(at, one.len() + other.len())?;
+                Ok(Value::Text(format!("{one}{other}").into()))
+            }
+            (Operator::Plus, Value::List(one), Value::List(other)) => {
+                self.works(at, one.len() + other.len())?;
+                Ok(Value::list(one.iter().chain(&**other).cloned().collect()))
+            }
+            _ => Err(unfit(
+                at,
+                &format!("`{text}` takes two numbers{}", if text == "+" { ", texts or lists" } else { "" }),
+                one,
+                other,
+            )),
+        }
+    }
+
+    fn call(&mut self, at: usize, function: Function, arguments: &[Value]) -> Evaluated {
+        let wrong = |wanted: &str| {
+            let there: Vec<&str> = arguments.iter().map(Value::kind).collect();
+            Err(misfit(at, format!("it takes {wanted}, and this is {}", there.join(" and "))))
+        };
+        match (function, arguments) {
+            (Function::Size, [Value::List(list)]) => Ok(Value::Int(present(list).count() as i128)),
+            (Function::Size, [Value::Map(map)]) => Ok(Value::Int(map.len() as i128)),
+            (Function::Size, [Value::Text(text)]) => {
+                self.works(at, text.len())?;
+                Ok(Value::Int(text.chars().count() as i128))
+            }
+            (Function::Size, _) => wrong("a list, an object or a text"),
+            (Function::Keys, [Value::Map(map)]) => {
+                self.works(at, map.len())?;
+                Ok(Value::list(map.keys().map(|key| Value::Text(key.as_str().into())).collect()))
+            }
+            (Function::Values, [Value::Map(map)]) => {
+                self.works(at, map.len())?;
+                Ok(Value::list(map.values().cloned().collect()))
+            }
+            (Function::Keys | Function::Values, _) => wrong("an object"),
+            (Function::Unique, [Value::List(list)]) => {
+                let mut all = Vec::new();
+                for (_, item) in present(list) {
+                    self.insert(at, &mut all, item)?;
+                }
+                Ok(Value::list(all))
+            }
+            (Function::Flatten, [Value::List(list)]) => {
+                let mut all = Vec::new();
+                for (_, item) in present(list) {
+                    let Value::List(items) = item else {
+                        return Err(misfit(
+                            at,
+                            format!("it takes a list of lists, and one of them is {}", item.kind()),
+                        ));
+                    };
+                    self.works(at, items.len())?;
+                    all.extend(items.iter().cloned());
+                }
+                Ok(Value::list(all))
+            }
+            (Function::Min | Function::Max, [Value::List(list)]) => self.extreme(at, function, list),
+            (Function::Unique | Function::Min | Function::Max, _) => wrong("a list"),
+            (Function::Flatten, _) => wrong("a list of lists"),
+            (Function::Prefix, [Value::List(one), Value::List(other)]) => {
+                let mut is_prefix = one.len() <= other.len();
+                for (one, other) in one.iter().zip(&**other) {
+                    is_prefix = is_prefix && self.equal(at, one, other)?;
+                }
+                Ok(Value::Bool(is_prefix))
+            }
+            (Function::Prefix, _) => wrong("two lists"),
+        }
+    }
+
+    fn extreme(&mut self, at: usize, function: Function, list: &[Value]) -> Evaluated {
+        self.works(at, list.len())?;
+        let mut items = present(list).map(|(_, item)| item);
+        let mut best = items.next().ok_or_else(|| misfit(at, "an empty list has neither a least nor a greatest"))?;
+        for item in items {
+            let order = item.order(best).ok_or_else(|| unfit(at, "it takes numbers alone, or texts", item, best))?;
+            if order == if function == Function::Min { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater } {
+                best = item;
+            }
+        }
+        Ok(best.clone())
+    }
+
+    /// Adds a value to a set; whether it was not there.
+    fn insert(&mut self, at: usize, all: &mut Vec<Value>, item: &Value) -> Result<bool, Misfit> {
+        for other in &*all {
+            if self.equal(at, item, other)? {
+                return Ok(false);
+            }
+        }
+        self.works(at, 1)?;
+        all.push(item.clone());
+        Ok(true)
+    }
+
+    /// The elements that a walk goes through, with their places or keys.
+    fn elements(&mut self, at: usize, of: &Value) -> Result<Vec<(Value, Value)>, Misfit> {
+        let elements: Vec<(Value, Value)> = match of {
+            Value::List(list) => present(list).map(|(place, item)| (Value::Int(place as i128), item.clone())).collect(),
+            Value::Map(map) => map.iter().map(|(key, item)| (Value::Text(key.as_str().into()), item.clone())).collect(),
+            other => {
+                return Err(misfit(at, format!("it goes through a list or an object, and this is {}", other.kind())));
+            }
+        };
+        self.works(at, elements.len())?;
+        Ok(elements)
+    }
+
+    /// Evaluates for one element.
+    fn with<T>(&mut self, each: &'e Each, element: (Value, Value), then: impl FnOnce(&mut Self) -> T) -> T {
+        let known = self.names.len();
+        let (place, item) = element;
+        self.names.extend(each.place.as_deref().map(|name| (name, place)));
+        self.names.push((&each.item, item));
+        let result = then(self);
+        self.names.truncate(known);
+        result
+    }
+
+    fn each(&mut self, at: usize, each: &'e Each) -> Evaluated {
+        let of = self.value(&each.of)?;
+        let (mut count, mut kept) = (0_u64, Vec::new());
+        for element in self.elements(at, &of)? {
+            if each.what == Quantifier::Map {
+                kept.push(self.with(each, element, |this| this.value(&each.body))?);
+                continue;
+            }
+            let item = element.1.clone();
+            let holds = self.with(each, element, |this| this.truth(&each.body))?;
+            match each.what {
+                Quantifier::All if !holds => return Ok(Value::Bool(false)),
+                Quantifier::Exists if holds => return Ok(Value::Bool(true)),
+                Quantifier::Filter if holds => kept.push(item),
+                _ => count += u64::from(holds),
+            }
+        }
+        Ok(match each.what {
+            Quantifier::All => Value::Bool(true),
+            Quantifier::Exists => Value::Bool(false),
+            Quantifier::ExistsOne => Value::Bool(count == 1),
+            Quantifier::Filter | Quantifier::Map => Value::list(kept),
+        })
+    }
+
+    fn closure(&mut self, at: usize, closure: &'e Closure) -> Evaluated {
+        let mut all = Vec::new();
+        let start = self.value(&closure.start)?;
+        self.reach(at, &mut all, &start)?;
+        let mut next = 0;
+        while next < all.len() {
+            self.names.push((&closure.item, Value::clone(&all[next])));
+            let there = self.value(&closure.next);
+            self.names.pop();
+            self.reach(at, &mut all, &there?)?;
+            next += 1;
+        }
+        Ok(Value::list(all))
+    }
+
+    /// Adds a value or those of a list; `null` leads nowhere.
+    fn reach(&mut self, at: usize, all: &mut Vec<Value>, there: &Value) -> Result<(), Misfit> {
+        let items = match there {
+            Value::List(list) => list.to_vec(),
+            one => vec![one.clone()],
+        };
+        for item in items {
+            match item {
+                Value::Null => {}
+                // Lists that hold what was reached before would have no end.
+                Value::Bool(_) | Value::Int(_) | Value::Real(_) | Value::Text(_) => drop(self.insert(at, all, &item)?),
+                other => {
+                    return Err(misfit(
+                        at,
+                        format!("`closure` goes along numbers and texts, and this is {}", other.kind()),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For which elements a condition does not hold: the first one of each `all` that is to blame, from the outside to the inside.
+    pub fn blame(&mut self, part: &'e Part, wanted: bool, told: &mut Vec<String>) -> Result<(), Misfit> {
+        match (&part.kind, wanted) {
+            (Kind::Not(of), wanted) => self.blame(of, !wanted, told),
+            (Kind::Binary(operator @ (Operator::And | Operator::Or), one, other), wanted) => {
+                let holds = self.truth(one)?;
+                // One side decides: the first one of `&&` that does not hold, of `||` the last one, which was looked at last.
+                match (operator, wanted) {
+                    (Operator::And, true) | (Operator::Or, false) if holds != wanted => self.blame(one, wanted, told),
+                    _ => self.blame(other, wanted, told),
+                }
+            }
+            (Kind::Each(each), wanted) => {
+                let is_decided_by_one =
+                    matches!((each.what, wanted), (Quantifier::All, true) | (Quantifier::Exists, false));
+                if !is_decided_by_one {
+                    return Ok(());
+                }
+                let of = self.value(&each.of)?;
+                let is_of_nodes = matches!(&each.of.kind, Kind::Name(name) if name == "nodes");
+                for element in self.elements(part.at, &of)? {
+                    let (place, item) = element.clone();
+                    if self.with(each, element.clone(), |this| this.truth(&each.body))? == wanted {
+                        continue;
+                    }
+                    let mut text = String::new();
+                    match is_of_nodes {
+                        true => text = format!("node {}", plain(&place)),
+                        false => item.write(&mut text),
+                    }
+                    told.push(format!("{} = {text}", each.item));
+                    return self.with(each, element, |this| this.blame(&each.body, wanted, told));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    let mut text = String::new();
+    value.write(&mut text);
+    text
+}
+
+fn unfit(at: usize, what: &str, one: &Value, other: &Value) -> Misfit {
+    misfit(at, format!("{what}, and these are {} and {}", one.kind(), other.kind()))
+}
+
+/// The elements of a list with their places; a node that no property reads is passed over.
+fn present(list: &[Value]) -> impl Iterator<Item = (usize, &Value)> {
+    list.iter().enumerate().filter(|(_, item)| !matches!(item, Value::Absent))
+}
+
+fn field_of(at: usize, of: &Value, field: &str) -> Result<Option<Value>, Misfit> {
+    match of {
+        Value::Map(map) => Ok(BTreeMap::get(map, field).cloned()),
+        other => Err(misfit(at, format!("`{field}` is a field of an object, and this is {}", other.kind()))),
+    }
+}
+
+fn element(at: usize, of: &Value, index: &Value) -> Evaluated {
+    match (of, index) {
+        (Value::List(list), Value::Int(place)) => {
+            let found = usize::try_from(*place).ok().and_then(|place| list.get(place));
+            let missing = || misfit(at, format!("there is no element {place} in a list of {}", list.len()));
+            match found.ok_or_else(missing)? {
+                Value::Absent => Ok(Value::Null),
+                found => Ok(found.clone()),
+            }
+        }
+        (Value::Map(map), Value::Text(key)) => {
+            let found = map.get(&**key).cloned();
+            found.ok_or_else(|| misfit(at, format!("there is no field `{key}`")))
+        }
+        _ => Err(unfit(at, "a list has numbered elements, an object has named ones", of, index)),
+    }
+}

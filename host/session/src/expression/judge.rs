@@ -1,0 +1,97 @@
+//! Expressions as properties that machines have besides those of the plugin.
+
+use host_model::contract::{Fault, FaultKind, Outside, Property, PropertyScope};
+use host_model::trace::Expressed;
+
+use super::eval::Evaluation;
+use super::value::Value;
+use super::{Expression, Misfit};
+
+/// Letters of a state in an explanation.
+const LETTERS_MAX: usize = 200;
+
+/// Expressions with their names and kinds.
+#[derive(Debug)]
+pub struct Judge(Vec<(Property, Expression)>);
+
+impl Judge {
+    /// Reads expressions.
+    ///
+    /// # Errors
+    ///
+    /// The first one that is none, with what is wrong with it.
+    pub fn new<'e>(all: &'e [Expressed]) -> Result<Self, (&'e Expressed, Misfit)> {
+        let read = |expressed: &'e Expressed| {
+            let Expressed { name, kind, expression } = expressed;
+            let read = Expression::parse(expression).map_err(|misfit| (expressed, misfit))?;
+            let scope = if read.is_about_all { PropertyScope::System } else { PropertyScope::Node };
+            Ok((Property { name: name.clone(), kind: *kind, scope }, read))
+        };
+        all.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Outside for Judge {
+    fn properties(&self) -> Vec<Property> {
+        self.0.iter().map(|(property, _)| property.clone()).collect()
+    }
+
+    /// Compact JSON of what the expression reads; where the description is no JSON, a text that is none either.
+    fn view(&self, property: u32, description: Option<&str>) -> Vec<u8> {
+        let expression = &self.0[property as usize].1;
+        let Some(description) = description else { return b"!the component does not describe its states".to_vec() };
+        match serde_json::from_str(description) {
+            Ok(json) => {
+                let mut text = String::new();
+                expression.reads.part(&Value::of_json(&json)).write(&mut text);
+                text.into_bytes()
+            }
+            Err(error) => format!("!the description of the state is not JSON: {error}").into_bytes(),
+        }
+    }
+
+    fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        let expression = &self.0[property as usize].1;
+        let fault = |message: String| Fault { kind: FaultKind::Malformed, message };
+        let value = |view: &Option<&[u8]>| match view {
+            None => Ok(Value::Absent),
+            Some([b'!', why @ ..]) => Err(fault(String::from_utf8_lossy(why).into_owned())),
+            Some(view) => {
+                let json = serde_json::from_slice(view);
+                json.map(|json| Value::of_json(&json)).map_err(|error| fault(format!("this is no view: {error}")))
+            }
+        };
+        let mut values: Vec<Value> = views.iter().map(value).collect::<Result<_, _>>()?;
+        let what_is_read = told(&values, expression.is_about_all);
+        let root = match (expression.is_about_all, values.pop()) {
+            (false, Some(value)) => ("node", value),
+            (_, last) => {
+                values.extend(last);
+                ("nodes", Value::list(values))
+            }
+        };
+        let mut evaluation = Evaluation::new(root);
+        let cannot = |misfit: Misfit| fault(format!("{misfit}; {what_is_read}"));
+        if evaluation.truth(&expression.whole).map_err(cannot)? {
+            return Ok(Ok(()));
+        }
+        let mut blamed = Vec::new();
+        // The same work once more may be too much; then less is told.
+        drop(evaluation.blame(&expression.whole, true, &mut blamed));
+        let blamed = if blamed.is_empty() { String::new() } else { format!("not for {}: ", blamed.join(", ")) };
+        Ok(Err(format!("{blamed}{what_is_read}")))
+    }
+}
+
+/// What an expression reads of each node, for people.
+fn told(values: &[Value], is_about_all: bool) -> String {
+    let present = (0..).zip(values).filter(|(_, value)| !matches!(value, Value::Absent));
+    let told = present.map(|(node, value): (usize, &Value)| {
+        let mut text = String::new();
+        value.write(&mut text);
+        let is_long = text.char_indices().nth(LETTERS_MAX).map(|(end, _)| end);
+        let text = is_long.map_or(text.clone(), |end| format!("{}…", &text[..end]));
+        if is_about_all { format!("node {node} is {text}") } else { format!("it is {text}") }
+    });
+    told.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,89 @@
+//! Properties from outside: expressions over the states of nodes as a plugin describes them.
+//!
+//! The syntax is a part of the Common Expression Language, with `closure` along a field and sets besides. The language is our own:
+//! what an expression reads has to be derived from it, its evaluation has to be bounded, and its errors have to name a character.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `judge` | expressions as properties that machines have besides those of the plugin |
+//! | `eval` | the value of an expression, and which elements are to blame |
+//! | `reads` | what an expression reads, derived from it |
+//! | `parser` | from words to the syntax tree |
+//! | `tokens` | words |
+//! | `syntax` | the syntax tree |
+//! | `value` | values |
+
+mod eval;
+mod judge;
+mod parser;
+mod reads;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod value;
+
+use std::fmt;
+
+pub use judge::Judge;
+
+/// Characters of an expression.
+pub const LETTERS_MAX: usize = 4096;
+
+/// Levels of an expression.
+pub const DEPTH_MAX: usize = 50;
+
+/// Steps of an evaluation: parts that are evaluated, and values that are compared or copied.
+pub const WORK_MAX: u64 = 1_000_000;
+
+/// Why an expression cannot be read or evaluated, and at which character, from 1 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The character.
+    pub at: usize,
+    /// A lower-case phrase.
+    pub what: String,
+}
+
+fn misfit(at: usize, what: impl Into<String>) -> Misfit {
+    Misfit { at, what: what.into() }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at character {}: {}", self.at, self.what)
+    }
+}
+
+/// An expression that can be evaluated.
+#[derive(Debug)]
+pub struct Expression {
+    whole: syntax::Part,
+    /// Whether it is about `nodes` and not about `node`.
+    is_about_all: bool,
+    /// What it reads of each node.
+    reads: reads::Reads,
+}
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    ///
+    /// It is none, it is too large, or it is about neither `node` nor `nodes`, or both.
+    pub fn parse(text: &str) -> Result<Self, Misfit> {
+        if let Some((at, _)) = text.char_indices().enumerate().nth(LETTERS_MAX) {
+            return Err(misfit(at + 1, format!("it has more than {LETTERS_MAX} characters")));
+        }
+        let whole = parser::Parser::new(tokens::tokens(text)?).whole()?;
+        let derived = reads::Derived::of(&whole);
+        let is_about_all = match (&derived.node, &derived.nodes) {
+            (Some(_), Some(_)) => {
+                return Err(misfit(1, "it names `node` and `nodes`: each node alone, or all of them together"));
+            }
+            (None, None) => return Err(misfit(1, "it reads no state: name `node` for each node alone, or `nodes`")),
+            (node, _) => node.is_none(),
+        };
+        Ok(Self { reads: derived.of_a_node(), whole, is_about_all })
+    }
+}

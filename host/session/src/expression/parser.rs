@@ -1,0 +1,287 @@
+//! From words to a syntax tree. Every name is known here, or refused.
+
+use super::syntax::{Closure, Each, Function, Kind, Operator, Part, Quantifier};
+use super::tokens::{Token, Word};
+use super::value::Value;
+use super::{DEPTH_MAX, Misfit, misfit};
+
+/// Reads a syntax tree.
+pub struct Parser {
+    tokens: Vec<Token>,
+    next: usize,
+    depth: usize,
+    /// The names that are known, `node` and `nodes` first.
+    names: Vec<String>,
+}
+
+impl Parser {
+    /// A parser of these words.
+    pub fn new(tokens: Vec<Token>) -> Self {
+        Self { tokens, next: 0, depth: 0, names: vec!["node".to_owned(), "nodes".to_owned()] }
+    }
+
+    /// The whole.
+    pub fn whole(mut self) -> Result<Part, Misfit> {
+        let part = self.choice()?;
+        match self.word() {
+            Word::End => Ok(part),
+            _ => Err(self.unexpected("an operator")),
+        }
+    }
+
+    fn word(&self) -> &Word {
+        &self.tokens[self.next].word
+    }
+
+    fn at(&self) -> usize {
+        self.tokens[self.next].at
+    }
+
+    fn is(&self, sign: &str) -> bool {
+        matches!(self.word(), Word::Sign(there) if *there == sign)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let is_there = self.is(sign);
+        self.next += usize::from(is_there);
+        is_there
+    }
+
+    fn need(&mut self, sign: &str) -> Result<(), Misfit> {
+        if self.take(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
+    }
+
+    fn unexpected(&self, wanted: &str) -> Misfit {
+        let there = match self.word() {
+            Word::End => "it ends here".to_owned(),
+            Word::Name(name) => format!("there is `{name}`"),
+            Word::Sign(sign) => format!("there is `{sign}`"),
+            Word::Int(_) | Word::Real(_) => "there is a number".to_owned(),
+            Word::Text(_) => "there is a text".to_owned(),
+        };
+        misfit(self.at(), format!("expected {wanted}, and {there}"))
+    }
+
+    /// One level deeper, which the stack must bear again when the tree is evaluated.
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Misfit>) -> Result<T, Misfit> {
+        if self.depth == DEPTH_MAX {
+            return Err(misfit(self.at(), format!("nested more than {DEPTH_MAX} deep")));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn choice(&mut self) -> Result<Part, Misfit> {
+        self.deeper(|this| {
+            let condition = this.binary(1)?;
+            let at = this.at();
+            if !this.take("?") {
+                return Ok(condition);
+            }
+            let one = this.choice()?;
+            this.need(":")?;
+            let other = this.choice()?;
+            Ok(Part { at, kind: Kind::Choice(Box::new([condition, one, other])) })
+        })
+    }
+
+    fn operator(&self) -> Option<(Operator, u8)> {
+        let text = match self.word() {
+            Word::Sign(sign) => sign,
+            Word::Name(name) if name == "in" => "in",
+            _ => return None,
+        };
+        Operator::TABLE.iter().find(|row| row.0 == text).map(|row| (row.1, row.2))
+    }
+
+    /// Operators that bind at least so tightly. What stands in a row nests to the left, and each level counts.
+    fn binary(&mut self, least: u8) -> Result<Part, Misfit> {
+        let mut left = self.unary()?;
+        let before = self.depth;
+        while let Some((operator, tightness)) = self.operator().filter(|(_, tightness)| *tightness >= least) {
+            let at = self.at();
+            self.next += 1;
+            self.depth += 1;
+            let right = self.deeper(|this| this.binary(tightness + 1))?;
+            left = Part { at, kind: Kind::Binary(operator, Box::new(left), Box::new(right)) };
+        }
+        self.depth = before;
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Part, Misfit> {
+        let at = self.at();
+        if self.take("!") {
+            let part = self.deeper(Self::unary)?;
+            return Ok(Part { at, kind: Kind::Not(Box::new(part)) });
+        }
+        if self.take("-") {
+            let part = self.deeper(Self::unary)?;
+            return Ok(Part { at, kind: Kind::Negative(Box::new(part)) });
+        }
+        self.postfix()
+    }
+
+    fn postfix(&mut self) -> Result<Part, Misfit> {
+        let mut part = self.primary()?;
+        let before = self.depth;
+        loop {
+            let at = self.at();
+            if self.depth >= DEPTH_MAX {
+                return Err(misfit(at, format!("nested more than {DEPTH_MAX} deep")));
+            }
+            if self.take(".") {
+                let at = self.at();
+                let name = self.name()?;
+                part = if self.is("(") { self.each(at, &name, part)? } else { field(at, part, name) };
+            } else if self.take("[") {
+                let index = self.choice()?;
+                self.need("]")?;
+                part = match index.kind {
+                    Kind::Constant(Value::Text(name)) => field(at, part, (*name).to_owned()),
+                    _ => Part { at, kind: Kind::Index(Box::new(part), Box::new(index)) },
+                };
+            } else {
+                self.depth = before;
+                return Ok(part);
+            }
+            self.depth += 1;
+        }
+    }
+
+    fn name(&mut self) -> Result<String, Misfit> {
+        let Word::Name(name) = self.word().clone() else { return Err(self.unexpected("a name")) };
+        self.next += 1;
+        Ok(name)
+    }
+
+    /// A variable, which stands for something in what follows.
+    fn variable(&mut self) -> Result<String, Misfit> {
+        let at = self.at();
+        let name = self.name()?;
+        let is_taken = self.names.contains(&name) || ["true", "false", "null", "in"].contains(&&*name);
+        if is_taken {
+            return Err(misfit(at, format!("`{name}` means something else here; take another name")));
+        }
+        Ok(name)
+    }
+
+    fn each(&mut self, at: usize, name: &str, of: Part) -> Result<Part, Misfit> {
+        let Some((_, what)) = Quantifier::TABLE.into_iter().find(|row| row.0 == name) else {
+            let known: Vec<&str> = Quantifier::TABLE.iter().map(|row| row.0).collect();
+            return Err(misfit(at, format!("a list has no `{name}`; it has: {}", known.join(", "))));
+        };
+        self.need("(")?;
+        let first = self.variable()?;
+        self.need(",")?;
+        let second = match (self.word(), self.tokens.get(self.next + 1).map(|token| &token.word)) {
+            (Word::Name(_), Some(Word::Sign(","))) => Some(self.variable()?),
+            _ => None,
+        };
+        if second.is_some() {
+            self.need(",")?;
+        }
+        let (place, item) = match second {
+            Some(item) => (Some(first), item),
+            None => (None, first),
+        };
+        let known = self.names.len();
+        self.names.extend(place.clone());
+        self.names.push(item.clone());
+        let body = self.choice()?;
+        self.names.truncate(known);
+        self.need(")")?;
+        Ok(Part { at, kind: Kind::Each(Box::new(Each { what, of, place, item, body })) })
+    }
+
+    fn primary(&mut self) -> Result<Part, Misfit> {
+        let at = self.at();
+        if self.take("(") {
+            let part = self.choice()?;
+            self.need(")")?;
+            return Ok(part);
+        }
+        if self.take("[") {
+            let items = self.items("]")?;
+            return Ok(Part { at, kind: Kind::List(items) });
+        }
+        let constant = match self.word().clone() {
+            Word::Int(number) => Value::Int(number),
+            Word::Real(number) => Value::Real(number),
+            Word::Text(text) => Value::Text(text.into()),
+            Word::Name(name) => {
+                self.next += 1;
+                return self.named(at, name);
+            }
+            Word::Sign(_) | Word::End => return Err(self.unexpected("a value")),
+        };
+        self.next += 1;
+        Ok(Part { at, kind: Kind::Constant(constant) })
+    }
+
+    fn items(&mut self, end: &str) -> Result<Vec<Part>, Misfit> {
+        let mut items = Vec::new();
+        while !self.take(end) {
+            if !items.is_empty() {
+                self.need(",")?;
+            }
+            items.push(self.choice()?);
+        }
+        Ok(items)
+    }
+
+    fn named(&mut self, at: usize, name: String) -> Result<Part, Misfit> {
+        let constant = match &*name {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            "null" => Some(Value::Null),
+            _ => None,
+        };
+        if let Some(constant) = constant {
+            return Ok(Part { at, kind: Kind::Constant(constant) });
+        }
+        if self.take("(") {
+            return self.call(at, &name);
+        }
+        if self.names.contains(&name) {
+            return Ok(Part { at, kind: Kind::Name(name) });
+        }
+        Err(misfit(at, format!("there is no `{name}`; there are: {}", self.names.join(", "))))
+    }
+
+    fn call(&mut self, at: usize, name: &str) -> Result<Part, Misfit> {
+        if name == "closure" {
+            let start = self.choice()?;
+            self.need(",")?;
+            let item = self.variable()?;
+            self.need(",")?;
+            self.names.push(item.clone());
+            let next = self.choice()?;
+            self.names.pop();
+            self.need(")")?;
+            return Ok(Part { at, kind: Kind::Closure(Box::new(Closure { start, item, next })) });
+        }
+        let mut arguments = self.items(")")?;
+        if name == "has" {
+            let one = if arguments.len() == 1 { arguments.pop() } else { None };
+            return match one.map(|part| part.kind) {
+                Some(Kind::Field(of, field)) => Ok(Part { at, kind: Kind::Has(of, field) }),
+                _ => Err(misfit(at, "`has` asks for a field, as in has(node.leader)")),
+            };
+        }
+        let Some((_, function, count)) = Function::TABLE.into_iter().find(|row| row.0 == name) else {
+            let known: Vec<&str> = Function::TABLE.iter().map(|row| row.0).chain(["has", "closure"]).collect();
+            return Err(misfit(at, format!("there is no function `{name}`; there are: {}", known.join(", "))));
+        };
+        if arguments.len() != count {
+            return Err(misfit(at, format!("`{name}` takes {count} and not {} arguments", arguments.len())));
+        }
+        Ok(Part { at, kind: Kind::Call(function, arguments) })
+    }
+}
+
+fn field(at: usize, of: Part, name: String) -> Part {
+    Part { at, kind: Kind::Field(Box::new(of), name) }
+}
