@@ -191,7 +191,7 @@ fn write_json(value: &Value, text: &mut String) {
 }
 
 /// The value as JSON; where JSON has no form for it (a map whose keys are tuples), its `Debug` form as a JSON string.
-fn json<T: Serialize + Debug>(value: &T) -> String {
+pub(crate) fn json<T: Serialize + Debug>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| json_string(&format!("{value:?}")))
 }
 

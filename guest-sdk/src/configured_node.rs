@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Environment, LocalEvents};
 use crate::parameters::Parameters;
-use crate::{LocalEvent, NodeId, ParameterError, Place, Protocol, Role};
+use crate::{Canonical, Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Place, Protocol, Role};
 
 /// Messages on their way out of a handler.
 pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
@@ -25,9 +25,13 @@ impl<P: Protocol> ConfiguredNode<P> {
     }
 
     pub(crate) fn init(&self, environment: &mut dyn Environment, durable: Option<P::Durable>) -> (P::State, Sent<P>) {
-        let mut ctx = Context::new(self.me, self.nodes, environment);
-        let state = self.protocol.init(&mut ctx, durable);
-        (state, ctx.into_sent())
+        let event = Self::event(b'i', || durable.iter().flat_map(|it| it.to_bytes(P::ENCODING)).collect());
+        let mut recorder = Recorder::new(environment, event);
+        let mut ctx = Context::new(self.me, self.nodes, &mut recorder);
+        let mut state = self.protocol.init(&mut ctx, durable);
+        let sent = ctx.into_sent();
+        recorder.note::<P>(&mut state);
+        (state, sent)
     }
 
     pub(crate) fn handle_message(
@@ -37,9 +41,8 @@ impl<P: Protocol> ConfiguredNode<P> {
         from: NodeId,
         message: P::Message,
     ) -> Sent<P> {
-        let mut ctx = Context::new(self.me, self.nodes, environment);
-        self.protocol.handle_message(&mut ctx, state, from, message);
-        ctx.into_sent()
+        let event = Self::event(b'm', || of_message(from, &message, P::ENCODING));
+        self.recorded(environment, state, event, |ctx, state| self.protocol.handle_message(ctx, state, from, message)).1
     }
 
     pub(crate) fn handle_transport_error(
@@ -48,9 +51,8 @@ impl<P: Protocol> ConfiguredNode<P> {
         state: &mut P::State,
         peer: NodeId,
     ) -> Sent<P> {
-        let mut ctx = Context::new(self.me, self.nodes, environment);
-        self.protocol.handle_transport_error(&mut ctx, state, peer);
-        ctx.into_sent()
+        let event = Self::event(b't', || peer.to_le_bytes().to_vec());
+        self.recorded(environment, state, event, |ctx, state| self.protocol.handle_transport_error(ctx, state, peer)).1
     }
 
     /// How the node takes a message.
@@ -66,9 +68,15 @@ impl<P: Protocol> ConfiguredNode<P> {
         name: &str,
         messages: Vec<(NodeId, P::Message)>,
     ) -> Option<Sent<P>> {
-        let mut ctx = Context::new(self.me, self.nodes, environment);
-        let is_taken = self.protocol.handle_quorum(&mut ctx, state, name, messages);
-        is_taken.then(|| ctx.into_sent())
+        let event = Self::event(b'q', || {
+            let one = |(from, message): &(NodeId, P::Message)| of_message(*from, message, P::ENCODING);
+            [name.as_bytes(), b"\n"].concat().into_iter().chain(messages.iter().flat_map(one)).collect()
+        });
+        let handler = |ctx: &mut Context<P::Message>, state: &mut P::State| {
+            self.protocol.handle_quorum(ctx, state, name, messages)
+        };
+        let (is_taken, sent) = self.recorded(environment, state, event, handler);
+        is_taken.then_some(sent)
     }
 
     pub(crate) fn local_events(&self, state: &P::State) -> Vec<LocalEvent<P::Local>> {
@@ -93,8 +101,81 @@ impl<P: Protocol> ConfiguredNode<P> {
         state: &mut P::State,
         event: P::Local,
     ) -> Sent<P> {
-        let mut ctx = Context::new(self.me, self.nodes, environment);
-        self.protocol.handle_local(&mut ctx, state, event);
-        ctx.into_sent()
+        let noted = Self::event(b'l', || event.encode(P::ENCODING));
+        self.recorded(environment, state, noted, |ctx, state| self.protocol.handle_local(ctx, state, event)).1
+    }
+
+    /// An event for the history of a state that has one.
+    fn event(kind: u8, content: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+        P::State::IS_NOTED.then(|| [vec![kind], content()].concat())
+    }
+
+    /// Runs a handler; a state with a history takes note of the event and of the answers in it.
+    fn recorded<R>(
+        &self,
+        environment: &mut dyn Environment,
+        state: &mut P::State,
+        event: Option<Vec<u8>>,
+        handler: impl FnOnce(&mut Context<P::Message>, &mut P::State) -> R,
+    ) -> (R, Sent<P>) {
+        let mut recorder = Recorder::new(environment, event);
+        let mut ctx = Context::new(self.me, self.nodes, &mut recorder);
+        let result = handler(&mut ctx, state);
+        let sent = ctx.into_sent();
+        recorder.note::<P>(state);
+        (result, sent)
+    }
+}
+
+/// A message in a history: its length keeps it apart from what follows.
+fn of_message(from: NodeId, message: &impl Payload, encoding: Encoding) -> Vec<u8> {
+    let bytes = message.to_bytes(encoding);
+    [&from.to_le_bytes()[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat()
+}
+
+/// Passes questions on, and writes the answers behind the event that they belong to.
+struct Recorder<'e> {
+    environment: &'e mut dyn Environment,
+    event: Option<Vec<u8>>,
+}
+
+impl<'e> Recorder<'e> {
+    fn new(environment: &'e mut dyn Environment, event: Option<Vec<u8>>) -> Self {
+        Self { environment, event }
+    }
+
+    fn answered(&mut self, answer: u32) -> u32 {
+        if let Some(event) = &mut self.event {
+            event.extend(answer.to_le_bytes());
+        }
+        answer
+    }
+
+    fn note<P: Protocol>(self, state: &mut P::State) {
+        if let Some(event) = self.event {
+            state.note(&event);
+        }
+    }
+}
+
+impl Environment for Recorder<'_> {
+    fn choose(&mut self, alternatives: u32) -> u32 {
+        let answer = self.environment.choose(alternatives);
+        self.answered(answer)
+    }
+
+    fn can_send(&mut self, to: NodeId, ahead: usize) -> bool {
+        let is_taken = self.environment.can_send(to, ahead);
+        self.answered(is_taken.into());
+        is_taken
+    }
+
+    fn choose_weighted(&mut self, weights: &[u32]) -> u32 {
+        let answer = self.environment.choose_weighted(weights);
+        self.answered(answer)
+    }
+
+    fn log(&mut self, line: &str) {
+        self.environment.log(line);
     }
 }

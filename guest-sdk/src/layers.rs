@@ -187,7 +187,12 @@ fn below<P: Protocol, T: Transport<P::Message>, R>(
     result
 }
 
-impl<P: Protocol, T: Transport<P::Message>> Protocol for Layered<P, T> {
+impl<P: Protocol, T: Transport<P::Message>> Protocol for Layered<P, T>
+where
+    P::State: Canonical,
+    P::Message: Canonical,
+    P::Durable: Canonical,
+{
     const ABOUT: About = P::ABOUT;
     type State = State<P, T>;
     type Message = Message<P, T>;

@@ -70,19 +70,25 @@
 //! | `property` | properties over typed views |
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
+//! | `content` | what the checker needs of a state and of a message |
+//! | `opaque` | the state of a library, and the ways to tell such states apart |
+//! | `arena` | an allocator whose free memory is zero |
 //! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
 //! | `configured_node` | a configured protocol that knows its node, as the exports need it |
 //! | `wasm` | from the generated bindings to the trait |
 //! | `test` | a native cluster for unit tests |
 
 mod about;
+mod arena;
 mod canonical;
 mod clock;
 mod configured_node;
+mod content;
 mod context;
 mod layers;
 pub mod linearizability;
 mod mistakes;
+mod opaque;
 mod parameters;
 mod property;
 mod protocol;
@@ -98,11 +104,14 @@ pub mod wasm;
 pub mod test;
 
 pub use about::{About, Network};
+pub use arena::Arena;
 pub use canonical::{Canonical, Encoding, Never};
 pub use clock::Clock;
+pub use content::{BySerde, NodeState, Payload};
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};
 pub use layers::{Layered, Layers, Transport, Upcall};
 pub use mistakes::{Mistake, Mistakes};
+pub use opaque::{By, Digest, Distinguish, Opaque};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;

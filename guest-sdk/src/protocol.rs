@@ -1,8 +1,8 @@
 //! The trait that an author implements.
 
 use crate::{
-    About, Canonical, Context, Encoding, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Renaming,
-    Role,
+    About, Canonical, Context, Encoding, LocalEvents, NodeId, NodeState, ParameterError, Parameters, Payload, Place,
+    Properties, Renaming, Role,
 };
 
 /// A distributed protocol.
@@ -20,17 +20,18 @@ pub trait Protocol: Sized + 'static {
     /// How states and messages are encoded. JSON where nodes of other languages shall understand them.
     const ENCODING: Encoding = Encoding::Postcard;
 
-    /// The state of one node. Two nodes in equal states behave alike, up to who they are.
-    type State: Canonical;
+    /// The state of one node. Two nodes in equal states behave alike, up to who they are. [`Opaque`](crate::Opaque) around that of a
+    /// library.
+    type State: NodeState;
 
-    /// The messages between nodes.
-    type Message: Canonical;
+    /// The messages between nodes. [`BySerde`](crate::BySerde), or a type with a [`Payload`] by hand, around those of a library.
+    type Message: Payload;
 
     /// Events of a node without a message; [`Never`](crate::Never) if there are none.
     type Local: Canonical;
 
     /// The state that survives a reset; [`Never`](crate::Never) if nothing does.
-    type Durable: Canonical;
+    type Durable: Payload;
 
     /// Reads the configuration; this is where each parameter is declared.
     ///

@@ -16,10 +16,11 @@ use std::rc::Rc;
 pub use explore::Explored;
 
 use crate::configured_node::{ConfiguredNode, Sent};
+use crate::content::round_trip;
 use crate::context::Environment;
 use crate::{
-    Canonical, Encoding, LocalEvent, NodeId, ParameterError, Property, PropertyKind, PropertyScope, Protocol, Role,
-    property,
+    Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Property, PropertyKind, PropertyScope, Protocol,
+    Role, property,
 };
 
 /// A message that was sent and not yet delivered.
@@ -33,9 +34,9 @@ pub struct InFlight<M> {
     pub message: M,
 }
 
-impl<M: Canonical> InFlight<M> {
-    fn duplicate(&self) -> Self {
-        Self { from: self.from, to: self.to, message: self.message.duplicate() }
+impl<M: Payload> InFlight<M> {
+    fn duplicate(&self, encoding: Encoding) -> Self {
+        Self { from: self.from, to: self.to, message: round_trip(&self.message, encoding) }
     }
 }
 
@@ -51,12 +52,15 @@ pub struct Cluster<P: Protocol> {
     is_declined: bool,
 }
 
+/// # Panics
+///
+/// A state cannot be copied: an [`Opaque`](crate::Opaque) without [`duplicate`](crate::Distinguish::duplicate).
 impl<P: Protocol> Clone for Cluster<P> {
     fn clone(&self) -> Self {
         Self {
             configured_nodes: Rc::clone(&self.configured_nodes),
-            states: self.states.iter().map(Canonical::duplicate).collect(),
-            in_flight: self.in_flight.iter().map(InFlight::duplicate).collect(),
+            states: self.states.iter().map(copy_of).collect(),
+            in_flight: self.in_flight.iter().map(|message| message.duplicate(P::ENCODING)).collect(),
             resets_left: self.resets_left.clone(),
             script: self.script.clone(),
             is_declined: false,
@@ -94,7 +98,7 @@ impl<P: Protocol> Cluster<P> {
         };
         for me in 0..nodes {
             let (state, sent) = cluster.configured_nodes[me as usize].init(&mut cluster.script, None);
-            cluster.states.push(round_trip(&state, P::ENCODING));
+            cluster.states.push(kept::<P>(state));
             cluster.post(me, sent);
         }
         Ok(cluster)
@@ -137,7 +141,7 @@ impl<P: Protocol> Cluster<P> {
         let configured_node = Rc::clone(&self.configured_nodes);
         let state = &mut self.states[to as usize];
         let sent = configured_node[to as usize].handle_message(&mut self.script, state, from, message);
-        *state = round_trip(state, P::ENCODING);
+        keep::<P>(state);
         self.post(to, sent);
     }
 
@@ -167,12 +171,13 @@ impl<P: Protocol> Cluster<P> {
         let is_one = is_one && roles.iter().all(|role| *role == roles[0]) && size as usize == indices.len();
         assert!(is_one, "{roles:?} are no quorum: {:?}", messages.into_iter().map(show).collect::<Vec<_>>());
         let to = messages[0].to;
-        let messages = messages.into_iter().map(|message| (message.from, message.message.duplicate())).collect();
+        let messages =
+            messages.into_iter().map(|message| (message.from, round_trip(&message.message, P::ENCODING))).collect();
         let configured_node = Rc::clone(&self.configured_nodes);
-        let mut state = self.states[to as usize].duplicate();
+        let mut state = copy_of(&self.states[to as usize]);
         let sent = configured_node[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
         let Some(sent) = sent else { return false };
-        self.states[to as usize] = round_trip(&state, P::ENCODING);
+        self.states[to as usize] = kept::<P>(state);
         let mut index = 0;
         self.in_flight.retain(|_| {
             index += 1;
@@ -188,7 +193,8 @@ impl<P: Protocol> Cluster<P> {
         let is_first = |index: &usize| {
             let message = &self.in_flight[*index];
             !self.in_flight[..*index].iter().any(|other| {
-                (other.from, other.to) == (message.from, message.to) && other.message.is_same(&message.message)
+                (other.from, other.to) == (message.from, message.to)
+                    && other.message.is_same_as(&message.message, P::ENCODING)
             })
         };
         let members = (0..self.in_flight.len()).filter(|index| matches!(self.role(*index), Role::Member { .. }));
@@ -256,7 +262,7 @@ impl<P: Protocol> Cluster<P> {
 
     /// Puts another copy of a message in flight, given its place in [`in_flight`](Self::in_flight).
     pub fn duplicate(&mut self, index: usize) {
-        self.in_flight.push(self.in_flight[index].duplicate());
+        self.in_flight.push(self.in_flight[index].duplicate(P::ENCODING));
     }
 
     /// The events of a node without a message.
@@ -285,7 +291,7 @@ impl<P: Protocol> Cluster<P> {
         let configured_node = Rc::clone(&self.configured_nodes);
         let state = &mut self.states[node as usize];
         let sent = configured_node[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
-        *state = round_trip(state, P::ENCODING);
+        keep::<P>(state);
         self.post(node, sent);
     }
 
@@ -294,7 +300,7 @@ impl<P: Protocol> Cluster<P> {
     pub fn transport_error(&mut self, node: NodeId, peer: NodeId) {
         let configured_node = &self.configured_nodes[node as usize];
         let sent = configured_node.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
-        self.states[node as usize] = round_trip(&self.states[node as usize], P::ENCODING);
+        keep::<P>(&mut self.states[node as usize]);
         self.post(node, sent);
     }
 
@@ -311,7 +317,7 @@ impl<P: Protocol> Cluster<P> {
         let durable =
             configured_node.protocol.persist(self.state(node)).map(|durable| round_trip(&durable, P::ENCODING));
         let (state, sent) = configured_node.init(&mut self.script, durable);
-        self.states[node as usize] = round_trip(&state, P::ENCODING);
+        self.states[node as usize] = kept::<P>(state);
         self.post(node, sent);
     }
 
@@ -423,14 +429,24 @@ impl Environment for Script {
     }
 }
 
-/// The value that the other end of the network, or of a snapshot, has.
-fn round_trip<T: Canonical>(value: &T, encoding: Encoding) -> T {
-    match T::decode(&value.encode(encoding), encoding) {
-        Some(back) if back.is_same(value) => back,
-        _ => panic!("an encoding that loses something (a skipped field?): {}", value.debug()),
+/// The state as another process would read it, where that can be tried.
+fn kept<P: Protocol>(state: P::State) -> P::State {
+    state.round_trip(P::ENCODING).unwrap_or(state)
+}
+
+/// A copy of a state.
+fn copy_of<S: NodeState>(state: &S) -> S {
+    state
+        .duplicate()
+        .unwrap_or_else(|| panic!("a state cannot be copied here: {} has no `duplicate`", std::any::type_name::<S>()))
+}
+
+fn keep<P: Protocol>(state: &mut P::State) {
+    if let Some(back) = state.round_trip(P::ENCODING) {
+        *state = back;
     }
 }
 
-fn show<M: Canonical>(flight: &InFlight<M>) -> String {
-    format!("{} to {}: {}", flight.from, flight.to, flight.message.debug())
+fn show<M: Payload>(flight: &InFlight<M>) -> String {
+    format!("{} to {}: {}", flight.from, flight.to, flight.message.shown())
 }

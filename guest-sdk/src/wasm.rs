@@ -11,9 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::canonical::json_string;
 use crate::configured_node::{ConfiguredNode, Sent};
+use crate::content::json_of;
 use crate::context::Environment;
 use crate::{
-    Canonical, LocalKind, Network, NodeId, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, Role, property,
+    Canonical, LocalKind, Network, NodeId, NodeState, Parameters, Payload, PropertyKind, PropertyScope, Protocol,
+    Renaming, Role, property,
 };
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
@@ -69,7 +71,7 @@ impl<P: Plugin> node::Guest for P {
         let configured_node =
             ConfiguredNode::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
         let durable = durable.map(|bytes| {
-            Canonical::decode(&bytes, P::Protocol::ENCODING).expect("what a reset left is what `persist` returned")
+            Payload::from_bytes(&bytes, P::Protocol::ENCODING).expect("what a reset left is what `persist` returned")
         });
         let (state, sent) = configured_node.init(&mut Host, durable);
         P::with(|node| *node = Some(Node { configured_node, state }));
@@ -107,7 +109,7 @@ impl<P: Plugin> node::Guest for P {
     }
 
     fn serialize() -> Vec<u8> {
-        with_node::<P, _>(|node| node.state.encode(P::Protocol::ENCODING))
+        with_node::<P, _>(|node| node.state.identity(P::Protocol::ENCODING))
     }
 }
 
@@ -153,7 +155,10 @@ impl<P: Plugin> defaults::Guest for P {
                 Network::UnorderedDuplicating => defaults::Network::UnorderedDuplicating,
                 Network::Ordered => defaults::Network::Ordered,
             },
-            identity: defaults::Identity::Serialized,
+            identity: match <P::Protocol as Protocol>::State::IS_MEMORY {
+                true => defaults::Identity::Memory,
+                false => defaults::Identity::Serialized,
+            },
             parameters: Parameters::of::<P::Protocol>()
                 .into_iter()
                 .map(|parameter| defaults::Parameter {
@@ -168,13 +173,13 @@ impl<P: Plugin> defaults::Guest for P {
 
 impl<P: Plugin> describe::Guest for P {
     fn state() -> String {
-        with_node::<P, _>(|node| node.state.json())
+        with_node::<P, _>(|node| node.state.shown())
     }
 
     fn message(message: Vec<u8>) -> String {
         explain_panics();
-        match <P::Protocol as Protocol>::Message::decode(&message, P::Protocol::ENCODING) {
-            Some(message) => message.json(),
+        match <P::Protocol as Protocol>::Message::from_bytes(&message, P::Protocol::ENCODING) {
+            Some(message) => json_of(&message),
             None => json_string("not a message of this protocol"),
         }
     }
@@ -196,7 +201,7 @@ impl<P: Plugin> names::Guest for P {
 impl<P: Plugin> durable::Guest for P {
     fn persist() -> Option<Vec<u8>> {
         with_node::<P, _>(|node| {
-            node.configured_node.protocol.persist(&node.state).map(|durable| durable.encode(P::Protocol::ENCODING))
+            node.configured_node.protocol.persist(&node.state).map(|durable| durable.to_bytes(P::Protocol::ENCODING))
         })
     }
 }
@@ -235,9 +240,9 @@ impl<P: Plugin> symmetry::Guest for P {
 
     fn rename_message(message: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
         explain_panics();
-        let message = Canonical::decode(&message, P::Protocol::ENCODING)
+        let message = Payload::from_bytes(&message, P::Protocol::ENCODING)
             .unwrap_or_else(|| panic!("{message:?} is no message of this protocol"));
-        P::Protocol::rename_message(message, &Renaming::new(renaming)).encode(P::Protocol::ENCODING)
+        P::Protocol::rename_message(message, &Renaming::new(renaming)).to_bytes(P::Protocol::ENCODING)
     }
 
     fn rename_local(payload: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
@@ -263,7 +268,7 @@ impl<P: Plugin> completion::Guest for P {
 }
 
 fn decode_message<P: Plugin>(src: NodeId, message: &[u8]) -> <P::Protocol as Protocol>::Message {
-    Canonical::decode(message, P::Protocol::ENCODING)
+    Payload::from_bytes(message, P::Protocol::ENCODING)
         .unwrap_or_else(|| panic!("{message:?} from node {src} is no message"))
 }
 
@@ -272,7 +277,7 @@ fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
 }
 
 fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
-    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.encode(P::ENCODING) }).collect()
+    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.to_bytes(P::ENCODING) }).collect()
 }
 
 /// Makes a panic say why through `log` before it traps. For every function that works before `init`.

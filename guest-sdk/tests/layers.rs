@@ -169,7 +169,7 @@ fn stack(parameters: &[(&str, &str)]) -> Cluster<Stack> {
 }
 
 /// The states of the protocol at all nodes that can be reached, where `is_next` says which messages can be delivered.
-fn reached<P: Protocol>(
+fn reached<P: Protocol<State: Canonical, Message: Canonical>>(
     start: Cluster<P>,
     is_next: impl Fn(&Cluster<P>, usize) -> bool,
     states: impl Fn(&Cluster<P>) -> Vec<Seen>,

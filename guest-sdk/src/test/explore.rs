@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cluster, InFlight};
-use crate::{Canonical, Encoding, NodeId, Protocol, Role};
+use crate::{Canonical, Encoding, NodeId, NodeState, Payload, Protocol, Role};
 
 /// Result of [`Cluster::explore`]. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,14 +85,12 @@ impl<P: Protocol> Cluster<P> {
         found.local_states = local_states.iter().map(BTreeSet::len).collect();
         found
     }
-
     /// Whether no message is in flight, no local event is possible, and some node is not done.
     pub fn is_deadlocked(&self) -> bool {
         let mut nodes = 0..self.nodes() as NodeId;
         let is_end = self.in_flight.is_empty() && nodes.clone().all(|node| self.local_events(node).is_empty());
         is_end && !nodes.all(|node| self.configured_nodes[node as usize].protocol.is_done(self.state(node)))
     }
-
     /// The global states after each possible event, one for each resolution of its choices.
     fn successors(&self) -> Vec<Self> {
         let mut successors = Vec::new();
@@ -119,7 +117,7 @@ impl<P: Protocol> Cluster<P> {
             if self.resets_left[node as usize] > 0 {
                 let mut after = Vec::new();
                 self.resolutions(|next| next.reset(node), &mut after);
-                let state = |cluster: &Self| cluster.states[node as usize].encode(P::ENCODING);
+                let state = |cluster: &Self| cluster.states[node as usize].identity(P::ENCODING);
                 let is_idle = |next: &Self| next.in_flight.len() == self.in_flight.len() && state(next) == state(self);
                 after.retain(|next| !is_idle(next));
                 for mut next in after {
@@ -156,11 +154,11 @@ impl<P: Protocol> Cluster<P> {
         let mut messages: Vec<Vec<u8>> =
             self.in_flight.iter().map(|message| message_key(message, P::ENCODING)).collect();
         messages.sort_unstable();
-        let states = self.states.iter().map(|state| state.encode(P::ENCODING));
+        let states = self.states.iter().map(|state| state.identity(P::ENCODING));
         (states.zip(self.resets_left.iter().copied()).collect(), messages)
     }
 }
 
-fn message_key<M: Canonical>(in_flight: &InFlight<M>, encoding: Encoding) -> Vec<u8> {
-    (in_flight.from, in_flight.to, in_flight.message.encode(encoding)).encode(Encoding::Postcard)
+fn message_key<M: Payload>(in_flight: &InFlight<M>, encoding: Encoding) -> Vec<u8> {
+    (in_flight.from, in_flight.to, in_flight.message.to_bytes(encoding)).encode(Encoding::Postcard)
 }

@@ -16,8 +16,10 @@ macro_rules! sdk {
 /// The sources of the SDK.
 const SDK_FILES: &[(&str, &str)] = sdk![
     "src/about.rs",
+    "src/arena.rs",
     "src/canonical.rs",
     "src/clock.rs",
+    "src/content.rs",
     "src/context.rs",
     "src/layers.rs",
     "src/layers/pair.rs",
@@ -26,6 +28,8 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/linearizability/objects.rs",
     "src/linearizability/search.rs",
     "src/mistakes.rs",
+    "src/opaque.rs",
+    "src/opaque/debug_text.rs",
     "src/parameters.rs",
     "src/property.rs",
     "src/protocol.rs",
@@ -113,7 +117,7 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "layers", "linearizability", "test", "wasm"] {
+        for folder in ["", "layers", "opaque", "linearizability", "test", "wasm"] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
