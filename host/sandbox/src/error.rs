@@ -36,6 +36,14 @@ pub enum LoadError {
         /// The limit.
         limit: usize,
     },
+    /// The whole memory is to tell states apart, and the dead part of it is not known.
+    #[error(
+        "it wants its memory as the identity of states, and {why}; or have `about` say that `serialize` tells states apart"
+    )]
+    MemoryIdentity {
+        /// Why not; a phrase.
+        why: String,
+    },
     /// A core module.
     #[error("the file is a core module, not a component; build it into a component with `host build`")]
     CoreModule,

@@ -196,6 +196,11 @@ impl Live {
         self.memories.sizes()
     }
 
+    /// Clears the dead stack, which is so many bytes.
+    pub(crate) fn clear_stack(&mut self, bytes: usize) {
+        self.memories.clear_stack(bytes);
+    }
+
     /// Captures the local state.
     pub(crate) fn capture(&mut self) -> Snapshot {
         self.captured(Memories::capture)

@@ -16,6 +16,15 @@ use crate::plugin_parts::PluginParts;
 use crate::portable;
 use crate::snapshot::Delta;
 
+/// The state between handlers, where the memory tells states apart.
+#[derive(Default)]
+struct Rest {
+    /// As it was captured or restored, pristine if there is none in it; nothing if nobody needed it.
+    state: Option<Option<Snapshot>>,
+    /// Whether a call that reads may have left something.
+    is_disturbed: bool,
+}
+
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {
     plugin: Arc<PluginParts>,
@@ -25,6 +34,7 @@ pub(crate) struct GuestMachine {
     bytes: Bytes,
     text: Text,
     views: Arc<Vec<Option<Vec<u8>>>>,
+    rest: Rest,
 }
 
 impl GuestMachine {
@@ -36,6 +46,7 @@ impl GuestMachine {
             bytes: Bytes::default(),
             text: Text::default(),
             views: Arc::default(),
+            rest: Rest::default(),
         };
         plugin.check()?;
         machine.live = Some(machine.fresh()?);
@@ -72,9 +83,42 @@ impl GuestMachine {
 
     /// Prepares for a call that only reads the state.
     fn read(&mut self, function: &'static str) -> &mut Live {
+        self.disturb();
         let live = self.live();
         live.context().begin_reading(function);
         live
+    }
+
+    /// Before a call that reads: where the memory tells states apart, what such a call leaves behind must not.
+    fn disturb(&mut self) {
+        if self.plugin.dead_stack.is_some() {
+            self.come_to_rest();
+            if self.rest.state.is_none() {
+                self.rest.state = Some(Some(self.live().capture()));
+            }
+            self.rest.is_disturbed = true;
+        }
+    }
+
+    /// Takes back what calls that read have left in memory.
+    fn come_to_rest(&mut self) {
+        if !std::mem::take(&mut self.rest.is_disturbed) {
+            return;
+        }
+        let state = self.rest.state.clone().expect("it was captured before it was disturbed");
+        if let Err(MachineError::Host(trouble)) = self.restore(state.as_ref()) {
+            // Whoever gets a fault from now on asks whether it was one.
+            self.plugin.fail(trouble);
+        }
+    }
+
+    /// The digest of all memories and globals at rest, as differences from the pristine image: the same in every process.
+    fn memory_identity(&mut self) -> Vec<u8> {
+        self.come_to_rest();
+        let state = self.live().capture_portable();
+        // The first word tells plugins of one process apart.
+        let bytes: Vec<u8> = state.words().iter().skip(1).flat_map(|word| word.to_le_bytes()).collect();
+        blake3::hash(&bytes).as_bytes().to_vec()
     }
 
     /// The hash of the canonical encoding of the state that the machine is in.
@@ -219,6 +263,9 @@ impl Machine for GuestMachine {
         if restored.is_err() {
             self.live = None;
         }
+        if self.plugin.dead_stack.is_some() {
+            self.rest = Rest { state: Some(snapshot.cloned()), is_disturbed: false };
+        }
         restored
     }
 
@@ -232,6 +279,7 @@ impl Machine for GuestMachine {
         effects.log.clear();
         effects.is_declined = false;
         let keep_log = self.keep_log;
+        self.come_to_rest();
         self.live().context().begin_handler(script, keep_log);
         let result = match input {
             Input::Quorum { name, messages } => self.run_quorum(name, messages).map(|sent| {
@@ -246,10 +294,17 @@ impl Machine for GuestMachine {
         effects.draws = context.draws;
         std::mem::swap(&mut effects.log, &mut context.log);
         let result = result.and_then(|sent| self.deliver(sent, effects));
+        if let (Ok(()), Some(bytes)) = (&result, self.plugin.dead_stack) {
+            self.live().clear_stack(bytes);
+            self.rest = Rest::default();
+        }
         self.settle(result)
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        if self.plugin.dead_stack.is_some() {
+            return Ok(self.memory_identity());
+        }
         let result = self.read("serialize").call("serialize", |f| &f.serialize, ());
         self.settle(result).map(|(bytes,)| bytes)
     }
@@ -328,6 +383,7 @@ impl Machine for GuestMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
+        self.come_to_rest();
         self.live().capture()
     }
 

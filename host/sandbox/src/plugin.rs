@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
 use wasmtime::component::{InstancePre, Linker};
 
-use crate::abi::About;
+use crate::abi::{About, AboutIdentity};
 use crate::cache::{self, Code};
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
@@ -17,7 +17,7 @@ use crate::instance::Live;
 use crate::limits::{GuestLimits, within};
 use crate::machine::GuestMachine;
 use crate::plugin_parts::PluginParts;
-use crate::rewrite::library_import;
+use crate::rewrite::{dead_stack, library_import};
 use crate::sandbox::Sandbox;
 
 /// The times of loading a plugin.
@@ -88,6 +88,10 @@ impl Plugin {
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the first instance is gone");
         unshared.set_pristine(images, pristine_sizes);
+        if about.as_ref().is_some_and(|about| about.identity == AboutIdentity::Memory) {
+            let bytes = dead_stack(&rewritten.modules).map_err(|why| LoadError::MemoryIdentity { why })?;
+            unshared.dead_stack = Some(bytes);
+        }
         let inspection =
             Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.images().pristine_bytes());
         let start = began.elapsed();

@@ -30,6 +30,8 @@ pub(crate) struct PluginParts {
     pub syncs: Vec<(usize, usize)>,
     images: Arc<Images>,
     pristine_sizes: Vec<usize>,
+    /// Where the whole memory tells states apart: the bytes from its start on that are a dead stack.
+    pub dead_stack: Option<usize>,
     /// How many instances were made.
     pub started: AtomicU64,
     /// The resource that this machine could not provide in a call. From then on no machine of the plugin goes on.
@@ -57,6 +59,7 @@ impl PluginParts {
             syncs: rewritten.syncs.clone(),
             images: Arc::default(),
             pristine_sizes: Vec::new(),
+            dead_stack: None,
             started: AtomicU64::new(0),
             trouble: OnceLock::new(),
         }

@@ -169,6 +169,26 @@ impl Memories {
         found.find(|&number| number != 0).map(|number| VIOLATIONS[usize::from(number) - 1])
     }
 
+    /// Makes the start of the first memory zero, if the globals are what they are in the pristine image: then the stack in it is empty.
+    pub(crate) fn clear_stack(&mut self, end: usize) {
+        let mut cells = self.cells.iter().zip(&self.images.pristine.cells);
+        // SAFETY: see `Memories`; the slice does not outlive the closure.
+        let is_empty = cells.all(|(cells, image)| unsafe { cells.bytes.bytes() }[..cells.end] == **image);
+        let Some(data) = self.data.first().filter(|_| is_empty) else { return };
+        let (bytes, marks) = open(data);
+        let mut is_marked = self.base == Base::Pristine;
+        for (granule, chunk) in bytes[..end].chunks_mut(GRANULE).enumerate() {
+            // The reference image is that of a cleared stack, so what has no mark, and none before it, is zero.
+            let is_next = marks[granule] != 0;
+            if (is_marked || is_next) && chunk.iter().any(|byte| *byte != 0) {
+                chunk.fill(0);
+                marks[granule] = 1;
+            }
+            is_marked = is_next || self.base == Base::Pristine;
+        }
+        self.touch();
+    }
+
     fn clear_marks(&mut self) {
         self.scan();
         for (data, dirty) in self.data.iter().zip(&self.dirty) {

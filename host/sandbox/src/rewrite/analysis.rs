@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use wasmparser::{
-    ConstExpr, ElementItems, ExternalKind, FuncType, FunctionBody, GlobalType, MemoryType, Operator, Parser, Payload,
-    TableInit, TableType, TypeRef, ValType,
+    BinaryReader, ConstExpr, DataKind, ElementItems, ExternalKind, FuncType, FunctionBody, GlobalType, MemoryType,
+    Name, NameSectionReader, Operator, Parser, Payload, TableInit, TableType, TypeRef, ValType,
 };
 
 use crate::error::LoadError;
@@ -30,11 +30,13 @@ pub(crate) struct GlobalFact {
     /// Whether no module sets it after instantiation, although it is exported. Linkers make globals of this kind for the addresses
     /// of what other modules have, by the thousand.
     pub settled: bool,
+    /// Its value at first, if it is a constant of 32 bits.
+    pub initial: Option<u32>,
 }
 
 impl GlobalFact {
     fn new(ty: GlobalType, import: Option<(String, String)>) -> Self {
-        Self { ty, import, exported: false, written: false, written_late: false, settled: false }
+        Self { ty, import, exported: false, written: false, written_late: false, settled: false, initial: None }
     }
 
     /// A reference cannot be kept in a linear memory.
@@ -72,6 +74,18 @@ pub(crate) struct ModuleFacts {
     pub names_segments: bool,
     /// Parameters and locals of the function that has most of them.
     pub locals_max: u32,
+    /// The global that is called `__stack_pointer`.
+    pub stack_pointer: Option<u32>,
+    /// Where each active data segment begins, if that is a constant.
+    pub data_starts: Vec<Option<u32>>,
+}
+
+/// The value of an expression that is a constant of 32 bits.
+fn constant(expression: &ConstExpr<'_>) -> Option<u32> {
+    match expression.get_operators_reader().read().ok()? {
+        Operator::I32Const { value } => Some(value as u32),
+        _ => None,
+    }
 }
 
 /// The instruction's name, if it changes tables or segments.
@@ -154,8 +168,8 @@ impl ModuleFacts {
                 for global in section {
                     let global = global?;
                     self.add_constant(&global.init_expr)?;
-                    let ty = global.ty;
-                    self.globals.push(GlobalFact::new(ty, None));
+                    let initial = constant(&global.init_expr);
+                    self.globals.push(GlobalFact { initial, ..GlobalFact::new(global.ty, None) });
                 }
             }
             Payload::ExportSection(section) => {
@@ -175,10 +189,28 @@ impl ModuleFacts {
                     self.add_elements(element?.items)?;
                 }
             }
+            Payload::DataSection(section) => {
+                for data in section {
+                    if let DataKind::Active { offset_expr, .. } = data?.kind {
+                        self.data_starts.push(constant(&offset_expr));
+                    }
+                }
+            }
+            Payload::CustomSection(section) if section.name() == "name" => {
+                self.add_names(section.data(), section.data_offset());
+            }
             Payload::CodeSectionEntry(body) => self.add_body(&body, sets)?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Names are for people, so what is wrong with them is no error.
+    fn add_names(&mut self, data: &[u8], offset: usize) {
+        let names = NameSectionReader::new(BinaryReader::new(data, offset)).flatten();
+        let globals = names.filter_map(|name| if let Name::Global(globals) = name { Some(globals) } else { None });
+        let mut pointers = globals.flatten().flatten().filter(|naming| naming.name == "__stack_pointer");
+        self.stack_pointer = pointers.next().map(|naming| naming.index);
     }
 
     fn add_elements(&mut self, items: ElementItems<'_>) -> wasmparser::Result<()> {

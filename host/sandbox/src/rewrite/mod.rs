@@ -23,6 +23,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `analysis` | the parts of a core module that a snapshot must hold |
+//! | `dead_stack` | the part of a memory that is a dead stack whenever no function runs |
 //! | `layout` | where a rewritten module has its marks, cells and helper functions |
 //! | `module` | one core module: memories with marks, cells for globals |
 //! | `code` | function bodies: marks after writes, cells for globals, guards before forbidden instructions |
@@ -39,6 +40,7 @@
 mod analysis;
 mod code;
 mod component;
+mod dead_stack;
 mod emit;
 mod helpers;
 mod layout;
@@ -52,6 +54,7 @@ mod structure;
 
 pub(crate) use analysis::ModuleFacts;
 pub(crate) use component::rewrite;
+pub(crate) use dead_stack::bytes as dead_stack;
 pub(crate) use layout::MemoryRole;
 pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};

@@ -5,6 +5,7 @@
 //! | `cache` | compiled code from the cache is what the compiler makes |
 //! | `load` | files that load, and the messages for files that do not |
 //! | `snapshots` | restoring a state and continuing is the same as starting anew |
+//! | `memory_identity` | states that the whole memory tells apart |
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
@@ -12,6 +13,7 @@
 mod cache;
 mod faults;
 mod load;
+mod memory_identity;
 mod portable;
 mod resistance;
 mod snapshots;

@@ -11,7 +11,7 @@ use host_build::{BuildError, Options};
 use host_model::contract::{MachineFactory, Property, Stop, Stoppable};
 use host_model::scenario::Scenario;
 use host_model::trace::PluginRef;
-use host_sandbox::{AboutIdentity, GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
+use host_sandbox::{GuestLimits, LoadError, Plugin, Sandbox, SandboxConfig};
 
 use crate::base::bounds::Bounds;
 use crate::base::names::safe_name;
@@ -113,9 +113,6 @@ pub fn load(
     let properties =
         properties.map_err(|fault| cannot_load(&format_args!("it cannot list its properties: {fault}")))?;
     check_names(&properties).map_err(|what| cannot_load(&what))?;
-    if plugin.about().is_some_and(|about| about.identity == AboutIdentity::Memory) {
-        return Err(cannot_load(&"it wants its memory as the identity of states, which this version does not offer"));
-    }
     let file_name = given.file_stem().or(wasm.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
     let reference = PluginRef {
         name: plugin.about().map(|about| about.name.clone()).or(file_name).unwrap_or_else(|| "plugin".to_owned()),

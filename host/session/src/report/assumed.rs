@@ -6,6 +6,7 @@ use host_model::contract::NodeId;
 use host_model::scenario::faults::{Budget, PARTITIONS, Scope, budget, budgets};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::trace::Placement;
+use host_sandbox::AboutIdentity;
 use host_search::kernel::rules::Rules;
 use host_search::strategy::bdfs;
 use serde::{Serialize, Serializer};
@@ -184,6 +185,14 @@ pub struct Bounds {
     pub memory_bytes: Option<u64>,
 }
 
+/// The identity of local states: where plugins are mixed, that of the first one.
+fn identity(run: &FinishedRun<'_>) -> &'static str {
+    match run.cluster.plugin.plugin.about().map(|about| about.identity) {
+        Some(AboutIdentity::Memory) => "memory",
+        _ => "serialized",
+    }
+}
+
 impl Assumed {
     /// The assumptions of a run.
     pub fn new(run: &FinishedRun<'_>) -> Self {
@@ -203,7 +212,7 @@ impl Assumed {
                 spec.cluster.faults.get(PARTITIONS).copied().unwrap_or_default(),
             ),
             limits: limits::changed(&run.cluster.plugin.limits),
-            identity: "serialized",
+            identity: identity(run),
             collision_odds: run.outcome.report.fingerprints.map(bdfs::collision_odds),
             prefix: prefix.map(|path| Prefix {
                 trace: path.display().to_string(),
