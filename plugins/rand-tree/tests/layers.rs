@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use guest_sdk::test::Cluster;
-use guest_sdk::{Canonical, Encoding, Protocol};
+use guest_sdk::{Canonical, Encoding, NodeState, Payload, Protocol};
 use rand_tree::{RandTree, Stack, State};
 
 const OVER_MACE: [(&str, &str); 3] = [("transport", "mace"), ("mace-early", "0"), ("mace-give-up", "0")];
@@ -19,11 +19,11 @@ fn reached<P: Protocol>(
     let (mut all, mut seen, mut stack) = (BTreeSet::new(), BTreeSet::new(), vec![start]);
     while let Some(cluster) = stack.pop() {
         let states = |encode: &dyn Fn(u32) -> Vec<u8>| (0..2).map(encode).collect::<Vec<_>>();
-        let whole = states(&|node| cluster.state(node).encode(Encoding::Postcard));
+        let whole = states(&|node| cluster.state(node).identity(Encoding::Postcard));
         let mut messages: Vec<_> = cluster
             .in_flight()
             .iter()
-            .map(|flight| (flight.from, flight.to, flight.message.encode(Encoding::Postcard)))
+            .map(|flight| (flight.from, flight.to, flight.message.to_bytes(Encoding::Postcard)))
             .collect();
         // In order of links, and on each link in that of sending.
         messages.sort_by_key(|(from, to, _)| (*from, *to));
