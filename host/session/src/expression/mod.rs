@@ -12,6 +12,7 @@
 //! | `tokens` | words |
 //! | `syntax` | the syntax tree |
 //! | `value` | values |
+//! | `tests` | the language, and that what is read determines the value |
 
 mod eval;
 mod judge;

@@ -55,15 +55,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
             }
             "always" | "sometimes" | "eventually" => {
                 for (key, value) in reader.table(key, value)? {
-                    let one = (key.get_ref().to_string(), reader.text(key, value)?);
-                    reader.note(&mut file, format!("{name} {}", one.0), key);
-                    let asked = &mut file.spec.cluster;
-                    let list = match name {
-                        "always" => &mut asked.always,
-                        "sometimes" => &mut asked.sometimes,
-                        _ => &mut asked.eventually,
-                    };
-                    list.push(one);
+                    reader.expressed(&mut file, name, key, value)?;
                 }
             }
             "limits" => {
@@ -113,6 +105,19 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
 }
 
 impl<'t> Reader<'t> {
+    /// One property from outside.
+    fn expressed(&self, file: &mut Scenario, kind: &str, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
+        let one = (key.get_ref().to_string(), self.text(key, value)?);
+        self.note(file, format!("{kind} {}", one.0), key);
+        let asked = &mut file.spec.cluster;
+        match kind {
+            "always" => asked.always.push(one),
+            "sometimes" => asked.sometimes.push(one),
+            _ => asked.eventually.push(one),
+        }
+        Ok(())
+    }
+
     /// One table `[[node]]`: what one node runs.
     fn node(&self, file: &mut Scenario, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
         let row = self.row(key, value, &NODE_KEYS)?;
