@@ -27,8 +27,69 @@ fn an_expression_has_the_verdict_the_counts_and_the_path_of_the_property_of_the_
         compare(&["--algo", algo]);
     }
     compare(&["--algo", "bdfs", "--reduce"]);
-    compare(&["--algo", "unfold", "--set", "proposers=2", "--set", "bug=last-response"]);
-    assert_eq!(violated, 1);
+    let wrong = ["--algo", "unfold", "--set", "proposers=2", "--set", "bug=last-response"];
+    compare(&wrong);
+    compare(&[&wrong[..], &["--max-violations", "3"]].concat());
+    assert_eq!(violated, 2);
+}
+
+/// What `served` of lock says: a client does not wait.
+const SERVED: &str =
+    "outside=has(node.Server)||node.Client=='Idle'||node.Client=='Holding'||has(node.Client.Releasing)";
+
+#[test]
+fn a_promise_from_outside_has_the_class_and_the_critical_step_of_that_of_the_plugin() {
+    let place = Place::new();
+    let mut classes = Vec::new();
+    let cases: [&[&str]; 5] = [
+        &["--nodes", "2"],
+        &["--set", "locked=deny", "--set", "retry=timer"],
+        &["--set", "locked=queue"],
+        &["--set", "locked=queue", "--fairness", "none"],
+        &["--set", "locked=deny", "--set", "retry=timer", "--timers", "late"],
+    ];
+    for case in cases {
+        let run = |property: &[&str]| {
+            let run = place.run_json("lock", &[&["--algo", "bdfs"], case, property].concat());
+            let found = &run["violations"][0];
+            [run["result"].clone(), found["class"].clone(), found["critical"]["step"].clone(), found["steps"].clone()]
+        };
+        let own = run(&["--property", "served"]);
+        assert_eq!(own, run(&["--property", "outside", "--eventually", SERVED]), "{case:?}");
+        classes.push(own[1].to_string());
+    }
+    classes.sort();
+    classes.dedup();
+    assert!(classes.len() >= 3, "dead, a lasso and none: {classes:?}");
+}
+
+/// Nodes 1 and 2 are interchangeable, and each of these two names them: one would be missed if only one of two mirrored states were
+/// judged.
+#[test]
+fn a_property_that_names_nodes_is_judged_as_without_symmetry() {
+    let place = Place::new();
+    for (has, lacks) in [(1, 2), (2, 1)] {
+        let expression = format!(
+            "outside=size(nodes[{has}].Running.learner.chosen)==0||size(nodes[{lacks}].Running.learner.chosen)>0"
+        );
+        let result = |options: &[&str]| {
+            let property = ["--property", "outside", "--always", &expression];
+            place.run_json("paxos", &[&["--algo", "bdfs"], options, &property].concat())["result"].clone()
+        };
+        assert_eq!(result(&[]), "violation");
+        assert_eq!(result(&["--reduce"]), "violation");
+    }
+}
+
+#[test]
+fn what_differs_from_the_component_is_refused() {
+    let place = Place::new();
+    let other = format!("1={}", bundled("paxos"));
+    for option in [["--twin", "1"], ["--adversary", &other]] {
+        let always = ["--always", "a=node.Running.acceptor.promised >= 0"];
+        let ran = place.host(&[&["run", bundled("paxos")], &option[..], &always].concat()).exits(151);
+        assert!(ran.err.contains("not with adversaries, twins"), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Properties from outside: read before anything is built, and checked against the cluster.
 
-use host_model::trace::Expressed;
+use host_model::trace::{Expressed, Placement};
 
 use crate::base::Failure;
 use crate::cluster::Cluster;
@@ -36,7 +36,7 @@ pub fn read(expressed: Vec<Expressed>) -> Result<(Vec<Expressed>, Judge), Failur
 ///
 /// # Errors
 ///
-/// A property has this name already, or a component does not describe its states.
+/// A property has this name already, the component does not describe its states, or a node is none of the component.
 pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> {
     let name = &cluster.plugin.reference.name;
     for one in expressed {
@@ -45,25 +45,22 @@ pub fn check(expressed: &[Expressed], cluster: &Cluster) -> Result<(), Failure> 
             return Err(about(one, failure.help("take another name")));
         }
     }
-    // An adversary, or a twin, is read by no property.
-    let honest = cluster.placements().iter().filter(|placement| !placement.adversary && placement.twin_of.is_none());
-    let others = honest.filter_map(|placement| placement.plugin.as_ref()?.digest.as_ref());
-    let others = others.filter_map(|digest| {
-        cluster.components.loaded().iter().find(|loaded| loaded.reference.digest.as_ref() == Some(digest))
-    });
-    let mute = std::iter::once(&cluster.plugin).chain(others).find(|loaded| !loaded.plugin.describes());
-    let mute = mute.map(|loaded| &loaded.reference.name);
-    match expressed.first().zip(mute) {
-        None => Ok(()),
-        Some((one, name)) => {
-            let what = format_args!("{}: {name} does not describe its states", option(one));
-            let failure = Failure::configuration(what);
-            Err(about(
-                one,
-                failure.help("its component must export the interface `describe`, which gives them as JSON"),
-            ))
-        }
+    let Some(one) = expressed.first() else { return Ok(()) };
+    let differs = |node: &Placement| node.adversary || node.twin_of.is_some() || node.plugin.is_some();
+    if cluster.placements().iter().any(differs) {
+        let what = format_args!("{}: not with adversaries, twins and nodes of another component", option(one));
+        let failure = Failure::configuration(what);
+        return Err(about(one, failure.help("state the property in the plugin, by `specification` of the contract")));
     }
+    if !cluster.scenario.absent.is_empty() {
+        let failure = Failure::configuration(format_args!("{}: not with absent nodes", option(one)));
+        return Err(about(one, failure.help("begin in states of all nodes")));
+    }
+    if cluster.plugin.plugin.describes() {
+        return Ok(());
+    }
+    let failure = Failure::configuration(format_args!("{}: {name} does not describe its states", option(one)));
+    Err(about(one, failure.help("its component must export the interface `describe`, which gives them as JSON")))
 }
 
 fn option(one: &Expressed) -> String {
