@@ -261,7 +261,9 @@ mod tests {
 
     #[test]
     fn people_see_the_debug_text_as_json() {
-        assert_eq!(ByDigest::state(1, 2).json(), r#"{"Library":{"calls":2,"value":1}}"#);
+        let json: serde_json::Value = serde_json::from_str(&ByDigest::state(1, 2).json()).expect("it is JSON");
+        // As values: whether the order of fields is kept depends on who else uses the parser.
+        assert_eq!(json, serde_json::json!({"Library": {"calls": 2, "value": 1}}));
     }
 
     #[test]
