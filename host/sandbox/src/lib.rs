@@ -23,6 +23,8 @@
 //! | `rewrite` | the rewriting of core modules: marks, cells, guards |
 //! | `cache` | compiled code on disk |
 //! | `machine` | the sandbox as a `Machine` |
+//! | `buffers` | arguments of calls, in buffers that are used again |
+//! | `rest` | the state between handlers, where the memory tells states apart |
 //! | `instance` | one instance in a store of its own |
 //! | `context` | host data beside an instance during a call; answers to `choose`, `can-send` and `log` |
 //! | `fault` | from an error of wasmtime to a guest's fault, in the same words on every machine |
@@ -37,6 +39,7 @@
 //! | `tests` | the tests of the sandbox |
 
 mod abi;
+mod buffers;
 mod cache;
 mod check;
 mod compile;
@@ -54,6 +57,7 @@ mod memory;
 mod plugin;
 mod plugin_parts;
 mod portable;
+mod rest;
 mod rewrite;
 mod sandbox;
 mod snapshot;

@@ -89,6 +89,25 @@ pub struct Limit {
     set: fn(&mut GuestLimits, u64),
 }
 
+impl GuestLimits {
+    /// So many items of one call are within the limit.
+    pub(crate) fn check_count(&self, count: usize, what: &str) -> Result<(), Fault> {
+        within(count, self.items_per_call, "items", || format!("returns {count} {what} from one call"))
+    }
+
+    /// A message is within the limit.
+    pub(crate) fn check_message(&self, payload: &[u8], what: &str) -> Result<(), Fault> {
+        let bytes = payload.len();
+        within(bytes, self.message_bytes, "message", || format!("returns {what} of {bytes} bytes"))
+    }
+
+    /// A guest's name for a thing must not be cut: two things could become one.
+    pub(crate) fn check_name(&self, name: &str, what: &str) -> Result<(), Fault> {
+        let bytes = name.len();
+        within(bytes, self.text_bytes, "text", || format!("gives {what} a name of {bytes} bytes"))
+    }
+}
+
 impl std::fmt::Debug for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Limit").field("name", &self.name).field("range", &self.range).finish_non_exhaustive()

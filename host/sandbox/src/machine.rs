@@ -8,22 +8,15 @@ use host_model::contract::{
 };
 
 use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
+use crate::buffers::{fill, fill_text, fill_views};
 use crate::context::shortened;
 use crate::error::host_error;
 use crate::instance::{Live, StartError};
 use crate::limits::{GuestLimits, within};
 use crate::plugin_parts::PluginParts;
 use crate::portable;
+use crate::rest::Rest;
 use crate::snapshot::Delta;
-
-/// The state between handlers, where the memory tells states apart.
-#[derive(Default)]
-struct Rest {
-    /// As it was captured or restored, pristine if there is none in it; nothing if nobody needed it.
-    state: Option<Option<Snapshot>>,
-    /// Whether a call that reads may have left something.
-    is_disturbed: bool,
-}
 
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {
@@ -194,7 +187,7 @@ impl GuestMachine {
 
     /// Moves the messages into `effects` and checks them.
     fn deliver(&mut self, sent: Vec<EnvelopeOut>, effects: &mut Effects) -> Result<(), Fault> {
-        self.check_count(sent.len(), "messages")?;
+        self.limits().check_count(sent.len(), "messages")?;
         let nodes = self.live().nodes;
         if let Some(to) = effects.choices.iter().filter_map(|choice| choice.to).find(|to| *to >= nodes) {
             return Err(Fault {
@@ -203,7 +196,7 @@ impl GuestMachine {
             });
         }
         for EnvelopeOut { message, .. } in &sent {
-            self.check_message(message, "a message")?;
+            self.limits().check_message(message, "a message")?;
         }
         for EnvelopeOut { to, message } in sent {
             if to >= nodes {
@@ -219,21 +212,6 @@ impl GuestMachine {
 
     fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
-    }
-
-    fn check_count(&self, count: usize, what: &str) -> Result<(), Fault> {
-        within(count, self.limits().items_per_call, "items", || format!("returns {count} {what} from one call"))
-    }
-
-    fn check_message(&self, payload: &[u8], what: &str) -> Result<(), Fault> {
-        let bytes = payload.len();
-        within(bytes, self.limits().message_bytes, "message", || format!("returns {what} of {bytes} bytes"))
-    }
-
-    /// A guest's name for a thing must not be cut: two things could become one.
-    fn check_name(&self, name: &str, what: &str) -> Result<(), Fault> {
-        let bytes = name.len();
-        within(bytes, self.limits().text_bytes, "text", || format!("gives {what} a name of {bytes} bytes"))
     }
 
     /// A guest's text for people may be cut.
@@ -312,10 +290,10 @@ impl Machine for GuestMachine {
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         let result = self.read("local-events").call("local-events", |f| &f.local_events, ());
         let result = result.and_then(|(events,)| {
-            self.check_count(events.len(), "local events")?;
+            self.limits().check_count(events.len(), "local events")?;
             for event in &events {
-                self.check_name(&event.name, "a local event")?;
-                self.check_message(&event.payload, "a local event with an argument")?;
+                self.limits().check_name(&event.name, "a local event")?;
+                self.limits().check_message(&event.payload, "a local event with an argument")?;
             }
             Ok(events)
         });
@@ -349,7 +327,7 @@ impl Machine for GuestMachine {
             let RoleOut::Member(QuorumOut { name, size }) = role else {
                 return Ok(if matches!(role, RoleOut::Held) { Role::Held } else { Role::Alone });
             };
-            self.check_name(&name, "a quorum")?;
+            self.limits().check_name(&name, "a quorum")?;
             if size == 0 {
                 let message = format!("has a quorum `{name}` of no messages");
                 return Err(Fault { kind: FaultKind::Malformed, message });
@@ -418,7 +396,7 @@ impl Machine for GuestMachine {
             within(count, limit, "properties", || format!("has {count} properties"))?;
             let properties: Vec<Property> = properties.into_iter().map(Property::from).collect();
             for property in &properties {
-                self.check_name(&property.name, "a property")?;
+                self.limits().check_name(&property.name, "a property")?;
             }
             Ok(properties)
         });
@@ -493,7 +471,7 @@ impl Machine for GuestMachine {
         let live = self.read("symmetry.rename-message");
         let result = live
             .call("symmetry.rename-message", |f| f.rename_message.as_ref().expect("the interface is there"), params)
-            .and_then(|(renamed,)| self.check_message(&renamed, "a renamed message").map(|()| renamed));
+            .and_then(|(renamed,)| self.limits().check_message(&renamed, "a renamed message").map(|()| renamed));
         self.settle(result)
     }
 
@@ -506,38 +484,11 @@ impl Machine for GuestMachine {
         let live = self.read("symmetry.rename-local");
         let result = live
             .call("symmetry.rename-local", |f| f.rename_local.as_ref().expect("the interface is there"), params)
-            .and_then(|(renamed,)| self.check_message(&renamed, "a renamed local event").map(|()| renamed));
+            .and_then(|(renamed,)| self.limits().check_message(&renamed, "a renamed local event").map(|()| renamed));
         self.settle(result)
     }
 
     fn keep_log(&mut self, keep: bool) {
         self.keep_log = keep;
-    }
-}
-
-/// Fills a shared buffer of which this is the only holder by now.
-fn fill(slot: &mut Bytes, bytes: &[u8]) {
-    let buffer = Arc::make_mut(slot);
-    buffer.clear();
-    buffer.extend_from_slice(bytes);
-}
-
-fn fill_text(slot: &mut Text, text: &str) {
-    let buffer = Arc::make_mut(slot);
-    buffer.clear();
-    buffer.push_str(text);
-}
-
-fn fill_views(slot: &mut Arc<Vec<Option<Vec<u8>>>>, views: &[Option<&[u8]>]) {
-    let buffer = Arc::make_mut(slot);
-    buffer.resize_with(views.len(), || None);
-    for (old, new) in buffer.iter_mut().zip(views) {
-        match (old, new) {
-            (Some(old), Some(new)) => {
-                old.clear();
-                old.extend_from_slice(new);
-            }
-            (old, new) => *old = new.map(<[u8]>::to_vec),
-        }
     }
 }

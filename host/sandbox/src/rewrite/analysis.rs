@@ -191,9 +191,7 @@ impl ModuleFacts {
             }
             Payload::DataSection(section) => {
                 for data in section {
-                    if let DataKind::Active { offset_expr, .. } = data?.kind {
-                        self.data_starts.push(constant(&offset_expr));
-                    }
+                    self.add_data(&data?.kind);
                 }
             }
             Payload::CustomSection(section) if section.name() == "name" => {
@@ -203,6 +201,12 @@ impl ModuleFacts {
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_data(&mut self, kind: &DataKind<'_>) {
+        if let DataKind::Active { offset_expr, .. } = kind {
+            self.data_starts.push(constant(offset_expr));
+        }
     }
 
     /// Names are for people, so what is wrong with them is no error.

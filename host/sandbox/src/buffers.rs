@@ -1,0 +1,34 @@
+//! Buffers of arguments, which every call of a machine uses again.
+
+use std::sync::Arc;
+
+use crate::abi::{Bytes, Text};
+
+/// Fills a shared buffer of which this is the only holder by now.
+pub(crate) fn fill(slot: &mut Bytes, bytes: &[u8]) {
+    let buffer = Arc::make_mut(slot);
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+}
+
+/// As [`fill`], with a text.
+pub(crate) fn fill_text(slot: &mut Text, text: &str) {
+    let buffer = Arc::make_mut(slot);
+    buffer.clear();
+    buffer.push_str(text);
+}
+
+/// As [`fill`], with one view per node; buffers of views stay.
+pub(crate) fn fill_views(slot: &mut Arc<Vec<Option<Vec<u8>>>>, views: &[Option<&[u8]>]) {
+    let buffer = Arc::make_mut(slot);
+    buffer.resize_with(views.len(), || None);
+    for (old, new) in buffer.iter_mut().zip(views) {
+        match (old, new) {
+            (Some(old), Some(new)) => {
+                old.clear();
+                old.extend_from_slice(new);
+            }
+            (old, new) => *old = new.map(<[u8]>::to_vec),
+        }
+    }
+}
