@@ -9,7 +9,7 @@ const AGREEMENT: &str = "outside=size(unique(flatten(nodes.map(n, n.Running.lear
 
 fn found(place: &Place, options: &[&str], property: &[&str]) -> [Value; 3] {
     let run = place.run_json("paxos", &[options, property].concat());
-    let steps = run["violations"].as_array().map(|all| all.iter().map(|it| it["steps"].clone()).collect());
+    let steps = run["violations"].as_array().map(|all| all.iter().map(|it| it["length"].clone()).collect());
     [run["result"].clone(), run["counts"].clone(), steps.unwrap_or_default()]
 }
 
@@ -43,16 +43,16 @@ fn a_promise_from_outside_has_the_class_and_the_critical_step_of_that_of_the_plu
     let mut classes = Vec::new();
     let cases: [&[&str]; 5] = [
         &["--nodes", "2"],
-        &["--set", "locked=deny", "--set", "retry=timer"],
-        &["--set", "locked=queue"],
-        &["--set", "locked=queue", "--fairness", "none"],
-        &["--set", "locked=deny", "--set", "retry=timer", "--timers", "late"],
+        &["--nodes", "3", "--set", "locked=deny", "--set", "retry=timer"],
+        &["--nodes", "3", "--set", "locked=queue"],
+        &["--nodes", "3", "--set", "locked=queue", "--fairness", "none"],
+        &["--nodes", "3", "--set", "locked=deny", "--set", "retry=timer", "--timers", "late"],
     ];
     for case in cases {
         let run = |property: &[&str]| {
             let run = place.run_json("lock", &[&["--algo", "bdfs"], case, property].concat());
             let found = &run["violations"][0];
-            [run["result"].clone(), found["class"].clone(), found["critical"]["step"].clone(), found["steps"].clone()]
+            [run["result"].clone(), found["class"].clone(), found["critical"].clone(), found["length"].clone()]
         };
         let own = run(&["--property", "served"]);
         assert_eq!(own, run(&["--property", "outside", "--eventually", SERVED]), "{case:?}");
