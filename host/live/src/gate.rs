@@ -63,6 +63,14 @@ impl Substitute {
     }
 }
 
+impl Event<'_> {
+    /// What can take its place without harm to anything else. To break a connection is more than to refuse an event, and is left to
+    /// the protocol.
+    pub fn substitute(&self) -> Option<Substitute> {
+        Substitute::of(self.cause).filter(|substitute| *substitute != Substitute::Break)
+    }
+}
+
 /// A handler that has run, with all its effects still held.
 #[derive(Clone, Copy, Debug)]
 pub struct Handled<'e> {

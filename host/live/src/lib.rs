@@ -10,6 +10,7 @@
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
 //! | `filter` | events of a node that are not to happen for a while |
+//! | `seen` | a step of the model as a gate sees it |
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
 //! | `time` | instants |
@@ -20,5 +21,6 @@ pub mod checkpoint;
 pub mod filter;
 pub mod gate;
 pub mod node;
+mod seen;
 pub mod simulator;
 pub mod time;

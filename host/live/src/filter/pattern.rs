@@ -6,7 +6,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Ignores, LocalEvent, LocalKind, NodeId};
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Cause, Event, Substitute};
+use crate::gate::{Cause, Event};
 
 /// What a filter matches of an event, besides the state in which it happens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,9 +50,7 @@ impl Pattern {
     /// The one that matches this event in this state, and nothing else. None if nothing sound can take its place, or only what breaks
     /// more than the event: filters are no reason to break a connection.
     pub fn of(event: &Event<'_>) -> Option<Self> {
-        if Substitute::of(event.cause)? == Substitute::Break {
-            return None;
-        }
+        event.substitute()?;
         let what = match event.cause {
             Cause::Message { from, payload, .. } => What::Message { from, payload: payload.to_vec() },
             Cause::Local(local) => What::Local { name: local.name.clone(), payload: local.payload.clone() },

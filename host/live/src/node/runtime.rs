@@ -7,7 +7,7 @@ use host_model::contract::{
     TransferError,
 };
 use host_model::scenario::Network;
-use host_search::kernel::dice::{below, dice};
+use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
 
 use crate::checkpoint::{self, Body, Durable, Header, Manager, Rule};
@@ -353,20 +353,14 @@ impl<G: Gate> Node<G> {
     /// Calls off the local events that cannot happen any more, and draws times for those that can now.
     pub(super) fn arm(&mut self) {
         let (delays, now, dice) = (self.settings.delays, self.now, &mut self.dice);
-        self.timers.arm(&self.moment.local_events, |event| drawn(dice, delays.of(event.kind)?, now));
+        self.timers.arm(&self.moment.local_events, |event| Some(now.after(delays.of(event.kind)?.draw(dice))));
     }
 
     /// When an event of this kind happens that can happen from now on; none if only clients make it happen.
     pub(super) fn draw(&mut self, kind: LocalKind) -> Option<Time> {
         let range = self.settings.delays.of(kind)?;
-        drawn(&mut self.dice, range, self.now)
+        Some(self.now.after(range.draw(&mut self.dice)))
     }
-}
-
-/// An instant after now, by a duration in a range.
-fn drawn(dice: &mut ChaCha8Rng, range: crate::simulator::Range, now: Time) -> Option<Time> {
-    let width = u64::try_from(range.to.saturating_sub(range.from).as_nanos()).unwrap_or(u64::MAX - 1);
-    Some(now.after(range.from).after(std::time::Duration::from_nanos(below(dice, width.saturating_add(1)))))
 }
 
 /// A state as the content of a checkpoint.

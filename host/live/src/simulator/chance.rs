@@ -40,9 +40,8 @@ impl Chance {
         self.below(purpose, Share::ALL.0.into()) < share.0.into()
     }
 
-    pub(super) fn within(&mut self, purpose: Purpose, Range { from, to }: Range) -> Duration {
-        let width = u64::try_from((to - from).as_nanos()).unwrap_or(u64::MAX - 1);
-        from + Duration::from_nanos(self.below(purpose, width + 1))
+    pub(super) fn within(&mut self, purpose: Purpose, range: Range) -> Duration {
+        range.draw(&mut self.0[purpose as usize])
     }
 
     /// A time with this mean: between nothing and twice as much.

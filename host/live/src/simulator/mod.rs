@@ -8,7 +8,6 @@
 //! |---|---|
 //! | `run` | one run: from the start to its end |
 //! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
-//! | `seen` | an event of a run as a gate sees it |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `chance` | random numbers, a stream for each purpose |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
@@ -18,7 +17,6 @@ mod agenda;
 mod chance;
 mod conditions;
 mod run;
-mod seen;
 #[cfg(test)]
 mod tests;
 mod watch;

@@ -9,10 +9,10 @@ use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
 
 use crate::gate::Substitute;
+use crate::seen::Seen;
 use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
-use crate::simulator::seen::Seen;
 use crate::simulator::watch::{Mode, Watch, Watched, Watching};
 use crate::time::Time;
 

@@ -113,11 +113,8 @@ impl<'f> Watching<'f> {
         Ok(Self { profile, checker, rounds: BTreeMap::new(), steered: BTreeMap::new() })
     }
 
-    /// A round from a global state.
+    /// A round from a global state, which is kept.
     fn round(&mut self, key: [u8; 32], beginning: &Arc<Beginning>) -> Result<Option<Arc<Round>>, MachineError> {
-        if let Some(known) = self.rounds.get(&key) {
-            return Ok(Some(Arc::clone(known)));
-        }
         if self.rounds.len() >= ROUNDS_MAX {
             self.rounds.clear();
             self.steered.clear();
@@ -298,9 +295,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         (before, next): (LocalStateId, LocalStateId),
         event: &Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
-        // To break a connection is more than to refuse an event, and is left to the protocol.
-        let can_refuse = Substitute::of(event.cause).is_some_and(|substitute| substitute != Substitute::Break);
-        if self.mode == Mode::Observe || before == next || !can_refuse {
+        if self.mode == Mode::Observe || before == next || event.substitute().is_none() {
             return Ok(None);
         }
         let mut views = self.beside[node as usize].views.clone();

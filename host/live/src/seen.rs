@@ -1,4 +1,4 @@
-//! An event of a run as a gate sees it.
+//! A step of the model as a gate sees it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use host_model::scenario::Network;
 use crate::gate::{Cause, Event};
 
 /// What is about to happen at a node.
-pub(super) struct Seen {
+pub(crate) struct Seen {
     state: Fingerprint,
     what: What,
 }
@@ -24,7 +24,7 @@ enum What {
 
 impl Seen {
     /// A trigger in a local state.
-    pub(super) fn of(stepper: &Stepper<'_>, local: LocalStateId, trigger: Trigger) -> Self {
+    pub(crate) fn of(stepper: &Stepper<'_>, local: LocalStateId, trigger: Trigger) -> Self {
         let what = match (trigger.message(), trigger.local_event()) {
             (Some(message), _) if !stepper.message(message).is_notice => {
                 let message = Arc::clone(stepper.message(message));
@@ -38,7 +38,7 @@ impl Seen {
     }
 
     /// It, if it can be filtered.
-    pub(super) fn event(&self) -> Option<Event<'_>> {
+    pub(crate) fn event(&self) -> Option<Event<'_>> {
         let cause = match &self.what {
             What::Message(message, network) => {
                 Cause::Message { from: message.from, network: *network, payload: &message.payload }
