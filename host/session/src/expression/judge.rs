@@ -62,7 +62,9 @@ impl Outside for Judge {
             }
         };
         let mut values: Vec<Value> = views.iter().map(value).collect::<Result<_, _>>()?;
-        let what_is_read = told(&values, expression.is_about_all);
+        // Most evaluations are told to nobody.
+        let read = values.clone();
+        let what_is_read = || told(&read, expression.is_about_all);
         let root = match (expression.is_about_all, values.pop()) {
             (false, Some(value)) => ("node", value),
             (_, last) => {
@@ -71,7 +73,7 @@ impl Outside for Judge {
             }
         };
         let mut evaluation = Evaluation::new(root);
-        let cannot = |misfit: Misfit| fault(format!("{misfit}; {what_is_read}"));
+        let cannot = |misfit: Misfit| fault(format!("{misfit}; {}", what_is_read()));
         if evaluation.truth(&expression.whole).map_err(cannot)? {
             return Ok(Ok(()));
         }
@@ -79,7 +81,7 @@ impl Outside for Judge {
         // The same work once more may be too much; then less is told.
         drop(evaluation.blame(&expression.whole, true, &mut blamed));
         let blamed = if blamed.is_empty() { String::new() } else { format!("not for {}: ", blamed.join(", ")) };
-        Ok(Err(format!("{blamed}{what_is_read}")))
+        Ok(Err(format!("{blamed}{}", what_is_read())))
     }
 }
 
@@ -90,7 +92,10 @@ fn told(values: &[Value], is_about_all: bool) -> String {
         let mut text = String::new();
         value.write(&mut text);
         let is_long = text.char_indices().nth(LETTERS_MAX).map(|(end, _)| end);
-        let text = is_long.map_or(text.clone(), |end| format!("{}…", &text[..end]));
+        let text = match is_long {
+            Some(end) => format!("{}…", &text[..end]),
+            None => text,
+        };
         if is_about_all { format!("node {node} is {text}") } else { format!("it is {text}") }
     });
     told.collect::<Vec<_>>().join(", ")

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::syntax::{Function, Kind, Operator, Part, Quantifier};
+use super::syntax::{Function, Kind, Part, Quantifier};
 use super::value::Value;
 
 /// What is read of a value: nothing but that it is there, if no field says more.
@@ -132,10 +132,6 @@ impl Walk {
             }
             Kind::List(items) => items.iter().for_each(|item| self.need(item, reads.each())),
             Kind::Not(of) | Kind::Negative(of) => self.need(of, Reads::all()),
-            Kind::Binary(Operator::Plus, one, other) => {
-                self.need(one, Reads::all());
-                self.need(other, Reads::all());
-            }
             Kind::Binary(_, one, other) => {
                 self.need(one, Reads::all());
                 self.need(other, Reads::all());
