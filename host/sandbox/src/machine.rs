@@ -63,7 +63,7 @@ impl GuestMachine {
 
     /// The instance; after a fault there is none until `restore`.
     fn live(&mut self) -> &mut Live {
-        self.live.as_mut().expect("after a fault the next call must be `restore`")
+        present(&mut self.live)
     }
 
     /// Drops the instance if the call failed: a trap poisons the store.
@@ -86,19 +86,14 @@ impl GuestMachine {
     fn disturb(&mut self) {
         if self.plugin.dead_stack.is_some() {
             self.come_to_rest();
-            if self.rest.state.is_none() {
-                self.rest.state = Some(Some(self.live().capture()));
-            }
-            self.rest.is_disturbed = true;
+            let live = present(&mut self.live);
+            self.rest.disturb(|| live.capture());
         }
     }
 
     /// Takes back what calls that read have left in memory.
     fn come_to_rest(&mut self) {
-        if !std::mem::take(&mut self.rest.is_disturbed) {
-            return;
-        }
-        let state = self.rest.state.clone().expect("it was captured before it was disturbed");
+        let Some(state) = self.rest.take_back() else { return };
         if let Err(MachineError::Host(trouble)) = self.restore(state.as_ref()) {
             // Whoever gets a fault from now on asks whether it was one.
             self.plugin.fail(trouble);
@@ -242,7 +237,7 @@ impl Machine for GuestMachine {
             self.live = None;
         }
         if self.plugin.dead_stack.is_some() {
-            self.rest = Rest { state: Some(snapshot.cloned()), is_disturbed: false };
+            self.rest = Rest::at(snapshot.cloned());
         }
         restored
     }
@@ -491,4 +486,9 @@ impl Machine for GuestMachine {
     fn keep_log(&mut self, keep: bool) {
         self.keep_log = keep;
     }
+}
+
+/// The instance of a machine that has one.
+fn present(live: &mut Option<Live>) -> &mut Live {
+    live.as_mut().expect("after a fault the next call must be `restore`")
 }
