@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `results` | verdicts and counts on the bundled plugins |
+//! | `by_memory` | states that are told apart by the memory of a component |
 //! | `expressed` | properties from outside |
 //! | `faults` | guests that misbehave |
 //! | `scenarios` | scenarios in files, and `host test` |
@@ -39,6 +40,7 @@ mod audits;
 mod bad_input;
 mod book;
 mod bounds;
+mod by_memory;
 mod cache;
 mod checkpoints;
 mod counterexamples;

@@ -30,7 +30,9 @@ fn an_expression_has_the_verdict_the_counts_and_the_path_of_the_property_of_the_
     let wrong = ["--algo", "unfold", "--set", "proposers=2", "--set", "bug=last-response"];
     compare(&wrong);
     compare(&[&wrong[..], &["--max-violations", "3"]].concat());
-    assert_eq!(violated, 2);
+    let reduced = ["--algo", "bdfs", "--reduce", "--set", "proposers=2", "--set", "bug=last-response", "--continue"];
+    compare(&reduced);
+    assert_eq!(violated, 3);
 }
 
 /// What `served` of lock says: a client does not wait.
@@ -79,6 +81,43 @@ fn a_property_that_names_nodes_is_judged_as_without_symmetry() {
         assert_eq!(result(&[]), "violation");
         assert_eq!(result(&["--reduce"]), "violation");
     }
+}
+
+#[test]
+fn a_prefix_may_have_been_recorded_with_other_expressions() {
+    let place = Place::new();
+    let never = "quiet=nodes.all(n, size(n.Running.learner.chosen) == 0)";
+    place.host(&["run", bundled("paxos"), "--algo", "bdfs", "--always", never, "--out", "o"]).exits(12);
+    let behind = ["--algo", "bdfs", "--prefix", "o/trace.json"];
+    let own = found(&place, &behind, &["--property", "agreement"]);
+    assert_eq!(own, found(&place, &behind, &["--property", "outside", "--always", AGREEMENT]));
+    assert_eq!(own[0], "ok");
+}
+
+#[test]
+fn what_is_ignored_is_not_judged() {
+    let place = Place::new();
+    let never = "quiet=nodes.all(n, size(n.Running.learner.chosen) == 0)";
+    let run = place.run_json("paxos", &["--algo", "bdfs", "--always", never, "--ignore", "quiet"]);
+    assert_eq!(run["result"], "ok");
+    let without = place.run_json("paxos", &["--algo", "bdfs"]);
+    assert_eq!(run["counts"], without["counts"]);
+}
+
+#[test]
+fn a_checkpoint_belongs_to_its_expressions() {
+    let mut place = Place::new();
+    let search = ["--algo", "bdfs", "--property", "outside", "--always", AGREEMENT];
+    let whole = place.run_json("paxos", &search);
+    let run = [&["run", bundled("paxos"), "--json"], &search[..]].concat();
+    place.goes_on_to_the_same(&run, &whole);
+    place.interrupted = Some(20);
+    assert_eq!(place.host(&[&run[..], &["--checkpoint", "kept"]].concat()).json()["end"], "interrupted");
+    place.interrupted = None;
+    let other = "outside=size(unique(flatten(nodes.map(n, n.Running.learner.chosen)))) <= 2";
+    let refused = place.host(&["run", "--resume", "kept", "--always", other]).exits(151).err;
+    assert!(refused.contains("the property outside"), "{refused}");
+    place.host(&["run", "--resume", "kept", "--always", AGREEMENT]).exits(0);
 }
 
 #[test]
