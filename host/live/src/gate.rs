@@ -2,7 +2,7 @@
 //!
 //! A node runtime asks [`Gate::before`] with each event that can be filtered, and [`Gate::after`] once its handler has run and nothing
 //! that it did has left: no message sent, nothing written to disk. It never asks about transport errors and restarts, which nobody
-//! can refuse. [`Open`] is the gate of a node that is not steered.
+//! can refuse. [`Open`] is the gate of a node that is not steered, [`Steered`](crate::steered::Steered) that of one that is.
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{LocalEvent, LocalKind, NodeId};
@@ -71,19 +71,23 @@ impl Event<'_> {
     }
 }
 
-/// A handler that has run, with all its effects still held.
+/// What the properties read of a node, by property.
+pub type Views = Vec<Option<Vec<u8>>>;
+
+/// A handler that has run, with all its effects still held. `V` is what tells the states of a node apart that a property can tell apart.
 #[derive(Clone, Copy, Debug)]
-pub struct Handled<'e> {
+pub struct Handled<'e, V = Views> {
     /// The event.
     pub event: Event<'e>,
-    /// The protocol state after it.
-    pub next: Fingerprint,
-    /// The views of the properties in the state after it, by property.
-    pub views: &'e [Option<Vec<u8>>],
+    /// The node before it.
+    pub before: &'e V,
+    /// The node after it.
+    pub after: &'e V,
 }
 
-/// Evaluates a property, by its index, on one view per node; an error is the words of the violation.
-pub type Evaluate<'j> = dyn FnMut(u32, &[Option<&[u8]>]) -> Result<(), String> + 'j;
+/// Whether something is wrong where the nodes are like this: a property that is to hold always does not, or cannot be evaluated. Nodes of
+/// which nothing is known have nothing.
+pub type Judge<'j, V = Views> = dyn FnMut(&[Option<&V>]) -> bool + 'j;
 
 /// The answer of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,24 +99,24 @@ pub enum Verdict {
 }
 
 /// What a node asks.
-pub trait Gate {
+pub trait Gate<V = Views> {
     /// Whether an event is handled.
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict;
 
     /// Whether the effects of a handler leave.
-    fn after(&mut self, now: Time, handled: &Handled<'_>, evaluate: &mut Evaluate<'_>) -> Verdict;
+    fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict;
 }
 
 /// The gate of a node that is not steered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open;
 
-impl Gate for Open {
+impl<V> Gate<V> for Open {
     fn before(&mut self, _now: Time, _event: &Event<'_>) -> Verdict {
         Verdict::Pass
     }
 
-    fn after(&mut self, _now: Time, _handled: &Handled<'_>, _evaluate: &mut Evaluate<'_>) -> Verdict {
+    fn after(&mut self, _now: Time, _handled: &Handled<'_, V>, _judge: &mut Judge<'_, V>) -> Verdict {
         Verdict::Pass
     }
 }

@@ -9,6 +9,7 @@
 //! | `node` | a node of a running cluster: timers, frames, what has to be on the disk first |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from snapshots of a cluster: what is about to go wrong, and what to filter |
+//! | `steered` | the gate of a node that is steered: its filters, and the immediate check |
 //! | `filter` | events of a node that are not to happen for a while |
 //! | `seen` | a step of the model as a gate sees it |
 //! | `gate` | what steering may do to an event, and to its effects |
@@ -23,4 +24,5 @@ pub mod gate;
 pub mod node;
 mod seen;
 pub mod simulator;
+pub mod steered;
 pub mod time;

@@ -1,8 +1,10 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{Effects, Envelope, Fault, Input, LocalKind, MachineError};
+use host_model::contract::{
+    Effects, Envelope, Fault, Input, LocalKind, Machine, MachineError, NodeId, Property, PropertyKind, PropertyScope,
+};
 
-use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
+use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
 use crate::node::answers;
 use crate::node::moment::Moment;
 use crate::node::outbox::{Output, Record};
@@ -25,7 +27,8 @@ impl<G: Gate> Node<G> {
         let state = Some(&self.moment.snapshot);
         let drawn = (&mut self.dice, &self.full);
         answers::run(&mut *self.machine, (state, input), drawn, &mut effects)?.map_err(|fault| self.confirm(fault))?;
-        let next = Moment::read(&mut *self.machine, self.identity.node).map_err(|fault| self.confirm(fault))?;
+        let next = Moment::read(&mut *self.machine, self.identity.node, self.properties.len())
+            .map_err(|fault| self.confirm(fault))?;
         if let Some(event) = event
             && let Verdict::Instead(substitute) = self.ask_after(event, &next)?
         {
@@ -55,26 +58,18 @@ impl<G: Gate> Node<G> {
 
     /// Whether the effects of a handler leave.
     fn ask_after(&mut self, event: Event<'_>, next: &Moment) -> Result<Verdict, Failure> {
-        let views: Result<Vec<Option<Vec<u8>>>, Fault> =
-            (0..self.properties).map(|property| self.machine.view(property)).collect();
-        let views = views.map_err(|fault| self.confirm(fault))?;
-        let handled = Handled { event, next: next.state, views: &views };
-        let (machine, mut broken) = (&mut self.machine, None);
-        let mut evaluate = |property: u32, views: &[Option<&[u8]>]| {
-            // After a fault the machine answers nothing.
-            if broken.is_some() {
-                return Ok(());
-            }
-            machine.invariant(property, views).unwrap_or_else(|fault| {
-                broken = Some(fault);
-                Ok(())
+        let handled = Handled { event, before: &self.moment.views, after: &next.views };
+        let (machine, properties, own) = (&mut *self.machine, &self.properties, self.identity.node);
+        let mut trouble = Ok(());
+        let mut judge = |views: &[Option<&Views>]| {
+            is_wrong(machine, properties, (own, views)).unwrap_or_else(|error| {
+                trouble = Err(error);
+                false
             })
         };
-        let verdict = self.gate.after(self.now, &handled, &mut evaluate);
-        match broken {
-            None => Ok(verdict),
-            Some(fault) => Err(self.confirm(fault)),
-        }
+        let verdict = self.gate.after(self.now, &handled, &mut judge);
+        trouble?;
+        Ok(verdict)
     }
 
     /// What takes the place of an event that is filtered.
@@ -96,4 +91,36 @@ impl<G: Gate> Node<G> {
         let confirmed: Result<(), MachineError> = self.machine.confirm_fault();
         confirmed.map_or_else(Failure::from, |()| fault.into())
     }
+}
+
+/// Whether a property that is to hold always does not hold where the nodes are like this, or cannot be evaluated. Those of node scope are
+/// asked about this node alone.
+pub(super) fn is_wrong(
+    machine: &mut dyn Machine,
+    properties: &[Property],
+    (own, nodes): (NodeId, &[Option<&Views>]),
+) -> Result<bool, MachineError> {
+    let always = (0..).zip(properties).filter(|(_, property)| property.kind == PropertyKind::Always);
+    for (index, property) in always {
+        let read = match property.scope {
+            PropertyScope::Node => &nodes[own as usize..=own as usize],
+            PropertyScope::System => nodes,
+        };
+        let views = read.iter().map(|node| node.and_then(|views| views[index as usize].as_deref()));
+        let views: Vec<Option<&[u8]>> = views.collect();
+        // No node can matter to it.
+        if views.iter().all(Option::is_none) {
+            continue;
+        }
+        machine.restore(None)?;
+        match machine.invariant(index, &views) {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Ok(true),
+            Err(_) => {
+                machine.confirm_fault()?;
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{
-    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot, StateOwner,
-    TransferError,
+    Effects, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot,
+    StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 use host_search::kernel::dice::dice;
@@ -53,7 +53,7 @@ pub struct Node<G> {
     pub(super) full: BTreeSet<NodeId>,
     pub(super) now: Time,
     pub(super) moment: Moment,
-    pub(super) properties: u32,
+    pub(super) properties: Vec<Property>,
     pub(super) counts: Counts,
     is_failed: bool,
 }
@@ -78,10 +78,9 @@ impl<G: Gate> Node<G> {
         let (node, nodes) = (*node, *nodes);
         let input = Input::Init { node, nodes, config, durable: protocol.as_deref() };
         let result = answers::run(&mut *machine, (None, input), (&mut dice, &BTreeSet::new()), &mut effects)?;
-        let moment = result.and_then(|()| Moment::read(&mut *machine, node)).and_then(|moment| {
-            let properties = machine.properties()?.len();
-            let takes_quorums = machine.takes_quorums()?;
-            Ok((moment, u32::try_from(properties).expect("the sandbox bounds them"), takes_quorums))
+        let moment = result.and_then(|()| machine.properties()).and_then(|properties| {
+            let moment = Moment::read(&mut *machine, node, properties.len())?;
+            Ok((moment, properties, machine.takes_quorums()?))
         });
         let (moment, properties, takes_quorums) = match moment {
             Ok(all) => all,

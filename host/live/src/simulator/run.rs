@@ -353,7 +353,7 @@ impl Run<'_, '_, '_> {
             let before = self.locals[node as usize];
             let seen = Seen::of(self.stepper, before, trigger);
             if let Some(event) = seen.event()
-                && let Some(substitute) = watch.after(self.stepper, (self.now, node), (before, outcome.next), &event)?
+                && let Some(substitute) = watch.after(self.stepper, (self.now, node), (before, outcome.next), event)?
             {
                 self.replace(node, trigger, substitute);
                 return Ok(false);

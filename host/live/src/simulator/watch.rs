@@ -16,8 +16,9 @@ use host_model::trace::start::{self, Start};
 use host_search::kernel::judge_system_state;
 
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
-use crate::filter::{FilterTable, Filtered, Pattern, Quota};
-use crate::gate::{Event, Substitute};
+use crate::filter::{FilterTable, Pattern, Quota};
+use crate::gate::{Event, Gate, Handled, Substitute, Verdict};
+use crate::steered::Steered;
 use crate::time::Time;
 
 /// What the checkers do.
@@ -147,9 +148,7 @@ impl<'f> Watching<'f> {
 
 /// The checker of one node.
 struct Beside {
-    table: FilterTable,
-    /// The local states of all nodes in the latest snapshot.
-    views: Vec<LocalStateId>,
+    gate: Steered<LocalStateId>,
     /// A round that is going on: the snapshot, what it predicts, and the filters it ends with.
     going_on: Option<GoingOn>,
     /// Whether a round is scheduled or going on.
@@ -183,8 +182,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         let lasting = Duration::from_secs(100 * 365 * 86_400);
         let quota = watching.profile.quota;
         let beside = |node| Beside {
-            table: FilterTable::new(node, quota, lasting),
-            views: start.locals.clone(),
+            gate: Steered::new(node, FilterTable::new(node, quota, lasting), known(&start.locals)),
             going_on: None,
             is_busy: false,
             began: None,
@@ -267,7 +265,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
         let Some(GoingOn { views, predicts, is_unhelpful, patterns }) = beside.going_on.take() else { return };
-        beside.views = views;
+        beside.gate.latest = known(&views);
         self.watched.rounds += 1;
         if predicts {
             self.watched.predicting += 1;
@@ -275,49 +273,61 @@ impl<'w, 'f> Watch<'w, 'f> {
         }
         self.watched.unhelpful += u64::from(is_unhelpful);
         if self.mode == Mode::Steer {
-            beside.table.replace(now, node, patterns);
+            beside.gate.table.replace(now, node, patterns);
         }
     }
 
     /// What takes the place of an event, if a filter matches it.
     pub(super) fn before(&mut self, now: Time, node: NodeId, event: &Event<'_>) -> Option<Substitute> {
-        let Filtered::Yes(substitute) = self.beside[node as usize].table.judge(now, event) else { return None };
+        if self.mode == Mode::Observe {
+            return None;
+        }
+        let Verdict::Instead(substitute) = self.beside[node as usize].gate.before(now, event) else { return None };
         self.watched.filtered += 1;
         Some(substitute)
     }
 
-    /// What takes the place of an event whose handler leads a node to a state that is wrong by itself, or beside the states of the others
-    /// in its latest snapshot. What was wrong before is none of its doing.
+    /// What takes the place of an event whose handler has run, if the immediate check refuses it.
     pub(super) fn after(
         &mut self,
         stepper: &mut Stepper<'_>,
         (now, node): (Time, NodeId),
-        (before, next): (LocalStateId, LocalStateId),
-        event: &Event<'_>,
+        (before, after): (LocalStateId, LocalStateId),
+        event: Event<'_>,
     ) -> Result<Option<Substitute>, MachineError> {
-        if self.mode == Mode::Observe || before == next || event.substitute().is_none() {
+        if self.mode == Mode::Observe {
             return Ok(None);
         }
-        let mut views = self.beside[node as usize].views.clone();
-        let mut is_wrong = |local| -> Result<bool, MachineError> {
-            views[node as usize] = local;
-            let judged = judge_system_state(stepper, &views)?;
-            Ok(judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation))
+        let mut trouble = None;
+        let mut judge = |views: &[Option<&LocalStateId>]| {
+            let locals: Vec<LocalStateId> =
+                views.iter().map(|local| *local.expect("a snapshot has all nodes")).collect();
+            let judged = judge_system_state(stepper, &locals).unwrap_or_else(|error| {
+                trouble = Some(error);
+                Vec::new()
+            });
+            judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation)
         };
-        if !is_wrong(next)? || is_wrong(before)? {
-            return Ok(None);
+        let handled = Handled { event, before: &before, after: &after };
+        let verdict = self.beside[node as usize].gate.after(now, &handled, &mut judge);
+        if let Some(error) = trouble {
+            return Err(error);
         }
-        let table = &mut self.beside[node as usize].table;
-        let Filtered::Yes(substitute) = table.judge_immediate(now, event) else { return Ok(None) };
+        let Verdict::Instead(substitute) = verdict else { return Ok(None) };
         self.watched.immediate += 1;
         Ok(Some(substitute))
     }
 
     /// What was seen and done.
     pub(super) fn finish(mut self) -> Watched {
-        self.watched.suspensions = self.beside.iter().map(|beside| beside.table.suspensions()).sum();
+        self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
         self.watched
     }
+}
+
+/// The nodes of a snapshot that has all of them.
+fn known(locals: &[LocalStateId]) -> Vec<Option<LocalStateId>> {
+    locals.iter().copied().map(Some).collect()
 }
 
 /// What a global state is told apart by.

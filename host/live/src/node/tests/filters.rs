@@ -1,12 +1,22 @@
 //! Gates.
 
-use host_model::contract::{LocalKind, NodeId};
-use host_model::scenario::Network;
-use host_model::toys::{Toy, ToyTrigger};
+use std::sync::Arc;
+use std::time::Duration;
+
+use host_model::contract::{Judgement, LocalKind, MachineFactory, NodeId, PropertyKind};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::{FaultState, Network, Scenario};
+use host_model::toys::{Feature, Toy, ToyTrigger};
+use host_model::trace::{Beginning, Hex, NodeState, start};
+use host_search::kernel::judge_system_state;
 
 use super::pair::Pair;
-use crate::gate::{Cause, Evaluate, Event, Gate, Handled, Substitute, Verdict};
+use crate::filter::{FilterTable, Pattern, Quota, What};
+use crate::gate::{Cause, Event, Gate, Handled, Judge, Substitute, Verdict, Views};
 use crate::node::NotNow;
+use crate::node::handler::is_wrong;
+use crate::node::moment::Moment;
+use crate::steered::Steered;
 use crate::time::Time;
 
 /// Filters the events of node 1 before they are handled.
@@ -18,7 +28,7 @@ impl Gate for Before {
         substitute.map_or(Verdict::Pass, Verdict::Instead)
     }
 
-    fn after(&mut self, _: Time, _: &Handled<'_>, _: &mut Evaluate<'_>) -> Verdict {
+    fn after(&mut self, _: Time, _: &Handled<'_>, _: &mut Judge<'_>) -> Verdict {
         Verdict::Pass
     }
 }
@@ -31,8 +41,8 @@ impl Gate for After {
         Verdict::Pass
     }
 
-    fn after(&mut self, _: Time, handled: &Handled<'_>, evaluate: &mut Evaluate<'_>) -> Verdict {
-        if self.0 == 1 && evaluate(0, &[None, handled.views[0].as_deref()]).is_err() {
+    fn after(&mut self, _: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
+        if self.0 == 1 && judge(&[None, Some(handled.after)]) {
             let cause: Cause<'_> = handled.event.cause;
             return Verdict::Instead(Substitute::of(cause).expect("nothing internal happens"));
         }
@@ -69,6 +79,86 @@ fn effects_of_a_handler_that_is_discarded_reach_neither_disk_nor_network() {
         pair.settle();
         assert_eq!(pair.disks[1].as_ref().and_then(|record| record.protocol.clone()), Some(vec![2]));
     }
+}
+
+/// Node 1 in the gate of a node that is steered; for the others nothing is filtered, and nothing is wrong.
+fn steered(node: NodeId) -> Steered<Views> {
+    Steered::new(node, FilterTable::new(node, Quota::default(), Duration::from_secs(3_600)), vec![None, None])
+}
+
+/// The same gate with a filter for the second message.
+fn filtering(node: NodeId) -> Steered<Views> {
+    let mut gate = steered(node);
+    let what = What::Message { from: 0, payload: vec![2] };
+    gate.table.replace(Time(0), node, [Pattern { state: None, what }]);
+    gate
+}
+
+/// The second message is fatal: the immediate check discards what its handler did, or a filter keeps it from being handled. Not where a
+/// connection would have to be broken for that.
+#[test]
+fn the_gate_of_a_steered_node_keeps_the_second_message_from_being_fatal() {
+    for (gate, expected) in [(steered as fn(NodeId) -> Steered<Views>, (0, 1)), (filtering, (1, 0))] {
+        let mut pair = Pair::new(second_is_fatal(), Network::Unordered, gate);
+        pair.settle();
+        assert_eq!(pair.disks[1].as_ref().and_then(|record| record.protocol.clone()), Some(vec![1]));
+        let counts = pair.nodes[1].counts();
+        assert_eq!((counts.filtered, counts.discarded), expected);
+    }
+    let mut pair = Pair::new(second_is_fatal(), Network::Ordered, steered);
+    pair.settle();
+    assert_eq!((pair.nodes[1].counts().discarded, pair.disconnects.len()), (0, 0));
+}
+
+/// What a node judges by views is what a search judges by local states, for properties of all kinds and scopes, some of which trap; but
+/// by itself a node judges only itself, and only what is to hold always.
+#[test]
+fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
+    let mut seen = [0, 0];
+    for seed in 0..200 {
+        let toy = [Feature::Properties, Feature::Broken]
+            .into_iter()
+            .fold(Toy::random(seed, 2), |toy, feature| toy.with_random(feature, seed, false));
+        let factory = Arc::new(toy);
+        let lts = Lts::new(&factory, Scenario::new(2)).expect("it is native");
+        let mut stepper = Stepper::new(&lts).expect("it is native");
+        let mut machine = factory.machine().expect("it is native");
+        let properties = machine.properties().expect("a toy has some");
+        for states in (0..4_u8).flat_map(|one| (0..4).map(move |other| [one, other])) {
+            let exported = |(node, state): (NodeId, u8)| NodeState {
+                node,
+                exported: Hex(vec![node as u8, state]),
+                fault_state: FaultState::default(),
+            };
+            let states = (0..).zip(states).map(exported).collect();
+            let beginning = Arc::new(Beginning { states, in_flight: Vec::new() });
+            let start = start::adopt(&mut stepper, &beginning).expect("they are states of the toy");
+            let judged = judge_system_state(&mut stepper, &start.locals).expect("it is native");
+            let views: Vec<Option<Views>> = (0..)
+                .zip(&start.locals)
+                .map(|(node, local)| {
+                    let snapshot = stepper.state(*local).protocol.snapshot.clone().expect("no node is stuck");
+                    machine.restore(Some(&snapshot)).expect("it is native");
+                    Some(Moment::read(&mut *machine, node, properties.len()).expect("toys show themselves").views)
+                })
+                .collect();
+            let views: Vec<Option<&Views>> = views.iter().map(Option::as_ref).collect();
+            for own in [0, 1] {
+                let is_found = |(node, judgement): &(Option<NodeId>, Judgement)| {
+                    let (Judgement::Violated { property, .. } | Judgement::Broken { property, .. }) = judgement else {
+                        return false;
+                    };
+                    let is_always = properties[*property as usize].kind == PropertyKind::Always;
+                    is_always && node.is_none_or(|node| node == own)
+                };
+                let expected = judged.iter().any(is_found);
+                let is_wrong = is_wrong(&mut *machine, &properties, (own, &views)).expect("it is native");
+                assert_eq!(is_wrong, expected, "toy {seed}, node {own} at {beginning:?}");
+                seen[usize::from(is_wrong)] += 1;
+            }
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 500), "{seen:?}");
 }
 
 #[test]
