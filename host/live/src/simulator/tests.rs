@@ -279,3 +279,30 @@ fn steering_decides_whether_the_second_message_is_fatal() {
         );
     }
 }
+
+/// Two messages, the second of which is fatal, and afterwards node 1 goes on by itself, once every 20 s: then no checker predicts anything
+/// any more, as the message that was dropped is not in flight. By a filter or by the immediate check, as above.
+#[test]
+fn what_was_dropped_is_not_in_flight_any_more() {
+    let fatal = |ticks: u8| {
+        let toy = (0..2)
+            .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
+                let toy = toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]);
+                toy.rule(0, state, ToyTrigger::Message(1, 2), state + 1, &[])
+            })
+            .forbid(&[Some(2), None])
+            .of_kind(0, LocalKind::Timer);
+        (0..ticks).fold(toy, |toy, state| toy.rule(1, state, ToyTrigger::Local(0), state + 1, &[]))
+    };
+    let late = Range::milliseconds(20_000, 20_000);
+    for latency in [Range::milliseconds(1_000, 9_000), Range::milliseconds(0, 20)] {
+        let delays = Delays { timer: late, ..Conditions::default().delays };
+        let conditions = Conditions { latency, delays, ..Conditions::default() };
+        let steered = |ticks| watched(&fatal(ticks), &Scenario::new(2), conditions, (Mode::Steer, 0..50));
+        for ((quiet, few), (busy, many)) in steered(1).into_iter().zip(steered(6)) {
+            assert_eq!(quiet.counts.events + 5, busy.counts.events);
+            assert_eq!(few.rounds + 2 * 5, many.rounds, "each further tick has a round at each node");
+            assert_eq!(many.predicting, few.predicting);
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! | `pair` | two nodes on links and disks that obey the test |
 //! | `order` | what leaves a node, and when: disks, resets, broken connections |
 //! | `filters` | gates |
+//! | `snapshots` | snapshots of running nodes as the beginning of a round |
 //! | `bad_input` | what is refused |
 //! | `draws` | answers by weights |
 
@@ -13,3 +14,4 @@ mod draws;
 mod filters;
 mod order;
 mod pair;
+mod snapshots;
