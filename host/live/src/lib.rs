@@ -15,12 +15,15 @@
 //! | `gate` | what steering may do to an event, and to its effects |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with what is in flight |
 //! | `time` | instants |
+//! | `native` | plain data as the states of a native machine, for tests |
 #![forbid(unsafe_code)]
 
 pub mod checker;
 pub mod checkpoint;
 pub mod filter;
 pub mod gate;
+#[cfg(test)]
+mod native;
 pub mod node;
 mod seen;
 pub mod simulator;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
 
 use crate::filter::pattern::Pattern;
 use crate::gate::{Cause, Event, Substitute};
@@ -16,7 +17,7 @@ pub const FILTERS_MAX: usize = 64;
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// How much of what happens may be filtered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Filtered events of a hundred within a minute.
     pub percent: u64,
@@ -42,7 +43,7 @@ pub enum Filtered {
 }
 
 /// The filters of one node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FilterTable {
     node: NodeId,
     quota: Quota,
@@ -119,16 +120,22 @@ impl FilterTable {
     /// What happens to an event. Each event of the node that can be filtered has to be told.
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         self.filters.retain(|_, (end, _)| *end > now);
-        let filter = self.filters.iter_mut().find(|(pattern, _)| pattern.matches(event));
-        let (Some((_, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
+        let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event));
+        let (Some((pattern, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
             return self.count(now, None);
         };
         // What waits is due again and again, and counts once.
-        let is_again = matches!(event.cause, Cause::Local(_)) && std::mem::replace(has_waited, true);
-        if is_again && self.is_active(now) {
+        if *has_waited && self.is_active(now) {
             return Filtered::Yes(substitute);
         }
-        self.count(now, Some(substitute))
+        let pattern = pattern.clone();
+        let filtered = self.count(now, Some(substitute));
+        if let (Cause::Local(_), Filtered::Yes(_), Some((_, waits))) =
+            (event.cause, filtered, self.filters.get_mut(&pattern))
+        {
+            *waits = true;
+        }
+        filtered
     }
 
     /// The same of an event that the immediate check would keep from happening: it counts like a filtered one.

@@ -1,6 +1,14 @@
 //! The gate of a node that is steered: its filters, and the immediate check.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `tests` | the gate as a protocol, every schedule of which is explored |
+
+#[cfg(test)]
+mod tests;
 
 use host_model::contract::NodeId;
+use serde::{Deserialize, Serialize};
 
 use crate::filter::{FilterTable, Filtered};
 use crate::gate::{Event, Gate, Handled, Judge, Verdict};
@@ -8,7 +16,7 @@ use crate::time::Time;
 
 /// The gate of a node that is steered. Before an event, its filters decide; after it, the immediate check: whether the node is wrong by
 /// itself, or beside the others as they were in its latest snapshot. What was wrong before is none of the event's doing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Steered<V> {
     node: NodeId,
     /// The filters.

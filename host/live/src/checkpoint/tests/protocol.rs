@@ -14,6 +14,7 @@ use host_search::strategy::find;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{AfterReset, Body, Durable, Limits, Manager, Outcome, Output, Packet, Rule, Snapshot};
+use crate::native::{captured, decode, encode, released};
 use crate::time::Time;
 
 const NODES: usize = 3;
@@ -77,14 +78,6 @@ fn is_inconsistent(snapshot: &Snapshot) -> bool {
     })
 }
 
-fn encode(value: &impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(value).expect("it is plain data")
-}
-
-fn decode<T: for<'d> Deserialize<'d>>(bytes: &[u8]) -> T {
-    postcard::from_bytes(bytes).expect("it was encoded here")
-}
-
 struct NodeMachine {
     plan: Plan,
     node: Option<Node>,
@@ -113,22 +106,12 @@ impl MachineFactory for Plan {
 
 impl Machine for NodeMachine {
     fn restore(&mut self, snapshot: Option<&Captured>) -> Result<(), MachineError> {
-        self.node = snapshot.map(|snapshot| {
-            let words = snapshot.words();
-            let bytes: Vec<u8> = words[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
-            decode(&bytes[..words[0] as usize])
-        });
+        self.node = snapshot.map(released);
         Ok(())
     }
 
     fn capture(&mut self) -> Captured {
-        let bytes = encode(self.node());
-        let words = bytes.chunks(8).map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        });
-        Captured::new(&std::iter::once(bytes.len() as u64).chain(words).collect::<Vec<_>>())
+        captured(self.node())
     }
 
     fn handle(&mut self, input: Input<'_>, _script: &[u32], effects: &mut Effects) -> Result<(), Fault> {

@@ -1,0 +1,406 @@
+//! The gate as a protocol: every schedule of events, rounds, snapshots and time, up to a number of steps, against what the rules say.
+
+use std::time::Duration;
+
+use host_model::contract::{
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Property, PropertyKind,
+    PropertyScope, Snapshot as Captured,
+};
+use host_model::lts::{Lts, Stepper};
+use host_model::scenario::{Network, Scenario};
+use host_model::trace::start;
+use host_search::kernel::{EndCondition, Search, SearchBounds, Unmonitored};
+use host_search::strategy::find;
+use serde::{Deserialize, Serialize};
+
+use super::Steered;
+use crate::filter::{FilterTable, Pattern, Quota, What};
+use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict};
+use crate::native::{captured, decode, encode, released};
+use crate::time::Time;
+
+/// Time passes in steps of so many seconds.
+const STEP: u64 = 30;
+
+/// The time between two rounds: what is not replaced is in force for twice as long.
+const INTERVAL: u64 = 30;
+
+/// A node with events of each kind, and what else happens to its gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Happens {
+    /// A message of node 1 on a link without an order, with this content.
+    Message(u8),
+    /// One on a link with an order.
+    InOrder,
+    Timer,
+    Call,
+    Internal,
+    /// A round of the node's own checker ends, with the filter that has this place in [`FILTERS`]; without one if there is none.
+    Round(Option<usize>),
+    /// A round of the checker of node 1 ends, with the first filter, and it says so to this node.
+    Foreign,
+    /// A snapshot says that node 1 is in this state.
+    Snapshot(u8),
+    Time,
+    Kill,
+}
+
+/// The state in which a filter applies, if it is only one, and the event that it matches.
+type Filter = (Option<u8>, Happens);
+
+const FILTERS: [Filter; 4] =
+    [(None, Happens::Message(1)), (Some(0), Happens::Message(1)), (None, Happens::Call), (None, Happens::Timer)];
+
+/// How many things happen, and which can.
+#[derive(Clone, Debug)]
+struct Plan {
+    steps: usize,
+    quota: Quota,
+    all: Vec<Happens>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Node {
+    gate: Steered<u8>,
+    now: u64,
+    state: u8,
+    past: Vec<Entry>,
+    /// What is not as the rules say.
+    trouble: Option<String>,
+}
+
+/// What has happened, and when; and what became of it, if it was an event of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    at: u64,
+    happens: Happens,
+    answer: Answer,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Answer {
+    #[default]
+    Passed,
+    /// Passed, and steering suspended itself for it.
+    Suspended,
+    Filtered,
+    /// Filtered, and was before: it waits.
+    StillFiltered,
+    Refused,
+}
+
+/// Where an event leads: a message to its content, a call one further, all others nowhere.
+fn next(state: u8, event: Happens) -> u8 {
+    match event {
+        Happens::Message(content) => content,
+        Happens::InOrder => 2,
+        Happens::Call => (state + 1) % 3,
+        _ => state,
+    }
+}
+
+/// The node must not be in state 2, and not in the state in which node 1 is.
+fn is_wrong(own: u8, other: Option<u8>) -> bool {
+    own == 2 || Some(own) == other
+}
+
+fn substitute(event: Happens) -> Option<Substitute> {
+    match event {
+        Happens::Message(_) => Some(Substitute::Drop),
+        Happens::Timer => Some(Substitute::Postpone),
+        Happens::Call => Some(Substitute::Delay),
+        _ => None,
+    }
+}
+
+/// The rules, applied to all that has happened.
+struct Rules<'p> {
+    plan: &'p Plan,
+    past: &'p [Entry],
+    now: u64,
+}
+
+impl Rules<'_> {
+    fn has(&self, happens: Happens) -> bool {
+        self.past.iter().any(|past| past.happens == happens)
+    }
+
+    fn is_active(&self) -> bool {
+        let is_suspension = |past: &Entry| past.answer == Answer::Suspended && past.at + 60 > self.now;
+        !self.has(Happens::Kill) && !self.past.iter().any(is_suspension)
+    }
+
+    /// The filter that is in force, and what has happened since.
+    fn in_force(&self) -> Option<(Filter, &[Entry])> {
+        let place = self.past.iter().rposition(|past| matches!(past.happens, Happens::Round(_)))?;
+        let Entry { at, happens: Happens::Round(filter), .. } = self.past[place] else { return None };
+        (self.now < at + 2 * INTERVAL).then_some((FILTERS[filter?], &self.past[place..]))
+    }
+
+    /// Whether one event more may be filtered: of the events of the last minute, each once however often it waits, or of few.
+    fn is_within(&self) -> bool {
+        let is_event = |happens: Happens| {
+            use Happens::{Foreign, Kill, Round, Snapshot, Time};
+            !matches!(happens, Round(_) | Foreign | Snapshot(_) | Time | Kill)
+        };
+        let recent = self.past.iter().filter(|past| past.at + 60 > self.now && is_event(past.happens));
+        let (mut all, mut kept) = (1, 0);
+        for Entry { answer, .. } in recent.filter(|past| past.answer != Answer::StillFiltered) {
+            all += 1;
+            kept += u64::from(matches!(answer, Answer::Filtered | Answer::Refused));
+        }
+        let Quota { percent, always } = self.plan.quota;
+        (kept + 1) * 100 <= percent * all || kept < always
+    }
+
+    /// What becomes of an event in a state, beside what the last snapshot says of node 1.
+    fn answer(&self, state: u8, event: Happens, other: Option<u8>) -> Answer {
+        if self.has(Happens::Kill) || substitute(event).is_none() {
+            return Answer::Passed;
+        }
+        if let Some(((only, filtered), since)) = self.in_force()
+            && filtered == event
+            && only.is_none_or(|only| only == state)
+        {
+            let is_local = matches!(event, Happens::Call | Happens::Timer);
+            let is_filtered = |past: &Entry| past.happens == event && past.answer == Answer::Filtered;
+            let has_waited = is_local && since.iter().any(is_filtered);
+            return match (self.is_active(), has_waited) {
+                (true, true) => Answer::StillFiltered,
+                (true, false) if self.is_within() => Answer::Filtered,
+                (true, false) => Answer::Suspended,
+                (false, _) => Answer::Passed,
+            };
+        }
+        let after = next(state, event);
+        if after == state || !is_wrong(after, other) || is_wrong(state, other) || !self.is_active() {
+            return Answer::Passed;
+        }
+        if self.is_within() { Answer::Refused } else { Answer::Suspended }
+    }
+}
+
+impl Node {
+    fn happen(&mut self, plan: &Plan, happens: Happens) {
+        let (now, state) = (Time(self.now * 1_000_000_000), self.state);
+        let mut answer = Answer::Passed;
+        match happens {
+            Happens::Time => self.now += STEP,
+            Happens::Kill => self.gate.table.kill(),
+            Happens::Snapshot(other) => self.gate.latest[1] = Some(other),
+            Happens::Round(filter) => {
+                self.gate.table.replace(now, 0, filter.map(pattern));
+            }
+            Happens::Foreign => {
+                let refused = self.gate.table.replace(now, 1, [pattern(0)]);
+                self.trouble = (refused != 1).then(|| "a filter of another node was taken".to_owned());
+            }
+            event => {
+                let suspensions = self.gate.table.suspensions();
+                let rules = Rules { plan, past: &self.past, now: self.now };
+                let expected = rules.answer(state, event, self.gate.latest[1]);
+                answer = self.ask(now, event);
+                if self.gate.table.suspensions() > suspensions {
+                    answer = Answer::Suspended;
+                }
+                // Of what is filtered, the rules say whether it was before.
+                if answer == Answer::Filtered && expected == Answer::StillFiltered {
+                    answer = expected;
+                }
+                if answer != expected {
+                    self.trouble = Some(format!("{event:?} is {answer:?} and should be {expected:?}"));
+                }
+            }
+        }
+        // When time passes, it is the time before that counts.
+        self.past.push(Entry { at: now.0 / 1_000_000_000, happens, answer });
+    }
+
+    /// Asks the gate as a node does, and goes on if it may.
+    fn ask(&mut self, now: Time, happens: Happens) -> Answer {
+        with_cause(happens, |cause| {
+            let event = Event { state: self.state.into(), cause };
+            if let Verdict::Instead(substitute) = self.gate.before(now, &event) {
+                return self.carry_out(substitute, happens, Answer::Filtered);
+            }
+            let after = next(self.state, happens);
+            let handled = Handled { event, before: &self.state, after: &after };
+            let mut judge =
+                |views: &[Option<&u8>]| is_wrong(*views[0].expect("it is the node's own"), views[1].copied());
+            if let Verdict::Instead(substitute) = self.gate.after(now, &handled, &mut judge) {
+                return self.carry_out(substitute, happens, Answer::Refused);
+            }
+            self.state = after;
+            Answer::Passed
+        })
+    }
+
+    fn carry_out(&mut self, taken: Substitute, happens: Happens, answer: Answer) -> Answer {
+        if Some(taken) != substitute(happens) {
+            self.trouble = Some(format!("{taken:?} in place of {happens:?}"));
+        }
+        answer
+    }
+}
+
+fn with_cause<R>(happens: Happens, then: impl FnOnce(Cause<'_>) -> R) -> R {
+    let local = |name: &str, kind| LocalEvent { name: name.to_owned(), kind, payload: Vec::new() };
+    match happens {
+        Happens::Message(content) => then(Cause::Message { from: 1, network: Network::Unordered, payload: &[content] }),
+        Happens::InOrder => then(Cause::Message { from: 1, network: Network::Ordered, payload: &[2] }),
+        Happens::Timer => then(Cause::Local(&local("timer", LocalKind::Timer))),
+        Happens::Call => then(Cause::Local(&local("call", LocalKind::Application))),
+        Happens::Internal => then(Cause::Local(&local("internal", LocalKind::Internal))),
+        other => unreachable!("{other:?} is no event of the node"),
+    }
+}
+
+fn pattern(place: usize) -> Pattern {
+    let (state, event) = FILTERS[place];
+    let what = with_cause(event, |cause| match cause {
+        Cause::Message { from, payload, .. } => What::Message { from, payload: payload.to_vec() },
+        Cause::Local(local) => What::Local { name: local.name.clone(), payload: local.payload.clone() },
+    });
+    Pattern { state: state.map(u128::from), what }
+}
+
+struct GateMachine {
+    plan: Plan,
+    node: Option<Node>,
+}
+
+impl GateMachine {
+    fn node(&self) -> &Node {
+        self.node.as_ref().expect("it has begun")
+    }
+}
+
+impl MachineFactory for Plan {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        Ok(Box::new(GateMachine { plan: self.clone(), node: None }))
+    }
+}
+
+impl Machine for GateMachine {
+    fn restore(&mut self, snapshot: Option<&Captured>) -> Result<(), MachineError> {
+        self.node = snapshot.map(released);
+        Ok(())
+    }
+
+    fn capture(&mut self) -> Captured {
+        captured(self.node())
+    }
+
+    fn handle(&mut self, input: Input<'_>, _script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
+        *effects = Effects::default();
+        match input {
+            Input::Init { .. } => {
+                let table = FilterTable::new(0, self.plan.quota, Duration::from_secs(INTERVAL));
+                let gate = Steered::new(0, table, vec![None, None]);
+                self.node = Some(Node { gate, now: 0, state: 0, past: Vec::new(), trouble: None });
+            }
+            Input::Local(event) => {
+                let Self { plan, node } = self;
+                node.as_mut().expect("it has begun").happen(plan, decode(&event.payload));
+            }
+            _ => unreachable!("nothing else is asked for"),
+        }
+        Ok(())
+    }
+
+    fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
+        Ok(encode(self.node()))
+    }
+
+    fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
+        if self.node().past.len() == self.plan.steps {
+            return Ok(Vec::new());
+        }
+        let event = |happens| LocalEvent {
+            name: format!("{happens:?}"),
+            kind: LocalKind::Application,
+            payload: encode(happens),
+        };
+        Ok(self.plan.all.iter().map(event).collect())
+    }
+
+    fn view(&mut self, _property: u32) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(Some(encode(&self.node().trouble)))
+    }
+
+    fn properties(&mut self) -> Result<Vec<Property>, Fault> {
+        let (kind, scope) = (PropertyKind::Always, PropertyScope::Node);
+        Ok(vec![Property { name: "the gate keeps to the rules".to_owned(), kind, scope }])
+    }
+
+    fn invariant(&mut self, _property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
+        Ok(decode::<Option<String>>(views[0].expect("each node has a view")).map_or(Ok(()), Err))
+    }
+
+    fn keep_log(&mut self, _keep: bool) {}
+}
+
+/// Explores every schedule; how many states there are.
+fn explore(plan: &Plan) -> u64 {
+    let lts = Lts::new(plan, Scenario::new(1)).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let bounds = SearchBounds::default();
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+    let bdfs = find("bdfs").expect("it is a row");
+    let report = (bdfs.run)(&search).expect("the host can go on");
+    let trouble = report.violations.first().map(|found| {
+        let last = found.path.iter().fold(found.initial[0], |local, step| {
+            let row = stepper.step(local, step.trigger).expect("it is native");
+            stepper.outcomes(row)[step.outcome as usize].next
+        });
+        let node: Node = released(stepper.state(last).protocol.snapshot.as_ref().expect("it has no fault"));
+        (node.trouble, node.past)
+    });
+    assert_eq!((trouble, report.end), (None, EndCondition::SpaceExhausted));
+    report.counts.global_states.unwrap_or(0)
+}
+
+/// Whatever can happen `n` times in any order: 1 + k + k^2 + ... + k^n schedules of k things, each of which is a state, since a state
+/// keeps what has happened.
+fn schedules(plan: &Plan) -> u64 {
+    let things = plan.all.len() as u64;
+    (0..=plan.steps as u32).map(|steps| things.pow(steps)).sum()
+}
+
+/// All things once, and more steps with those among them on which ends, quotas and waiting depend.
+#[test]
+fn the_gate_keeps_to_the_rules_in_every_schedule() {
+    use Happens::{Call, Foreign, InOrder, Internal, Kill, Message, Round, Snapshot, Time, Timer};
+    let all = vec![
+        Message(1),
+        Message(2),
+        InOrder,
+        Timer,
+        Call,
+        Internal,
+        Round(None),
+        Round(Some(0)),
+        Round(Some(1)),
+        Round(Some(2)),
+        Round(Some(3)),
+        Foreign,
+        Snapshot(0),
+        Snapshot(1),
+        Time,
+        Kill,
+    ];
+    let half = Quota { percent: 50, always: 1 };
+    let plans = [
+        (4, Quota { percent: 0, always: 1 }, all.clone()),
+        (4, half, all),
+        (7, half, vec![Message(1), Internal, Round(Some(0)), Time]),
+        (7, half, vec![Call, Message(2), Round(Some(2)), Time]),
+        (7, Quota { percent: 50, always: 0 }, vec![Call, Round(Some(2)), Time]),
+    ];
+    for (steps, quota, all) in plans {
+        let plan = Plan { steps, quota, all };
+        assert_eq!(explore(&plan), schedules(&plan));
+    }
+}
