@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Place, bundled};
+use super::{Place, bundled, folder};
 
 fn json(place: &Place, words: &[&str]) -> Value {
     place.host(&[&["simulate"], words].concat()).exits(0).json()
@@ -116,4 +116,47 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     assert_eq!(number(&steered, "violating"), violating);
     let ends = ["steered", "immediate", "missed"].map(|count| number(&steered, count));
     assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
+}
+
+/// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and all are kept from
+/// it. The counterexample of a scripted run is a trace like any other.
+#[test]
+fn a_script_leads_to_the_violation_and_steering_away_from_it() {
+    let place = Place::new();
+    let script = folder("paxos").join("scripts/figure-3-8.toml").display().to_string();
+    let words = ["simulate", bundled("paxos"), "--runs", "20", "--application", "1ms..20ms", "--loopback", "1ms"];
+    let of = |watch: &[&str], out: &str| {
+        let watch = [&words[..], &["--script", &script, "--out", out, "--json"], watch].concat();
+        place.host(&[&watch[..], &["--", "--set", "bug=last-response", "--set", "proposers=2"]].concat())
+    };
+    let plain = of(&[], "plain").exits(12).json();
+    assert!(plain["violation"]["confirmed"] == true && plain["runs"] == 1, "{plain}");
+    place.host(&["replay", "plain/trace.json", "--plugin", bundled("paxos")]).exits(12);
+    let steered = of(&["--watch", "steer"], "steered").exits(0).json();
+    let number = |count: &str| steered["checkers"][count].as_u64().expect("a count");
+    assert_eq!(["violating", "missed", "caused"].map(number), [20, 0, 0], "{steered}");
+    assert_eq!(number("steered") + number("immediate"), 20);
+}
+
+#[test]
+fn scripts_that_are_none_are_refused() {
+    let place = Place::new();
+    let cases = [
+        ("", "missing field `phase`"),
+        ("phase = []", "it has no phase"),
+        ("[[phase]]\nlasts = \"1s\"", "the last phase lasts to the end of the run"),
+        ("[[phase]]\n[[phase]]", "phase 1 does not say how long it `lasts`"),
+        ("[[phase]]\nlasts = \"1\"\n[[phase]]", "phase 1 lasts 1"),
+        ("[[phase]]\ncut = [3]", "phase 1 names node 3, and the cluster has 3 nodes"),
+        ("[[phase]]\nwaits = 1", "unknown field `waits`"),
+        ("[[phase]]\nlost = [{ from = 0, to = 1, kind = 256 }]", "256"),
+    ];
+    for (text, why) in cases {
+        place
+            .put("script.toml", text)
+            .host(&["simulate", bundled("paxos"), "--script", "script.toml"])
+            .exits(151)
+            .says(&[why]);
+    }
+    place.host(&["simulate", bundled("paxos"), "--script", "nothing.toml"]).exits(151).says(&["cannot read"]);
 }

@@ -20,11 +20,11 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     let mut given = after_dashes(&arguments.plugin, &arguments.options)?.spec();
     // What can be refused without the plugin is refused before it is built.
     simulation::check_given(&given)?;
+    let asked = arguments.spec(&environment.directory)?;
     given.process.source = arguments.source.into();
-    let asked = arguments.spec();
     let request = Request::new(given, &mut environment.context())?;
     let (cluster, simulated) = request.located(|| {
-        let spec = simulation::adapt(request.spec.clone(), &asked.conditions)?;
+        let spec = simulation::adapt(request.spec.clone(), &asked)?;
         let cluster = Cluster::open(&spec, &mut environment.context())?;
         let simulated = simulation::run(&spec, &asked, &cluster, &mut environment.context())?;
         Ok((cluster, simulated))
@@ -149,6 +149,7 @@ fn result(
         "seed": asked.seed,
         "runs": simulated.runs,
         "conditions": asked.conditions,
+        "script": asked.script,
         "stopped": simulated.stopped.map(|stopped| stopped.to_string()),
         "ends": simulated.ends,
         "events": counts.events,

@@ -1,11 +1,12 @@
 //! The options of `host simulate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use host_live::simulator::{Conditions, Delays, Partitions, Range, Share};
-use host_session::base::units;
+use host_session::base::{Failure, units};
+use host_session::search::script;
 use host_session::search::simulation::{SimulationSpec, WatchSpec};
 
 use crate::options::values::SourceArguments;
@@ -31,6 +32,9 @@ pub struct SimulateArguments {
     /// How long a message is on its way
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..50ms", help_heading = "Conditions")]
     pub latency: Range,
+    /// How long a message of a node to itself is on its way, which is never lost then [default: like any other]
+    #[arg(long, value_name = "RANGE", value_parser = units::range, help_heading = "Conditions")]
+    pub loopback: Option<Range>,
     /// Messages that are lost, where links have no order
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
     pub loss: Share,
@@ -56,6 +60,9 @@ pub struct SimulateArguments {
     /// How long a step takes that the protocol takes by itself
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1ms..10ms", help_heading = "Conditions")]
     pub internal: Range,
+    /// A file with phases that each run goes through: who is cut off, called, reset, and which messages are lost
+    #[arg(long, value_name = "FILE", help_heading = "Conditions")]
+    pub script: Option<PathBuf>,
     /// A checker beside each node: `observe` reports what it predicts, `steer` keeps it from happening. A violation then does not end
     /// the runs, and each has a twin with the same seed in which nothing is kept from happening
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
@@ -63,6 +70,12 @@ pub struct SimulateArguments {
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`
     #[arg(long, value_name = "PROFILE", value_parser = ["ours", "thesis"], default_value = "ours", requires = "watch", help_heading = "Checkers")]
     pub profile: String,
+    /// The time between two rounds of a checker, at least [default: that of the profile]
+    #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "watch", help_heading = "Checkers")]
+    pub interval: Option<Duration>,
+    /// Events that the unfolding of a round has at most [default: 4000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch", help_heading = "Checkers")]
+    pub ahead: Option<u64>,
     /// Filter also what makes a promise of progress one that cannot be kept; else such filters are never in force
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
@@ -82,11 +95,16 @@ pub struct SimulateArguments {
 }
 
 impl SimulateArguments {
-    /// The runs as data.
-    pub fn spec(&self) -> SimulationSpec {
+    /// The runs as data; a relative path begins in the directory.
+    ///
+    /// # Errors
+    ///
+    /// The script cannot be read, or is none.
+    pub fn spec(&self, directory: &Path) -> Result<SimulationSpec, Failure> {
         let lasting = self.partition_time;
         let conditions = Conditions {
             latency: self.latency,
+            loopback: self.loopback,
             loss: self.loss,
             duplicates: self.duplicate,
             churn: self.churn,
@@ -100,7 +118,10 @@ impl SimulateArguments {
             steers: mode == "steer",
             thesis,
             safety_only: self.safety_only,
+            interval: self.interval,
+            ahead: self.ahead,
         });
-        SimulationSpec { seed: self.seed, runs: self.runs, conditions, watch }
+        let script = self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| script::read(path, directory))?;
+        Ok(SimulationSpec { seed: self.seed, runs: self.runs, conditions, script, watch })
     }
 }

@@ -19,6 +19,10 @@ pub(super) enum Input {
     Reset,
     /// A partition comes.
     Partition,
+    /// It ends.
+    Reunion,
+    /// A phase of the script begins.
+    Phase(usize),
     /// The checker of a node begins a round.
     Check(NodeId),
     /// It ends one.

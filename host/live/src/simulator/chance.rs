@@ -21,10 +21,11 @@ pub(super) enum Purpose {
     Churn,
     Partitions,
     Choices,
+    Phases,
 }
 
 /// The random numbers of a run.
-pub(super) struct Chance([ChaCha8Rng; 8]);
+pub(super) struct Chance([ChaCha8Rng; 9]);
 
 impl Chance {
     pub(super) fn new(seed: u64) -> Self {

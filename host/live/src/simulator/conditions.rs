@@ -68,6 +68,8 @@ pub struct Partitions {
 pub struct Conditions {
     /// How long a message is on its way. Where messages have an order, one also waits for those before it.
     pub latency: Range,
+    /// The same of a message of a node to itself, which is never lost then; like any other if there is none.
+    pub loopback: Option<Range>,
     /// Messages that are lost, of those on links without an order.
     pub loss: Share,
     /// Further deliveries of a message, of those that the scenario allows.
@@ -88,6 +90,7 @@ impl Default for Conditions {
     fn default() -> Self {
         Self {
             latency: Range::milliseconds(1, 50),
+            loopback: None,
             loss: Share(0),
             duplicates: Share(0),
             churn: None,
@@ -140,8 +143,13 @@ impl Conditions {
     /// The first thing.
     pub fn check(&self, scenario: &Scenario) -> Result<(), ConditionsError> {
         let Delays { timer, application, internal } = self.delays;
-        let ranges =
-            [("latency", self.latency), ("timers", timer), ("application", application), ("internal steps", internal)];
+        let ranges = [
+            ("latency", self.latency),
+            ("latency of loopback messages", self.loopback.unwrap_or(self.latency)),
+            ("timers", timer),
+            ("application", application),
+            ("internal steps", internal),
+        ];
         if let Some((name, _)) = ranges.into_iter().find(|(_, range)| range.from > range.to) {
             return Err(ConditionsError::Range(name));
         }

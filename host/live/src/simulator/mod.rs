@@ -7,7 +7,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | one run: from the start to its end |
+//! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
+//! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `chance` | random numbers, a stream for each purpose |
 //! | `conditions` | the conditions of a run: latency, loss, churn, partitions, delays |
@@ -16,11 +18,14 @@
 mod agenda;
 mod chance;
 mod conditions;
+mod network;
 mod run;
+mod script;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
+pub use script::{Lost, Phase, ScriptError};
 pub use watch::{Mode, Profile, Watched, Watching};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use host_model::contract::{LocalKind, MachineError, NodeId, Severity};
-use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
-use host_model::scenario::{FaultEvent, Network};
+use host_model::lts::{LocalEventId, LocalStateId, Step, Stepper, Trigger};
+use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
 
@@ -13,6 +13,7 @@ use crate::seen::Seen;
 use crate::simulator::agenda::{Agenda, Input};
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
+use crate::simulator::script::{self, Phase, ScriptError};
 use crate::simulator::watch::{Mode, Watch, Watched, Watching};
 use crate::time::Time;
 
@@ -22,6 +23,9 @@ pub enum SimulatorError {
     /// The conditions do not fit the scenario.
     #[error(transparent)]
     Conditions(#[from] ConditionsError),
+    /// The script does not fit the scenario.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     /// Messages that wait for others have no time at which they are taken.
     #[error("node {0} takes messages together, and a simulation delivers them one by one")]
     Quorums(NodeId),
@@ -84,6 +88,7 @@ pub struct Simulator<'s, 'l> {
     stepper: &'s mut Stepper<'l>,
     starts: &'s [Start],
     conditions: Conditions,
+    script: &'s [Phase],
 }
 
 impl<'s, 'l> Simulator<'s, 'l> {
@@ -101,15 +106,25 @@ impl<'s, 'l> Simulator<'s, 'l> {
         let nodes = 0..stepper.lts().scenario().nodes;
         match nodes.into_iter().find(|node| stepper.known().takes_quorums(*node)) {
             Some(node) => Err(SimulatorError::Quorums(node)),
-            None => Ok(Self { stepper, starts, conditions }),
+            None => Ok(Self { stepper, starts, conditions, script: &[] }),
         }
+    }
+
+    /// The same with a script, whose phases follow each other in each run.
+    ///
+    /// # Errors
+    ///
+    /// The script does not fit the scenario.
+    pub fn scripted(self, script: &'s [Phase]) -> Result<Self, SimulatorError> {
+        script::check(script, self.stepper.lts().scenario())?;
+        Ok(Self { script, ..self })
     }
 
     /// One run.
     ///
     /// # Determinism duty
     ///
-    /// The result depends on the scenario, the conditions and the seed; not on runs before it.
+    /// The result depends on the scenario, the conditions, the script and the seed; not on runs before it.
     ///
     /// # Errors
     ///
@@ -147,6 +162,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             stepper: &mut *self.stepper,
             start,
             conditions: &self.conditions,
+            script: self.script,
             chance,
             agenda: Agenda::default(),
             now: Time(0),
@@ -154,6 +170,8 @@ impl<'s, 'l> Simulator<'s, 'l> {
             armed: vec![BTreeMap::new(); start.locals.len()],
             arrivals: BTreeMap::new(),
             partition: None,
+            phase: None,
+            changes: 0,
             path: Vec::new(),
             counts: Counts::default(),
             log: blake3::Hasher::new(),
@@ -171,30 +189,38 @@ impl<'s, 'l> Simulator<'s, 'l> {
 }
 
 /// A run that is going on.
-struct Run<'r, 'l, 'f> {
-    stepper: &'r mut Stepper<'l>,
-    start: &'r Start,
-    conditions: &'r Conditions,
-    chance: Chance,
-    agenda: Agenda,
-    now: Time,
-    locals: Vec<LocalStateId>,
+pub(super) struct Run<'r, 'l, 'f> {
+    pub(super) stepper: &'r mut Stepper<'l>,
+    pub(super) start: &'r Start,
+    pub(super) conditions: &'r Conditions,
+    pub(super) script: &'r [Phase],
+    pub(super) chance: Chance,
+    pub(super) agenda: Agenda,
+    pub(super) now: Time,
+    pub(super) locals: Vec<LocalStateId>,
     /// The local events of each node that are going to happen, with the numbers of their entries.
-    armed: Vec<BTreeMap<LocalEventId, u64>>,
+    pub(super) armed: Vec<BTreeMap<LocalEventId, u64>>,
     /// When the last message arrives of each sender and destination between which messages have an order.
-    arrivals: BTreeMap<(NodeId, NodeId), Time>,
+    pub(super) arrivals: BTreeMap<(NodeId, NodeId), Time>,
     /// The side of each node in the partition, and its end.
-    partition: Option<(Vec<bool>, Time)>,
-    path: Vec<Step>,
-    counts: Counts,
-    log: blake3::Hasher,
-    witnessed: Vec<u32>,
-    watch: Option<Watch<'r, 'f>>,
+    pub(super) partition: Option<(Vec<bool>, Time)>,
+    /// The phase of the script, and its end.
+    pub(super) phase: Option<(&'r Phase, Time)>,
+    /// How often it has changed who reaches whom.
+    pub(super) changes: u64,
+    pub(super) path: Vec<Step>,
+    pub(super) counts: Counts,
+    pub(super) log: blake3::Hasher,
+    pub(super) witnessed: Vec<u32>,
+    pub(super) watch: Option<Watch<'r, 'f>>,
 }
 
 impl Run<'_, '_, '_> {
     fn finish(&mut self) -> Result<(End, Option<FoundViolation>), MachineError> {
         let start = self.start;
+        if !self.script.is_empty() {
+            self.begin_phase(0)?;
+        }
         self.post(&start.in_flight);
         (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
         if let Some(mean) = self.conditions.churn {
@@ -247,6 +273,10 @@ impl Run<'_, '_, '_> {
                     return Ok(false);
                 }
                 self.armed[node as usize].remove(&event);
+                let is_call = self.stepper.lts().local_event(event).kind == LocalKind::Application;
+                if is_call && self.phase.is_some_and(|(phase, _)| !phase.lets_call(node)) {
+                    return Ok(false);
+                }
                 if self.is_filtered(node, Trigger::local(event))? {
                     return Ok(false);
                 }
@@ -263,10 +293,22 @@ impl Run<'_, '_, '_> {
                 self.divide();
                 Ok(false)
             }
+            Input::Reunion => {
+                self.changes += 1;
+                self.schedule_rounds();
+                Ok(false)
+            }
+            Input::Phase(place) => {
+                let is_event = self.begin_phase(place)?;
+                self.schedule_rounds();
+                Ok(is_event)
+            }
             Input::Check(node) => {
-                let (now, events) = (self.now, self.counts.events);
+                let (now, seen) = (self.now, self.counts.events + self.changes);
+                let nodes = 0..self.locals.len() as NodeId;
+                let reached: Vec<bool> = nodes.map(|other| self.divided_until(node, other).is_none()).collect();
                 let watch = self.watch.as_mut().expect("there are checkers");
-                let end = watch.begin(self.stepper, (node, now, events), &self.locals)?;
+                let end = watch.begin(self.stepper, (node, now, seen), (&self.locals, &reached))?;
                 self.agenda.add(end, Input::Checked(node));
                 Ok(false)
             }
@@ -279,8 +321,9 @@ impl Run<'_, '_, '_> {
     }
 
     /// The checkers that have something new to look at begin a round.
-    fn schedule_rounds(&mut self) {
-        let due = self.watch.as_mut().map_or_else(Vec::new, |watch| watch.due(self.now, self.counts.events));
+    pub(super) fn schedule_rounds(&mut self) {
+        let seen = self.counts.events + self.changes;
+        let due = self.watch.as_mut().map_or_else(Vec::new, |watch| watch.due(self.now, seen));
         due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
     }
 
@@ -308,7 +351,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// A node begins anew, unless its budget is used up or nothing would change.
-    fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
+    pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
         let reset = Trigger::from(FaultEvent::of_kind("reset", None).expect("it is in the table"));
         let local = self.locals[node as usize];
         if !self.stepper.state(local).faults.contains(&reset) || self.stepper.is_idle(local, reset)? {
@@ -317,22 +360,6 @@ impl Run<'_, '_, '_> {
         self.armed[node as usize].clear();
         self.counts.resets += 1;
         self.step(node, reset)
-    }
-
-    /// A partition comes, and the next one is due after it.
-    fn divide(&mut self) {
-        let Partitions { every, lasting } = self.conditions.partitions.expect("there are partitions");
-        let nodes = self.locals.len();
-        let sides = (0..nodes).map(|_| self.chance.below(Purpose::Partitions, 2) > 0).collect();
-        self.partition = Some((sides, self.now.after(lasting)));
-        self.counts.partitions += 1;
-        let gap = lasting + self.chance.around(Purpose::Partitions, every);
-        self.agenda.add(self.now.after(gap), Input::Partition);
-    }
-
-    fn add_around(&mut self, purpose: Purpose, mean: std::time::Duration, input: Input) {
-        let gap = self.chance.around(purpose, mean);
-        self.agenda.add(self.now.after(gap), input);
     }
 
     /// A node takes a step.
@@ -376,56 +403,8 @@ impl Run<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Messages and notices begin their way. Copies of a message stand side by side.
-    fn post(&mut self, messages: &[MessageId]) {
-        for same in messages.chunk_by(|one, other| one == other) {
-            let (id, message) = (same[0], self.stepper.message(same[0]));
-            let (route, from, to) = (message.route(), message.from, message.to);
-            let scenario = self.stepper.lts().scenario();
-            let network = scenario.network_of(from, to);
-            let copies =
-                if network == Network::UnorderedDuplicating { 1 + scenario.faults.duplicates as usize } else { 1 };
-            for place in 0..same.len() {
-                let is_repeated = place % copies > 0;
-                if is_repeated && !self.chance.is_in(Purpose::Duplicates, self.conditions.duplicates) {
-                    continue;
-                }
-                match network {
-                    Network::Ordered => self.send_in_order(id, (from, to)),
-                    Network::Unordered | Network::UnorderedDuplicating => self.send(id, route.from, route.to),
-                }
-            }
-        }
-    }
-
-    /// A message on a link without an order begins its way.
-    fn send(&mut self, id: MessageId, from: NodeId, to: NodeId) {
-        let is_lost = self.chance.is_in(Purpose::Loss, self.conditions.loss);
-        if is_lost || self.divided_until(from, to).is_some() {
-            self.counts.lost += 1;
-            return;
-        }
-        let latency = self.chance.within(Purpose::Latency, self.conditions.latency);
-        self.agenda.add(self.now.after(latency), Input::Arrival(id));
-    }
-
-    /// A message or notice on a link with an order begins its way: it waits for the end of a partition, and for those before it.
-    fn send_in_order(&mut self, id: MessageId, link: (NodeId, NodeId)) {
-        let latency = self.chance.within(Purpose::Latency, self.conditions.latency);
-        let leaves = self.divided_until(link.0, link.1).unwrap_or(self.now);
-        let last = self.arrivals.entry(link).or_default();
-        *last = leaves.after(latency).max(*last);
-        self.agenda.add(*last, Input::Arrival(id));
-    }
-
-    /// The end of the partition that separates two nodes.
-    fn divided_until(&self, from: NodeId, to: NodeId) -> Option<Time> {
-        let (sides, end) = self.partition.as_ref()?;
-        (self.now < *end && sides[from as usize] != sides[to as usize]).then_some(*end)
-    }
-
     /// Calls off the local events that cannot happen any more at a node, and draws times for those that can now.
-    fn arm(&mut self, node: NodeId) {
+    pub(super) fn arm(&mut self, node: NodeId) {
         let state = std::sync::Arc::clone(self.stepper.state(self.locals[node as usize]));
         let (armed, events) = (&mut self.armed[node as usize], &state.protocol.local_events);
         armed.retain(|event, _| events.contains(event));

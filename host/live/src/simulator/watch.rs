@@ -155,12 +155,13 @@ struct Beside {
     is_busy: bool,
     /// When the last round began.
     began: Option<Time>,
-    /// How many events there were in the run then.
-    events: u64,
+    /// How much had changed in the run then.
+    seen: u64,
 }
 
 struct GoingOn {
-    views: Vec<LocalStateId>,
+    /// The nodes that are in the snapshot.
+    views: Vec<Option<LocalStateId>>,
     predicts: bool,
     is_unhelpful: bool,
     patterns: BTreeSet<Pattern>,
@@ -182,11 +183,15 @@ impl<'w, 'f> Watch<'w, 'f> {
         let lasting = Duration::from_secs(100 * 365 * 86_400);
         let quota = watching.profile.quota;
         let beside = |node| Beside {
-            gate: Steered::new(node, FilterTable::new(node, quota, lasting), known(&start.locals)),
+            gate: Steered::new(
+                node,
+                FilterTable::new(node, quota, lasting),
+                start.locals.iter().copied().map(Some).collect(),
+            ),
             going_on: None,
             is_busy: false,
             began: None,
-            events: 0,
+            seen: 0,
         };
         let nodes = 0..start.locals.len() as NodeId;
         Self {
@@ -199,33 +204,38 @@ impl<'w, 'f> Watch<'w, 'f> {
     }
 
     /// Something has happened: the nodes that begin a round now or later, and when.
-    pub(super) fn due(&mut self, now: Time, events: u64) -> Vec<(NodeId, Time)> {
+    pub(super) fn due(&mut self, now: Time, seen: u64) -> Vec<(NodeId, Time)> {
         let interval = self.watching.profile.interval;
         let mut due = Vec::new();
         for (node, beside) in (0..).zip(&mut self.beside) {
-            if !beside.is_busy && (beside.began.is_none() || beside.events != events) {
+            if !beside.is_busy && (beside.began.is_none() || beside.seen != seen) {
                 beside.is_busy = true;
-                due.push((node, beside.began.map_or(now, |began| began.after(interval).max(now))));
+                let at = beside.began.map_or(now, |began| began.after(interval).max(now));
+                due.push((node, at));
             }
         }
         due
     }
 
-    /// A round begins in the present state of a run; when it will end.
+    /// A round begins in the present state of a run, of which a node sees what it reaches; when it will end.
     pub(super) fn begin(
         &mut self,
         stepper: &mut Stepper<'_>,
-        (node, now, events): (NodeId, Time, u64),
-        locals: &[LocalStateId],
+        (node, now, seen): (NodeId, Time, u64),
+        (locals, reached): (&[LocalStateId], &[bool]),
     ) -> Result<Time, MachineError> {
         let beside = &mut self.beside[node as usize];
-        (beside.began, beside.events) = (Some(now), events);
+        (beside.began, beside.seen) = (Some(now), seen);
         let profile = self.watching.profile;
-        let mut going_on =
-            GoingOn { views: locals.to_vec(), predicts: false, is_unhelpful: false, patterns: BTreeSet::new() };
-        let key = key(stepper, locals, &self.in_flight);
+        let mut going_on = GoingOn {
+            views: seen_of(locals, reached),
+            predicts: false,
+            is_unhelpful: false,
+            patterns: BTreeSet::new(),
+        };
+        let key = key(stepper, (locals, reached), &self.in_flight);
         let mut work = 0;
-        if let Some(round) = self.round_of(stepper, key, locals)? {
+        if let Some(round) = self.round_of(stepper, key, (locals, reached))? {
             going_on.predicts = !round.predictions.is_empty();
             work += round.work;
             if going_on.predicts && self.mode == Mode::Steer {
@@ -243,7 +253,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         &mut self,
         stepper: &mut Stepper<'_>,
         key: [u8; 32],
-        locals: &[LocalStateId],
+        (locals, reached): (&[LocalStateId], &[bool]),
     ) -> Result<Option<Arc<Round>>, MachineError> {
         if let Some(known) = self.watching.rounds.get(&key) {
             return Ok(Some(Arc::clone(known)));
@@ -257,6 +267,10 @@ impl<'w, 'f> Watch<'w, 'f> {
         for state in &mut beginning.states {
             state.fault_state.counts = Faults::default();
         }
+        // What a node does not reach is absent, and what is on its way to or from it is not known.
+        let is_seen = |node: NodeId| reached[node as usize];
+        beginning.states.retain(|state| is_seen(state.node));
+        beginning.in_flight.retain(|flight| is_seen(flight.from) && is_seen(flight.to));
         self.watching.round(key, &Arc::new(beginning))
     }
 
@@ -265,7 +279,10 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
         let Some(GoingOn { views, predicts, is_unhelpful, patterns }) = beside.going_on.take() else { return };
-        beside.gate.latest = known(&views);
+        // Of a node that it did not reach it knows what it knew before.
+        for (latest, view) in beside.gate.latest.iter_mut().zip(views) {
+            *latest = view.or(*latest);
+        }
         self.watched.rounds += 1;
         if predicts {
             self.watched.predicting += 1;
@@ -325,15 +342,20 @@ impl<'w, 'f> Watch<'w, 'f> {
     }
 }
 
-/// The nodes of a snapshot that has all of them.
-fn known(locals: &[LocalStateId]) -> Vec<Option<LocalStateId>> {
-    locals.iter().copied().map(Some).collect()
+/// The nodes of a snapshot.
+fn seen_of(locals: &[LocalStateId], reached: &[bool]) -> Vec<Option<LocalStateId>> {
+    locals.iter().zip(reached).map(|(local, is_reached)| is_reached.then_some(*local)).collect()
 }
 
 /// What a global state is told apart by.
-fn key(stepper: &Stepper<'_>, locals: &[LocalStateId], in_flight: &InFlight<MessageId>) -> [u8; 32] {
+fn key(
+    stepper: &Stepper<'_>,
+    (locals, reached): (&[LocalStateId], &[bool]),
+    in_flight: &InFlight<MessageId>,
+) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    for local in locals {
+    for (local, is_reached) in locals.iter().zip(reached) {
+        hasher.update(&[u8::from(*is_reached)]);
         hasher.update(&stepper.state(*local).fingerprint.to_le_bytes());
     }
     let mut messages: Vec<u128> = in_flight.iter().map(|id| stepper.message(*id).fingerprint).collect();

@@ -14,6 +14,7 @@
 //! | `replay` | how the replay of a trace ends |
 //! | `following` | a trace in another build of its plugin |
 //! | `simulation` | simulated runs, to a confirmed finding |
+//! | `script` | scripts of simulated runs, from files |
 //! | `minimizing` | traces made short and confirmed |
 
 pub mod checkpoint;
@@ -26,6 +27,7 @@ pub mod monitor;
 pub mod promises;
 pub mod replay;
 mod run;
+pub mod script;
 pub mod simulation;
 pub mod states;
 pub mod witness;

@@ -1,11 +1,14 @@
 //! Simulated runs, to a confirmed finding.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Mode, Profile, Simulator, SimulatorError, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Mode, Phase, Profile, ScriptError, Simulator, SimulatorError,
+    Watching,
 };
+use host_live::time::Time;
 use host_model::contract::{MachineError, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network};
@@ -22,7 +25,7 @@ use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
 const MEMO_MAX: u64 = 256 << 20;
 
 /// Which runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimulationSpec {
     /// The seed of the first run; each other one has the next seed.
@@ -31,6 +34,8 @@ pub struct SimulationSpec {
     pub runs: u64,
     /// The conditions of each.
     pub conditions: Conditions,
+    /// Phases of each, if it follows a script.
+    pub script: Vec<Phase>,
     /// What the checkers beside the nodes do, and how they work, if there are any.
     pub watch: Option<WatchSpec>,
 }
@@ -45,6 +50,10 @@ pub struct WatchSpec {
     pub thesis: bool,
     /// Whether filters may make a promise of progress one that cannot be kept.
     pub safety_only: bool,
+    /// The time between two rounds of a node, at least; that of the profile if there is none.
+    pub interval: Option<Duration>,
+    /// Events of the unfolding in a round at most; those of the profile if there is no number.
+    pub ahead: Option<u64>,
 }
 
 /// What the checkers of all runs have come to. Each run has a twin with the same seed, in which they do nothing but report.
@@ -76,6 +85,11 @@ pub struct Tally {
     pub unhelpful: u64,
     /// How often steering suspended itself.
     pub suspensions: u64,
+    /// When the first prediction of all runs was there, in milliseconds, as if they followed each other.
+    pub first_prediction_ms: Option<u64>,
+    /// How long the runs were together until now, in milliseconds.
+    #[serde(skip)]
+    passed_ms: u64,
 }
 
 /// What has come out of simulated runs.
@@ -117,7 +131,7 @@ pub fn check_given(spec: &RunSpec) -> Result<(), Failure> {
 /// # Errors
 ///
 /// Something is asked for that a simulation does not do: it would be wrong to ignore it.
-pub fn adapt(mut spec: RunSpec, conditions: &Conditions) -> Result<RunSpec, Failure> {
+pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failure> {
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
     spec.search = SearchSpec::default();
     let ClusterSpec { prefix, placement, faults, .. } = &mut spec.cluster;
@@ -141,9 +155,10 @@ pub fn adapt(mut spec: RunSpec, conditions: &Conditions) -> Result<RunSpec, Fail
         ))
         .help("leave it out; conditions of the runs are --loss, --duplicate, --churn and --partition"));
     }
-    match (conditions.churn, faults.get("resets").copied().unwrap_or(0)) {
-        (Some(_), 0) => drop(faults.insert("resets".to_owned(), Faults::MAX)),
-        (None, resets) if resets > 0 => {
+    let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
+    match (resets, faults.get("resets").copied().unwrap_or(0)) {
+        (true, 0) => drop(faults.insert("resets".to_owned(), Faults::MAX)),
+        (false, resets) if resets > 0 => {
             return refuse(
                 "`--resets` is the most of each node, and says not how often",
                 "give --churn as well: --churn 1/m",
@@ -171,7 +186,7 @@ pub fn run(
         )
         .help("leave --watch out, or let links not duplicate: -- --network unordered"));
     }
-    let breaks = asked.conditions.churn.is_some() && cluster.scenario.has_network(Network::Ordered);
+    let breaks = cluster.scenario.faults.resets > 0 && cluster.scenario.has_network(Network::Ordered);
     if asked.watch.is_some() && breaks {
         return Err(Failure::configuration("a checker beside a node does not follow connections that a reset breaks")
             .help("leave --watch or --churn out, or give links no order: -- --network unordered"));
@@ -206,7 +221,8 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let lts = cluster.lts(cluster.factory())?;
     let starts = starts(&lts, cluster, spec)?;
     let mut stepper = Stepper::new(&lts)?;
-    let mut simulator = Simulator::new(&mut stepper, &starts, asked.conditions).map_err(refused)?;
+    let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
+    let mut simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
     let mut watching = match asked.watch {
         Some(watch) => Some((Watching::new(cluster.factory(), lts.scenario(), profile(watch))?, watch.steers)),
         None => None,
@@ -240,6 +256,8 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
 fn profile(watch: WatchSpec) -> Profile {
     let mut profile = if watch.thesis { Profile::thesis() } else { Profile::ours() };
     profile.limits.promises = (!watch.safety_only).then(Rules::default);
+    profile.interval = watch.interval.unwrap_or(profile.interval);
+    profile.limits.events_max = watch.ahead.unwrap_or(profile.limits.events_max);
     profile
 }
 
@@ -257,6 +275,11 @@ fn beside_twin(
     tally.predicted += u64::from(is_violated && is_predicted);
     tally.too_late += u64::from(is_violated && !is_predicted);
     tally.false_alarms += u64::from(!is_violated && is_predicted);
+    let milliseconds = |time: Time| time.0 / 1_000_000;
+    if let (None, Some(first)) = (tally.first_prediction_ms, seen.first) {
+        tally.first_prediction_ms = Some(tally.passed_ms + milliseconds(first));
+    }
+    tally.passed_ms += milliseconds(twin.at);
     if !steers {
         tally.rounds += seen.rounds;
         return Ok(twin);
@@ -317,6 +340,8 @@ impl Simulated {
 fn refused(error: SimulatorError) -> Failure {
     let help = match &error {
         SimulatorError::Machine(error) => return MachineError::clone(error).into(),
+        SimulatorError::Script(ScriptError::NoResets(_)) => "let nodes be reset: -- --resets 1",
+        SimulatorError::Script(_) => "change the script",
         SimulatorError::Quorums(_) => "explore it: host run",
         SimulatorError::Conditions(ConditionsError::NoLoss) => {
             "leave --loss out, or give some links no order: -- --network unordered"

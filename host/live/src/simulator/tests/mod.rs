@@ -1,4 +1,10 @@
 //! Seeds, conditions and violations, on toys.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `scripts` | phases of runs |
+
+mod scripts;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,18 +18,29 @@ use host_model::trace::replay::Replay;
 use host_model::trace::{self, start};
 
 use super::{
-    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Profile, Range, Share, Simulator,
+    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Phase, Profile, Range, Share, Simulator,
     SimulatorError, Watched, Watching,
 };
 
 /// The runs with these seeds in one local transition system; every path is executed again by machines without memo and snapshots,
 /// and a violation at its end confirmed.
 fn runs(toy: &Toy, scenario: &Scenario, conditions: Conditions, seeds: impl Iterator<Item = u64>) -> Vec<Finished> {
+    scripted(toy, scenario, (conditions, &[]), seeds)
+}
+
+/// The same by a script.
+fn scripted(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, script): (Conditions, &[Phase]),
+    seeds: impl Iterator<Item = u64>,
+) -> Vec<Finished> {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
     let mut stepper = Stepper::new(&lts).expect("it is native");
     let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let mut simulator = simulator.scripted(script).expect("the script makes sense");
     let finished: Vec<Finished> = seeds.map(|seed| simulator.run(seed).expect("it is native")).collect();
     for violation in finished.iter().filter_map(|run| run.violation.as_ref()) {
         let finding = violation.finding(&mut stepper).expect("it is native");
@@ -207,13 +224,24 @@ fn watched(
     toy: &Toy,
     scenario: &Scenario,
     conditions: Conditions,
+    watched: (Mode, std::ops::Range<u64>),
+) -> Vec<(Finished, Watched)> {
+    watched_script(toy, scenario, (conditions, &[]), watched)
+}
+
+/// The same by a script.
+fn watched_script(
+    toy: &Toy,
+    scenario: &Scenario,
+    (conditions, script): (Conditions, &[Phase]),
     (mode, seeds): (Mode, std::ops::Range<u64>),
 ) -> Vec<(Finished, Watched)> {
     let factory = Arc::new(toy.clone());
     let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
     let mut stepper = Stepper::new(&lts).expect("it is native");
     let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let mut simulator = simulator.scripted(script).expect("the script makes sense");
     let mut quick = Profile::ours();
     (quick.limits.events_max, quick.limits.states_max) = (500, 200);
     let mut watching = Watching::new(&factory, scenario, quick).expect("it is native");

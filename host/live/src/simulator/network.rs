@@ -1,0 +1,122 @@
+//! The network of a run: how long messages are on their way, which are lost, who reaches whom.
+
+use std::time::Duration;
+
+use host_model::contract::{MachineError, NodeId};
+use host_model::lts::MessageId;
+use host_model::scenario::Network;
+
+use crate::simulator::agenda::Input;
+use crate::simulator::chance::Purpose;
+use crate::simulator::conditions::{Conditions, Partitions};
+use crate::simulator::run::Run;
+use crate::time::Time;
+
+impl Run<'_, '_, '_> {
+    /// Messages and notices begin their way. Copies of a message stand side by side.
+    pub(super) fn post(&mut self, messages: &[MessageId]) {
+        for same in messages.chunk_by(|one, other| one == other) {
+            let (id, message) = (same[0], self.stepper.message(same[0]));
+            let (route, from, to) = (message.route(), message.from, message.to);
+            let scenario = self.stepper.lts().scenario();
+            let network = scenario.network_of(from, to);
+            let copies =
+                if network == Network::UnorderedDuplicating { 1 + scenario.faults.duplicates as usize } else { 1 };
+            for place in 0..same.len() {
+                let is_repeated = place % copies > 0;
+                if is_repeated && !self.chance.is_in(Purpose::Duplicates, self.conditions.duplicates) {
+                    continue;
+                }
+                match network {
+                    Network::Ordered => self.send_in_order(id, (from, to)),
+                    Network::Unordered | Network::UnorderedDuplicating => self.send(id, route.from, route.to),
+                }
+            }
+        }
+    }
+
+    /// A message on a link without an order begins its way.
+    fn send(&mut self, id: MessageId, from: NodeId, to: NodeId) {
+        let is_lost = !self.is_loopback(from, to) && self.chance.is_in(Purpose::Loss, self.conditions.loss);
+        let payload = &self.stepper.message(id).payload;
+        let is_meant = self.phase.is_some_and(|(phase, _)| phase.loses(from, to, payload));
+        if is_lost || is_meant || self.divided_until(from, to).is_some() {
+            self.counts.lost += 1;
+            return;
+        }
+        let latency = self.latency(from, to);
+        self.agenda.add(self.now.after(latency), Input::Arrival(id));
+    }
+
+    /// A message or notice on a link with an order begins its way: it waits for the end of a partition, and for those before it.
+    fn send_in_order(&mut self, id: MessageId, link: (NodeId, NodeId)) {
+        let latency = self.latency(link.0, link.1);
+        let leaves = self.divided_until(link.0, link.1).unwrap_or(self.now);
+        let last = self.arrivals.entry(link).or_default();
+        *last = leaves.after(latency).max(*last);
+        self.agenda.add(*last, Input::Arrival(id));
+    }
+
+    /// Whether a message does not go through the network.
+    fn is_loopback(&self, from: NodeId, to: NodeId) -> bool {
+        from == to && self.conditions.loopback.is_some()
+    }
+
+    fn latency(&mut self, from: NodeId, to: NodeId) -> Duration {
+        let Conditions { latency, loopback, .. } = self.conditions;
+        self.chance.within(Purpose::Latency, loopback.filter(|_| from == to).unwrap_or(*latency))
+    }
+
+    /// The end of what separates two nodes: of a partition, of a phase of the script.
+    pub(super) fn divided_until(&self, from: NodeId, to: NodeId) -> Option<Time> {
+        let is_apart = |sides: &[bool]| sides[from as usize] != sides[to as usize];
+        let partition = self.partition.as_ref().filter(|(sides, end)| self.now < *end && is_apart(sides));
+        let phase = self.phase.filter(|(phase, _)| phase.separates(from, to));
+        partition.map(|(_, end)| *end).max(phase.map(|(_, end)| end))
+    }
+
+    /// A partition comes, and the next one is due after it.
+    pub(super) fn divide(&mut self) {
+        let Partitions { every, lasting } = self.conditions.partitions.expect("there are partitions");
+        let nodes = self.locals.len();
+        let sides = (0..nodes).map(|_| self.chance.below(Purpose::Partitions, 2) > 0).collect();
+        let end = self.now.after(lasting);
+        self.partition = Some((sides, end));
+        self.counts.partitions += 1;
+        if self.watch.is_some() {
+            self.changes += 1;
+            self.agenda.add(end, Input::Reunion);
+        }
+        let gap = lasting + self.chance.around(Purpose::Partitions, every);
+        self.agenda.add(self.now.after(gap), Input::Partition);
+    }
+
+    /// A phase of the script begins; whether that was an event of a node.
+    pub(super) fn begin_phase(&mut self, place: usize) -> Result<bool, MachineError> {
+        let phase = &self.script[place];
+        let end = match place + 1 < self.script.len() {
+            true => {
+                let end = self.now.after(self.chance.within(Purpose::Phases, phase.lasts));
+                self.agenda.add(end, Input::Phase(place + 1));
+                end
+            }
+            false => Time(u64::MAX),
+        };
+        self.phase = Some((phase, end));
+        self.changes += 1;
+        let mut is_event = false;
+        for node in &phase.resets {
+            is_event |= self.reset(*node)?;
+        }
+        // Calls that had to wait may be made now.
+        if place > 0 {
+            (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
+        }
+        Ok(is_event)
+    }
+
+    pub(super) fn add_around(&mut self, purpose: Purpose, mean: Duration, input: Input) {
+        let gap = self.chance.around(purpose, mean);
+        self.agenda.add(self.now.after(gap), input);
+    }
+}

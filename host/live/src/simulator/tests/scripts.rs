@@ -1,0 +1,133 @@
+//! Phases of runs.
+
+use super::*;
+use crate::simulator::{Lost, ScriptError};
+
+/// A phase of so many seconds in which everything is as otherwise.
+fn phase(seconds: u64) -> Phase {
+    let lasts = Range::milliseconds(1_000 * seconds, 1_000 * seconds);
+    Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets: Vec::new() }
+}
+
+/// Of the beacons of an hour, those of 100 s are lost while one of the nodes is cut off, or where the script loses them by their first
+/// byte; on a link with an order they wait.
+#[test]
+fn phases_cut_nodes_off_and_lose_messages() {
+    let counts = |second: Phase, network| {
+        let script = [phase(10), Phase { lasts: phase(100).lasts, ..second }, phase(1)];
+        scripted(&beacon(), &scenario(2, network, 0), (hourly(), &script), 1..2).remove(0).counts
+    };
+    let lost = |kind| Phase { lost: vec![Lost { from: 0, to: 1, kind }], ..phase(1) };
+    let cut = |node| Phase { cut: vec![node], ..phase(1) };
+    for second in [cut(0), cut(1), lost(None), lost(Some(7))] {
+        assert_eq!(counts(second.clone(), Network::Unordered).lost, 100, "{second:?}");
+    }
+    assert_eq!(counts(lost(Some(8)), Network::Unordered).lost, 0);
+    let held = counts(cut(1), Network::Ordered);
+    assert_eq!((held.lost, held.delivered), (0, 3_599));
+}
+
+/// Each node is called once. While only node 1 is, node 0 waits: it is never in state 1 before node 1 is, and in a state of its own after
+/// it; without the script it mostly is first in half of the runs.
+#[test]
+fn calls_wait_for_their_phase() {
+    let toy = (0..2)
+        .fold(Toy::new(2).of_kind(0, LocalKind::Application), |toy, node| {
+            toy.rule(node, 0, ToyTrigger::Local(0), 1, &[])
+        })
+        .forbid(&[Some(1), Some(0)]);
+    let script = [Phase { calls: Some(vec![1]), ..phase(20) }, phase(1)];
+    let with = scripted(&toy, &Scenario::new(2), (Conditions::default(), &script), 0..200);
+    assert!(with.iter().all(|run| run.end == End::Quiet && run.counts.local == 2));
+    assert!(with.iter().all(|run| run.at.since_start() >= Duration::from_secs(20)));
+    let without = runs(&toy, &Scenario::new(2), Conditions::default(), 0..200);
+    let violations = without.iter().filter(|run| run.end == End::Violation).count();
+    // Of 200 even draws the standard deviation is 7.
+    assert!(violations.abs_diff(100) < 35, "{violations}");
+}
+
+/// A reset when the second phase begins, after which the node counts again.
+#[test]
+fn a_phase_begins_with_its_resets() {
+    let toy = Toy::new(1).rule(0, 0, ToyTrigger::Local(0), 1, &[]).of_kind(0, LocalKind::Timer);
+    let script = [phase(10), Phase { resets: vec![0], ..phase(1) }];
+    let run = scripted(&toy, &scenario(1, Network::Unordered, 1), (Conditions::default(), &script), 1..2).remove(0);
+    assert_eq!((run.counts.resets, run.counts.local), (1, 2));
+}
+
+#[test]
+fn what_a_node_sends_to_itself_goes_through_no_network_if_it_is_told_so() {
+    let toy = Toy::new(2).in_flight(0, 0, 1).in_flight(1, 0, 2);
+    let lossy = Conditions { loss: Share::ALL, ..Conditions::default() };
+    let delivered = |loopback| {
+        let run = runs(&toy, &Scenario::new(2), Conditions { loopback, ..lossy }, 0..1).remove(0);
+        (run.counts.delivered, run.counts.lost, run.at)
+    };
+    assert_eq!(delivered(None), (0, 2, crate::time::Time(0)));
+    let second = Range::milliseconds(1_000, 1_000);
+    assert_eq!(delivered(Some(second)), (1, 1, crate::time::Time(1_000_000_000)));
+}
+
+/// Node 0 has two messages of its own, the second of which is fatal beside node 1 as it is. As long as the two do not reach each other
+/// nothing is predicted; when they do, it is, though nothing else has happened: within a round, and before the messages arrive.
+#[test]
+fn a_checker_sees_what_its_node_reaches() {
+    let toy = (0..2)
+        .fold(Toy::new(2).in_flight(0, 0, 1).in_flight(0, 0, 2), |toy, state| {
+            let toy = toy.rule(0, state, ToyTrigger::Message(0, 1), state + 1, &[]);
+            toy.rule(0, state, ToyTrigger::Message(0, 2), state + 1, &[])
+        })
+        .forbid(&[Some(2), Some(0)]);
+    let conditions = Conditions { latency: Range::milliseconds(6_000, 9_000), ..Conditions::default() };
+    let cut = |seconds| Phase { cut: vec![1], ..phase(seconds) };
+    let first = |script: &[Phase]| {
+        let (run, seen) =
+            watched_script(&toy, &Scenario::new(2), (conditions, script), (Mode::Observe, 1..2)).remove(0);
+        assert_eq!(run.end, End::Violation);
+        seen.first.map(|first| first.since_start().as_millis() / 100)
+    };
+    assert_eq!(first(&[]), Some(0));
+    assert_eq!(first(&[cut(3), phase(1)]), Some(30));
+    assert_eq!(first(&[cut(100), phase(1)]), None);
+    // A partition that comes and goes does the same: rounds begin when it ends.
+    let partitions = Some(Partitions { every: Duration::from_millis(1), lasting: Duration::from_secs(3) });
+    let seeds = 0..40;
+    let (mut apart, mut together) = (0, 0);
+    for (_, seen) in watched(&toy, &Scenario::new(2), Conditions { partitions, ..conditions }, (Mode::Observe, seeds)) {
+        match seen.first.map(|first| first.since_start().as_secs()) {
+            Some(0) => together += 1,
+            _ => apart += 1,
+        }
+    }
+    assert!(together > 10 && apart >= 0, "{together} {apart}");
+}
+
+#[test]
+fn scripts_that_make_no_sense_are_refused() {
+    let toy = Arc::new(beacon());
+    let check = |phase: Phase, scenario: Scenario| {
+        let lts = Lts::new(&toy, scenario).expect("it is native");
+        let mut stepper = Stepper::new(&lts).expect("it is native");
+        let starts = start::initial(&mut stepper).expect("nothing is refused");
+        let script = [phase];
+        let simulator = Simulator::new(&mut stepper, &starts, Conditions::default()).expect("it makes sense");
+        simulator.scripted(&script).err()
+    };
+    let plain = || Scenario::new(2);
+    let lost = |from, to| Phase { lost: vec![Lost { from, to, kind: None }], ..phase(1) };
+    for named in [
+        Phase { cut: vec![2], ..phase(1) },
+        Phase { calls: Some(vec![2]), ..phase(1) },
+        Phase { resets: vec![2], ..phase(1) },
+        lost(2, 0),
+        lost(0, 2),
+    ] {
+        assert_eq!(check(named, plain()), Some(SimulatorError::Script(ScriptError::Node(1, 2, 2))));
+    }
+    let ordered = check(lost(0, 1), scenario(2, Network::Ordered, 0));
+    assert_eq!(ordered, Some(SimulatorError::Script(ScriptError::Ordered(1, 0, 1))));
+    let resets = check(Phase { resets: vec![0], ..phase(1) }, plain());
+    assert_eq!(resets, Some(SimulatorError::Script(ScriptError::NoResets(1))));
+    let backwards = Phase { lasts: Range::milliseconds(2, 1), ..phase(1) };
+    assert_eq!(check(backwards, plain()), Some(SimulatorError::Script(ScriptError::Range(1))));
+}
