@@ -1,5 +1,6 @@
 //! Machines with properties that somebody else states about the states that a protocol describes.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
@@ -11,8 +12,8 @@ pub trait Outside: Send + Sync {
     /// The properties.
     fn properties(&self) -> Vec<Property>;
 
-    /// What the property with this index reads of a state that describes itself so; none if it does not describe itself.
-    fn view(&self, property: u32, description: Option<&str>) -> Vec<u8>;
+    /// What each property reads of a state that describes itself so; none if it does not describe itself.
+    fn views(&self, description: Option<&str>) -> Vec<Vec<u8>>;
 
     /// Whether it holds on these views, see [`Machine::invariant`].
     ///
@@ -25,19 +26,21 @@ pub trait Outside: Send + Sync {
 /// Machines that have properties from outside behind those of their protocol.
 pub struct Observed {
     factory: Arc<dyn MachineFactory>,
-    observing: Observing,
+    own: u32,
+    outside: Arc<dyn Outside>,
 }
 
 impl Observed {
     /// The machines of `factory`, whose protocol has `own` properties.
     pub fn new(factory: Arc<dyn MachineFactory>, own: u32, outside: Arc<dyn Outside>) -> Self {
-        Self { factory, observing: Observing { own, outside } }
+        Self { factory, own, outside }
     }
 }
 
 impl MachineFactory for Observed {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        Ok(Box::new(Wrapped { machine: self.factory.machine()?, wrap: self.observing.clone() }))
+        let wrap = Observing { own: self.own, outside: Arc::clone(&self.outside), last: RefCell::default() };
+        Ok(Box::new(Wrapped { machine: self.factory.machine()?, wrap }))
     }
 
     fn hears_errors(&self) -> bool {
@@ -46,10 +49,28 @@ impl MachineFactory for Observed {
 }
 
 /// Answers for the properties from outside.
-#[derive(Clone)]
 struct Observing {
     own: u32,
     outside: Arc<dyn Outside>,
+    /// What was read last: each property is asked for in turn.
+    last: RefCell<Option<Reading>>,
+}
+
+/// A description, and the views of it.
+struct Reading {
+    description: Option<String>,
+    views: Vec<Vec<u8>>,
+}
+
+impl Observing {
+    fn view_of(&self, property: u32, description: Option<String>) -> Vec<u8> {
+        let mut last = self.last.borrow_mut();
+        if last.as_ref().is_none_or(|last| last.description != description) {
+            let views = self.outside.views(description.as_deref());
+            *last = Some(Reading { description, views });
+        }
+        last.as_ref().map(|last| last.views[property as usize].clone()).unwrap_or_default()
+    }
 }
 
 impl Wrap for Observing {
@@ -62,7 +83,7 @@ impl Wrap for Observing {
         match property.checked_sub(self.own) {
             None => machine.view(property),
             Some(_) if !machine.is_read()? => Ok(None),
-            Some(ours) => Ok(Some(self.outside.view(ours, machine.describe_state()?.as_deref()))),
+            Some(ours) => Ok(Some(self.view_of(ours, machine.describe_state()?))),
         }
     }
 

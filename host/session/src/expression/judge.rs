@@ -36,18 +36,22 @@ impl Outside for Judge {
         self.0.iter().map(|(property, _)| property.clone()).collect()
     }
 
-    /// Compact JSON of what the expression reads; where the description is no JSON, a text that is none either.
-    fn view(&self, property: u32, description: Option<&str>) -> Vec<u8> {
-        let expression = &self.0[property as usize].1;
-        let Some(description) = description else { return b"!the component does not describe its states".to_vec() };
-        match serde_json::from_str(description) {
-            Ok(json) => {
+    /// Compact JSON of what each expression reads; where the description is no JSON, a text that is none either.
+    fn views(&self, description: Option<&str>) -> Vec<Vec<u8>> {
+        let state = match description.map(serde_json::from_str) {
+            None => Err("the component does not describe its states".to_owned()),
+            Some(Err(error)) => Err(format!("the description of the state is not JSON: {error}")),
+            Some(Ok(json)) => Ok(Value::of_json(&json)),
+        };
+        let view = |(_, expression): &(Property, Expression)| match &state {
+            Ok(state) => {
                 let mut text = String::new();
-                expression.reads.part(&Value::of_json(&json)).write(&mut text);
+                expression.reads.part(state).write(&mut text);
                 text.into_bytes()
             }
-            Err(error) => format!("!the description of the state is not JSON: {error}").into_bytes(),
-        }
+            Err(why) => format!("!{why}").into_bytes(),
+        };
+        self.0.iter().map(view).collect()
     }
 
     fn invariant(&self, property: u32, views: &[Option<&[u8]>]) -> Result<Result<(), String>, Fault> {
