@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use host_model::audit::Mode;
+use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
+use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::kernel::weights::Weights;
 use host_session::base::{Exit, Failure, units};
@@ -225,9 +227,7 @@ impl RunArguments {
             limits: self.limits.given(),
             prefix: self.prefix.clone(),
             any_plugin: self.any_plugin,
-            always: self.always.clone(),
-            sometimes: self.sometimes.clone(),
-            eventually: self.eventually.clone(),
+            expressed: self.expressed(),
             property: self.property.clone(),
             ignore: self.ignore.clone(),
         };
@@ -238,6 +238,17 @@ impl RunArguments {
     fn plugin(&self) -> PathBuf {
         let here = || if self.resume.is_some() { PathBuf::new() } else { PathBuf::from(".") };
         self.plugin.clone().unwrap_or_else(here)
+    }
+
+    /// The properties from outside.
+    fn expressed(&self) -> Vec<Expressed> {
+        let kinds = [
+            (PropertyKind::Always, &self.always),
+            (PropertyKind::Sometimes, &self.sometimes),
+            (PropertyKind::Eventually, &self.eventually),
+        ];
+        let all = kinds.into_iter().flat_map(|(kind, all)| all.iter().cloned().map(move |one| (kind, one)));
+        all.map(|(kind, (name, expression))| Expressed { name, kind, expression }).collect()
     }
 
     fn search(&self) -> SearchSpec {

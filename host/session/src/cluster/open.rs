@@ -48,7 +48,7 @@ impl Cluster {
     pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
         // What can be refused without the plugin is refused before it is built.
         let asked = &spec.cluster;
-        let (expressed, judge) = expressed::read(asked.expressed())?;
+        let (expressed, judge) = expressed::read(asked.expressed.clone())?;
         let wanted = PlacedNodes::new(&asked.placement)?;
         let prefix = asked.prefix.as_deref();
         let read = |path| Ok::<_, Failure>((path, trace_file::read(path, context.directory)?));

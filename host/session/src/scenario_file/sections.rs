@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use host_model::contract::PropertyKind;
+use host_model::trace::Expressed;
 use toml::de::DeTable;
 
 use crate::base::Failure;
@@ -53,11 +55,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
                     reader.parameter(&mut file, key, value)?;
                 }
             }
-            "always" | "sometimes" | "eventually" => {
-                for (key, value) in reader.table(key, value)? {
-                    reader.expressed(&mut file, name, key, value)?;
-                }
-            }
+            "always" => reader.expressed(&mut file, PropertyKind::Always, (key, value))?,
+            "sometimes" => reader.expressed(&mut file, PropertyKind::Sometimes, (key, value))?,
+            "eventually" => reader.expressed(&mut file, PropertyKind::Eventually, (key, value))?,
             "limits" => {
                 for (key, value) in reader.table(key, value)? {
                     let text = reader.scalar(key, value)?;
@@ -105,15 +105,18 @@ pub fn parse(text: &str, path: &Path) -> Result<Scenario, Failure> {
 }
 
 impl<'t> Reader<'t> {
-    /// One property from outside.
-    fn expressed(&self, file: &mut Scenario, kind: &str, key: &Key<'_>, value: &Value<'t>) -> Result<(), Failure> {
-        let one = (key.get_ref().to_string(), self.text(key, value)?);
-        self.note(file, format!("{kind} {}", one.0), key);
-        let asked = &mut file.spec.cluster;
-        match kind {
-            "always" => asked.always.push(one),
-            "sometimes" => asked.sometimes.push(one),
-            _ => asked.eventually.push(one),
+    /// A table of properties from outside.
+    fn expressed(
+        &self,
+        file: &mut Scenario,
+        kind: PropertyKind,
+        (key, value): (&Key<'_>, &Value<'t>),
+    ) -> Result<(), Failure> {
+        let table = key;
+        for (key, value) in self.table(key, value)? {
+            let (name, expression) = (key.get_ref().to_string(), self.text(key, value)?);
+            self.note(file, format!("{} {name}", table.get_ref()), key);
+            file.spec.cluster.expressed.push(Expressed { name, kind, expression });
         }
         Ok(())
     }

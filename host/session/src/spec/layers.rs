@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use host_model::contract::NodeId;
+use host_model::trace::Expressed;
 
 use crate::spec::links::LinkOption;
 use crate::spec::placement::PlacementSpec;
@@ -38,7 +39,7 @@ macro_rules! layers {
 
 layers! {
     RunSpec { cluster, search, process }
-    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, always, sometimes, eventually, property, ignore }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, expressed, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, fairness, timers,
         recover_by, safety_only, go_on, max_violations
@@ -80,6 +81,12 @@ impl<T> Layer for BTreeMap<String, T> {
 impl Layer for Vec<(String, String)> {
     fn over(self, below: Self) -> Self {
         keyed(self, below, |(key, _)| key.clone())
+    }
+}
+
+impl Layer for Vec<Expressed> {
+    fn over(self, below: Self) -> Self {
+        keyed(self, below, |one| (one.kind, one.name.clone()))
     }
 }
 

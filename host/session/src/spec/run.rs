@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host_model::audit::Mode;
-use host_model::contract::PropertyKind;
 use host_model::scenario::{Network, faults};
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
@@ -64,36 +63,12 @@ pub struct ClusterSpec {
     pub prefix: Option<PathBuf>,
     /// Whether the prefix may come from another build of the plugin, or another plugin.
     pub any_plugin: bool,
-    /// Properties from outside that hold in every state: names and expressions.
-    pub always: Vec<(String, String)>,
-    /// Those that hold in one state at least.
-    pub sometimes: Vec<(String, String)>,
-    /// Those that hold again and again.
-    pub eventually: Vec<(String, String)>,
+    /// Properties from outside.
+    pub expressed: Vec<Expressed>,
     /// The names of the properties that are judged; all if there are none.
     pub property: Vec<String>,
     /// The names of properties that are not judged.
     pub ignore: Vec<String>,
-}
-
-impl ClusterSpec {
-    /// The properties from outside, in their order.
-    pub fn expressed(&self) -> Vec<Expressed> {
-        let kinds = [
-            (PropertyKind::Always, &self.always),
-            (PropertyKind::Sometimes, &self.sometimes),
-            (PropertyKind::Eventually, &self.eventually),
-        ];
-        let of_kind = |(kind, all): (PropertyKind, &Vec<(String, String)>)| {
-            let one = |(name, expression): &(String, String)| Expressed {
-                name: name.clone(),
-                kind,
-                expression: expression.clone(),
-            };
-            all.iter().map(one).collect::<Vec<_>>()
-        };
-        kinds.into_iter().flat_map(of_kind).collect()
-    }
 }
 
 /// Which search.
