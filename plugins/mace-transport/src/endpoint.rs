@@ -23,6 +23,8 @@ pub struct Transport {
     pub give_up: u8,
     /// How often timers of a node fire while an answer is on its way.
     pub early: u8,
+    /// How often, besides, the timer of each segment does.
+    pub early_each: u8,
     /// Whether packets are dropped where they arrive, by chance.
     pub loses: bool,
     /// What is wrong on purpose.
@@ -68,6 +70,8 @@ pub struct Heard {
     pub syn: Syn,
     /// Whether the node has closed it.
     pub is_closed: bool,
+    /// Whether it has done so for a Reset, which is about the connection in the other direction. Nothing but the specification reads it.
+    pub is_torn: bool,
 }
 
 /// The sender's end of a connection.
@@ -93,6 +97,8 @@ pub struct Segment<M> {
     pub payload: M,
     /// How often it was sent again.
     pub retries: u8,
+    /// How often its timer may still fire before the answer is there or lost, when that of the node may not.
+    pub early: u8,
     /// Where it is.
     pub place: Place,
 }
@@ -164,6 +170,8 @@ impl Transport {
         let retries = parameters.get("retries", 1, "how often a segment is sent again before its sender gives up")?;
         let give_up = parameters.get("give-up", 1, "how many connections a node gives up")?;
         let early = parameters.get("early", 1, "how often timers of a node fire while an answer is on its way")?;
+        let what = "how often, besides, the timer of each segment does";
+        let early_each = parameters.get("early-each", 0, what)?;
         let loss = [("none", false), ("chance", true)];
         let loses = parameters.choice("loss", &loss, "whether packets are dropped where they arrive, by chance")?;
         let bugs = Bugs::configure(parameters)?;
@@ -172,7 +180,7 @@ impl Transport {
                 return Err(parameters.reject(name, "it is at least one"));
             }
         }
-        Ok(Self { window, buffer, fragments, retries, give_up, early, loses, bugs })
+        Ok(Self { window, buffer, fragments, retries, give_up, early, early_each, loses, bugs })
     }
 
     /// The end of a node that was started so many times before.
@@ -197,8 +205,9 @@ impl<M> Endpoint<M> {
     /// The timers that can fire now, with names for people.
     pub fn local_events<L>(&self, events: &mut LocalEvents<L>, wrap: impl Fn(Timer) -> L) {
         for &(peer, seq) in self.timers.iter() {
-            let place = self.outgoing.get(&peer).and_then(|out| out.segments.get(&seq)).map(|segment| segment.place);
-            if self.early > 0 || place != Some(Place::InFlight { is_open: true }) {
+            let segment = self.outgoing.get(&peer).and_then(|out| out.segments.get(&seq));
+            let waits = segment.filter(|segment| segment.place == Place::InFlight { is_open: true });
+            if waits.is_none_or(|segment| self.early.max(segment.early) > 0) {
                 events.timer("retransmit", wrap(Timer::Retransmit(peer, seq)));
             }
         }

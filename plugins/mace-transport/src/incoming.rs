@@ -94,7 +94,7 @@ impl Transport {
     fn connection<'e, M>(&self, end: &'e mut Endpoint<M>, from: NodeId, data: &Data<M>) -> Option<&'e mut Incoming<M>> {
         if !end.incoming.contains_key(&from) {
             let syn = data.syn?;
-            end.heard.insert(from, Heard { syn, is_closed: false });
+            end.heard.insert(from, Heard { syn, is_closed: false, is_torn: false });
             let (next, buffer) = (data.seq, BTreeMap::new());
             end.incoming.insert(from, Incoming { syn, next, next_deliver: next, buffer, acknowledged: next });
         }

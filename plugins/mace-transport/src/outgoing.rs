@@ -39,7 +39,8 @@ impl Transport {
         }
         let out = end.outgoing.get_mut(&to).expect("it is open");
         for part in 0..self.fragments {
-            let segment = Segment { part, payload: message.clone(), retries: 0, place: Place::Unsent };
+            let segment =
+                Segment { part, payload: message.clone(), retries: 0, early: self.early_each, place: Place::Unsent };
             out.segments.insert(out.next, segment);
             out.next += 1;
         }
@@ -82,7 +83,7 @@ impl Transport {
         let Some(out) = end.outgoing.get_mut(&peer) else { return };
         let segment = out.segments.get_mut(&seq).expect("what a timer is set for is in flight");
         if segment.place == (Place::InFlight { is_open: true }) {
-            end.early -= 1;
+            *if end.early > 0 { &mut end.early } else { &mut segment.early } -= 1;
         }
         if segment.retries == self.retries && end.give_up > 0 {
             end.give_up -= 1;
@@ -176,7 +177,10 @@ impl Transport {
         let is_waiting = out.segments.get(&answered).is_some_and(|segment| segment.place != Place::Unsent);
         if self.bugs.has(Bug::MT7) {
             self.close_outgoing(end, effects, from);
-            self.close_incoming(end, from);
+            let is_closed = self.close_incoming(end, from);
+            if let Some(heard) = end.heard.get_mut(&from) {
+                heard.is_torn |= is_closed;
+            }
         } else if heard.is_none_or(|heard| heard >= out.syn) || is_waiting {
             self.close_outgoing(end, effects, from);
         }

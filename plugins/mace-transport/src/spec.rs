@@ -20,6 +20,15 @@ struct Connections {
     incoming: BTreeMap<NodeId, (Syn, Seq)>,
 }
 
+/// The connections of a node, as far as Resets can do harm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Ends {
+    /// The open one to each node.
+    open: BTreeMap<NodeId, Syn>,
+    /// The last one from each node, where a Reset has closed it.
+    torn: BTreeMap<NodeId, Syn>,
+}
+
 /// What the application of a node has sent and received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Account {
@@ -67,6 +76,7 @@ pub(crate) fn properties(claims: &mut Properties<Application>) {
             true => Err("the application may send, and has not asked".to_owned()),
         },
     );
+    resets(claims);
     claims.sometimes("all-received").node(
         |protocol, state| {
             let all = |notes: &Vec<Note>| notes.len() == usize::from(protocol.messages);
@@ -98,12 +108,38 @@ pub(crate) fn properties(claims: &mut Properties<Application>) {
     );
 }
 
+/// What Resets must leave alone.
+fn resets(claims: &mut Properties<Application>) {
+    claims.always("one-way").system(
+        |_, state| {
+            let torn = state.end.heard.iter().filter(|(_, heard)| heard.is_torn);
+            Some(Ends {
+                open: state.end.outgoing.iter().map(|(to, out)| (*to, out.syn)).collect(),
+                torn: torn.map(|(from, heard)| (*from, heard.syn)).collect(),
+            })
+        },
+        |nodes| one_way(&nodes.iter().flatten().collect::<Vec<_>>()),
+    );
+}
+
 /// Earlier starts of the sender first, and each number of a start once and after the smaller ones.
 fn in_order(from: NodeId, notes: &[Note]) -> Result<(), String> {
     match notes.windows(2).find(|pair| (pair[0].start, pair[0].number) >= (pair[1].start, pair[1].number)) {
         None => Ok(()),
         Some(pair) => Err(format!("{:?} of node {from} is delivered after {:?}", pair[1], pair[0])),
     }
+}
+
+/// No connection that its sender has was closed at the other end by a Reset: that is the end of the one in the other direction.
+fn one_way(nodes: &[&Ends]) -> Result<(), String> {
+    for (to, ends) in (0..).zip(nodes) {
+        for (from, syn) in &ends.torn {
+            if nodes[*from as usize].open.get(&to) == Some(syn) {
+                return Err(format!("a Reset of node {from} has closed its connection {syn} at node {to}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where a connection is there at both ends, all that was sent over it was delivered.
