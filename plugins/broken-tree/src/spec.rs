@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use guest_sdk::{NodeId, Properties};
 
-use crate::BrokenTree;
+use crate::{BrokenTree, ROOT};
 
 /// The parent of a node, itself at a root, and its children.
 type Place = (Option<NodeId>, BTreeSet<NodeId>);
@@ -14,12 +14,12 @@ pub(crate) fn properties(claims: &mut Properties<BrokenTree>) {
     claims.eventually("spanning-tree").system(|_, state| Some((state.parent, state.children.clone())), spanning_tree);
 }
 
-/// From each node the parents lead to a root, or to a node that is not in the tree yet.
+/// From each node the parents lead to the root, or to a node that is not in the tree yet.
 fn no_loops(parents: &[Option<NodeId>]) -> Result<(), String> {
     for node in 0..parents.len() as NodeId {
         let mut above = node;
         let ends = (0..parents.len()).any(|_| match parents[above as usize] {
-            Some(parent) if parent != above => {
+            Some(parent) if above != ROOT => {
                 above = parent;
                 false
             }
