@@ -68,6 +68,7 @@
 //! | `mistakes` | mistakes on purpose, by name |
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
+//! | `ready_made` | properties of many protocols, and a disk |
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
 //! | `content` | what the checker needs of a state and of a message |
@@ -92,6 +93,7 @@ mod opaque;
 mod parameters;
 mod property;
 mod protocol;
+pub mod ready_made;
 mod renaming;
 mod role;
 mod timers;

@@ -121,6 +121,11 @@ impl<C, R> History<C, R> {
         self.operations(client).last().is_some_and(|operation| operation.returned.is_none())
     }
 
+    /// What a client calls next of its program, one operation after the other; none while it waits, and once it is through.
+    pub fn next_of<'p, O>(&self, client: ClientId, program: &'p [O]) -> Option<&'p O> {
+        program.get(self.operations(client).len()).filter(|_| !self.is_pending(client))
+    }
+
     /// The operations of a client, in the order in which it called them.
     pub fn operations(&self, client: ClientId) -> &[Operation<C, R>] {
         self.clients.get(&client).map_or(&[], Vec::as_slice)

@@ -297,6 +297,20 @@ fn the_error_shows_the_operations() {
 }
 
 #[test]
+fn a_client_goes_through_its_program() {
+    let program = [RegisterCall::Write(1), RegisterCall::Read];
+    let mut history: History<RegisterCall<u8>, RegisterReturn<u8>> = History::default();
+    assert_eq!(history.next_of(0, &program), Some(&program[0]));
+    history.call(0, program[0]);
+    assert_eq!((history.next_of(0, &program), history.next_of(1, &program)), (None, Some(&program[0])));
+    history.returned(0, RegisterReturn::Written);
+    assert_eq!(history.next_of(0, &program), Some(&program[1]));
+    history.call(0, program[1]);
+    history.returned(0, RegisterReturn::Value(1));
+    assert_eq!(history.next_of(0, &program), None);
+}
+
+#[test]
 #[should_panic(expected = "client 4 calls before its last operation has returned")]
 fn clients_are_sequential() {
     let mut history: History<RegisterCall<u8>, RegisterReturn<u8>> = History::default();

@@ -1,6 +1,6 @@
 //! What must hold: the guarantees of figure 3 of the Raft paper, over views of the nodes.
 
-use guest_sdk::{NodeId, Properties};
+use guest_sdk::{NodeId, Properties, ready_made};
 use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Raft, Role, State, Term};
@@ -15,16 +15,16 @@ struct Knowledge {
 }
 
 pub(crate) fn properties(claims: &mut Properties<Raft>) {
-    claims.always("election-safety").system(|_, state| leads(state), election_safety);
+    ready_made::one_leader_per_term(claims.always("election-safety"), |_, state| leads(state));
     claims.always("log-matching").system(
         |_, state| Some(state.log.after(0).to_vec()).filter(|log| !log.is_empty()),
         |logs| of_pairs(logs, log_matching),
     );
     claims.always("leader-completeness").system(|_, state| knowledge(state), leader_completeness);
-    claims.always("state-machine-safety").system(
-        |_, state| Some(committed(state)).filter(|entries| !entries.is_empty()),
-        |views| of_pairs(views, state_machine_safety),
-    );
+    // No two nodes have committed different entries at one place.
+    ready_made::logs_agree(claims.always("state-machine-safety"), |_, state| {
+        Some(committed(state)).filter(|entries| !entries.is_empty())
+    });
     claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
     claims.sometimes("committed").node(|_, state| (!committed(state).is_empty()).then_some(()), |()| Ok(()));
     claims.eventually("answered").node(
@@ -56,14 +56,6 @@ fn knowledge(state: &State) -> Option<Knowledge> {
     (leads.is_some() || !committed.is_empty()).then_some(Knowledge { term: state.term, leads, committed })
 }
 
-/// At most one leader in a term.
-fn election_safety(leads: &[Option<Term>]) -> Result<(), String> {
-    of_pairs(leads, |one, other| match one.1 == other.1 {
-        true => Err(format!("nodes {} and {} both lead in term {}", one.0, other.0, one.1)),
-        false => Ok(()),
-    })
-}
-
 /// If two logs have an entry of one term at one place, they are equal up to there.
 fn log_matching(one: (NodeId, &Vec<Entry>), other: (NodeId, &Vec<Entry>)) -> Result<(), String> {
     let Some(last) = one.1.iter().zip(other.1).rposition(|(one, other)| one.term == other.term) else { return Ok(()) };
@@ -93,16 +85,6 @@ fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// No two nodes have committed different entries at one place.
-fn state_machine_safety(one: (NodeId, &Vec<Entry>), other: (NodeId, &Vec<Entry>)) -> Result<(), String> {
-    match one.1.iter().zip(other.1).position(|(one, other)| one != other) {
-        None => Ok(()),
-        Some(place) => {
-            Err(format!("nodes {} and {} have committed different entries at {}", one.0, other.0, place + 1))
-        }
-    }
 }
 
 fn named<V>(views: &[Option<V>]) -> impl Iterator<Item = (NodeId, &V)> {
