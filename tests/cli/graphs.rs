@@ -29,6 +29,14 @@ fn a_graph_has_the_states_and_steps_of_its_derivation() {
     let (counts, dot) = graph(&place, &[bundled("fanout"), "--local", "--out", "l.dot", "--", "--nodes", "3"]);
     assert_eq!(counts, "6 states, 3 steps");
     assert_eq!((with(&dot, "peripheries=2"), with(&dot, "darkgreen"), with(&dot, "dashed")), (3, 3, 0), "{dot}");
+    // One of them alone, and in the title.
+    let of = [bundled("fanout"), "--node", "2", "--out", "o.dot", "--out", "o.svg", "--", "--nodes", "3"];
+    let (counts, dot) = graph(&place, &of);
+    assert_eq!(counts, "2 states, 1 step");
+    assert!(dot.contains("local states of node 2, 3 nodes") && dot.contains("label=\"node 2 <- node 2: "), "{dot}");
+    assert!(!dot.contains("node 0") && !dot.contains("node 1"), "{dot}");
+    let svg = std::fs::read_to_string(place.path("o.svg")).expect("the drawing is there");
+    assert_eq!((svg.matches("class=\"box").count(), svg.matches("class=\"arrow\"").count()), (2, 1));
     // The token is at one of three nodes or on one of three ways: a circle.
     let circle = folder("template").join("scenarios/three-nodes.toml");
     let (counts, svg) = graph(&place, &[circle.to_str().expect("text"), "--format", "svg", "--out", "circle"]);
@@ -103,6 +111,8 @@ fn options_of_a_search_are_refused() {
     }
     place.host(&["graph", bundled("fanout"), "--out", "f.png"]).exits(151).says(&["`--out f.png` does not say"]);
     place.host(&["graph", "nothing.wasm"]).exits(150);
+    let far = ["graph", bundled("fanout"), "--node", "3", "--", "--nodes", "3"];
+    place.host(&far).exits(151).says(&["`--node 3`: there is no node 3 in a cluster of 3", "from 0 to 2"]);
     assert!(place.list().is_empty(), "{:?}", place.list());
 }
 

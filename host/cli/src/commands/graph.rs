@@ -44,7 +44,8 @@ pub fn run(arguments: &GraphArguments, environment: &mut Environment<'_>) -> Res
         let spec = &request.spec;
         let cluster = Cluster::open(spec, &mut environment.context())?;
         let lts = cluster.lts(cluster.factory())?;
-        let shown = if arguments.local { Shown::Local } else { Shown::Global };
+        let is_local = arguments.local || arguments.node.is_some();
+        let shown = if is_local { Shown::Local(arguments.node) } else { Shown::Global };
         states(spec, &cluster, &lts, (shown, arguments.states), &mut environment.context())
     })?;
     for (path, form) in out.iter().zip(forms) {

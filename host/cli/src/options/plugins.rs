@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use host_model::contract::NodeId;
 use host_session::spec::Algo;
 use host_session::spec::values::{NODES_MAX, assignment};
 
@@ -66,6 +67,9 @@ pub struct GraphArguments {
     /// The local states of each node by itself, in place of those of the whole cluster
     #[arg(long)]
     pub local: bool,
+    /// The local states of this node alone
+    #[arg(long, value_name = "N")]
+    pub node: Option<NodeId>,
     /// Global states that are explored, at most; the rest is left out, and the drawing says so
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "500")]
     pub states: u64,

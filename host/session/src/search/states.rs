@@ -23,8 +23,8 @@ use crate::spec::RunSpec;
 pub enum Shown {
     /// Those of the whole cluster.
     Global,
-    /// Those of each node by itself, as far as they are part of a global state that was reached.
-    Local,
+    /// Those of each node by itself, or of this node alone, as far as they are part of a global state that was reached.
+    Local(Option<NodeId>),
 }
 
 /// Explores the states of a cluster, at most so many, and says them in words. The bounds on depth and local events count, and whether
@@ -40,6 +40,13 @@ pub fn states(
     (shown, states_max): (Shown, u64),
     context: &mut Context<'_>,
 ) -> Result<StateGraph, Failure> {
+    if let Shown::Local(Some(node)) = shown {
+        let nodes = cluster.scenario.nodes;
+        if node >= nodes {
+            let what = format_args!("`--node {node}`: there is no node {node} in a cluster of {nodes}");
+            return Err(Failure::configuration(what).help(format_args!("nodes are numbered from 0 to {}", nodes - 1)));
+        }
+    }
     let clock = &cluster.plugin.bounds;
     clock.search(spec.process.time, spec.process.memory);
     let starts = starts(lts, cluster, spec)?;
@@ -60,9 +67,9 @@ pub fn states(
     let mut teller = Teller::new(cluster, lts, &seen)?;
     let mut graph = match shown {
         Shown::Global => teller.global(&seen)?,
-        Shown::Local => teller.local(&seen)?,
+        Shown::Local(node) => teller.local(&seen, node)?,
     };
-    graph.title = title(cluster, shown);
+    graph.title = title(cluster, shown, &teller.names);
     let left_out = [
         (end != EndCondition::SpaceExhausted).then(|| {
             let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
@@ -87,9 +94,13 @@ fn why(end: EndCondition) -> &'static str {
     }
 }
 
-fn title(cluster: &Cluster, shown: Shown) -> String {
+fn title(cluster: &Cluster, shown: Shown, names: &NodeNames) -> String {
     let scenario = &cluster.scenario;
-    let what = if shown == Shown::Local { "local states of each node" } else { "global states" };
+    let what = match shown {
+        Shown::Global => "global states".to_owned(),
+        Shown::Local(None) => "local states of each node".to_owned(),
+        Shown::Local(Some(node)) => format!("local states of {}", names.of(node)),
+    };
     let name = &cluster.plugin.reference.name;
     let mut title = format!("{name}, {what}, {} nodes, network {}", scenario.nodes, words::network(scenario));
     title.extend(scenario.parameters.iter().map(|(key, value)| format!(", {key}={value}")));
@@ -244,11 +255,11 @@ impl<'l> Teller<'l> {
         }
     }
 
-    /// The graphs of the local states of each node, side by side.
-    fn local(&mut self, seen: &Seen) -> Result<StateGraph, MachineError> {
+    /// The graphs of the local states of each node, side by side, or that of one.
+    fn local(&mut self, seen: &Seen, only: Option<NodeId>) -> Result<StateGraph, MachineError> {
         let mut graph = StateGraph::default();
         let nodes = seen.states.first().map_or(0, |state| state.locals.len());
-        for node in 0..nodes {
+        for node in (0..nodes).filter(|node| only.is_none_or(|only| only as usize == *node)) {
             let starts: BTreeSet<LocalStateId> =
                 seen.states.iter().filter(|state| state.is_start).map(|state| state.locals[node]).collect();
             let of_node = seen.edges.iter().filter(|(_, step, ..)| step.node as usize == node);
