@@ -4,6 +4,7 @@
 //! sandbox or the command line knows are compared in `tests/documents.rs`, so that this package compiles without wasmtime.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use host_search::strategy::{STRATEGIES, Strategy};
 use host_structure::checks::{self, Rule};
@@ -317,4 +318,36 @@ fn the_licences_are_there() {
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         assert!(read_optional(name).is_some_and(|text| text.contains("the host authors")), "{name} names the holder");
     }
+}
+
+/// It is not built here, so what it repeats is compared.
+#[test]
+fn the_container_file_fits_the_tree() {
+    let (container, manifest, readme) = (read("docs/Containerfile"), read("Cargo.toml"), read("README.md"));
+    let value = |key: &str| {
+        let line = manifest.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+        line.unwrap_or_else(|| panic!("Cargo.toml has no {key}")).to_owned()
+    };
+    let images = container.lines().filter_map(|line| line.strip_prefix("FROM "));
+    let wanted = format!("docker.io/library/rust:{}-slim", value("rust-version").trim_matches('"'));
+    none(
+        images.filter(|image| image.split(' ').next() != Some(&wanted)).map(|image| format!("{image} is not {wanted}")),
+    );
+    let copied: Vec<&str> = container
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY "))
+        .filter(|line| !line.starts_with("--from"))
+        .flat_map(|line| line.rsplit_once(' ').expect("sources, and where they go").0.split(' '))
+        .collect();
+    let files = files();
+    let is_there = |path: &&&str| files.iter().any(|file| Path::new(file).starts_with(path));
+    none(copied.iter().filter(|path| !is_there(path)).map(|path| format!("there is no {path} to copy")));
+    let members = packages().into_iter().map(|package| package.folder);
+    let is_copied = |folder: &String| copied.iter().any(|path| Path::new(folder).starts_with(path));
+    none(members.filter(|folder| !is_copied(folder)).map(|folder| format!("{folder} is not copied")));
+    let install = "cargo install --path host/cli --locked";
+    assert!(readme.contains(install) && container.contains(&format!("{install} --profile dist")), "{container}");
+    assert!(manifest.contains("[profile.dist]"), "there is no such profile");
+    let build = "podman build --file docs/Containerfile --tag host .";
+    assert!(readme.contains(build) && container.contains(build), "README.md and its head say how to build it");
 }
