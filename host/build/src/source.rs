@@ -113,14 +113,14 @@ impl Source {
         Ok(work)
     }
 
-    /// A digest of names and contents of all files.
+    /// A digest of names and contents of all files but those that are tests of the plugin: a trace that is saved changes no program.
     ///
     /// # Errors
     ///
     /// One of them cannot be read or has too many bytes, or the build is to stop.
     pub fn digest(&self) -> Result<blake3::Hash, BuildError> {
         let mut hasher = blake3::Hasher::new();
-        for file in &self.files {
+        for file in self.files.iter().filter(|file| !is_scenario(file)) {
             let path = self.folder.join(file);
             let content = read(&path)?;
             tool::check()?;
@@ -129,6 +129,12 @@ impl Source {
         }
         Ok(hasher.finalize())
     }
+}
+
+/// Whether a file is a scenario or a trace that is saved beside the scenarios.
+fn is_scenario(file: &Path) -> bool {
+    let in_scenarios = file.parent().and_then(Path::file_name).is_some_and(|folder| folder == "scenarios");
+    in_scenarios && file.extension().is_some_and(|extension| extension == "toml" || extension == "json")
 }
 
 /// The content of a file that is part of a source, or that a toolchain has made.
@@ -189,4 +195,31 @@ fn walk(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_and_saved_traces_are_no_part_of_the_program() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+            fs::write(path, text).expect("a new file");
+        };
+        let digest = || Source::open(folder.path()).and_then(|source| source.digest()).expect("files that can be read");
+        write("app.py", "x = 1");
+        write("scenarios/three-nodes.toml", "nodes = 3");
+        let before = digest();
+        write("scenarios/three-nodes.toml", "nodes = 4");
+        write("scenarios/stored.json", "{}");
+        assert_eq!(digest(), before);
+        for (name, text) in [("app.py", "x = 2"), ("data.json", "{}"), ("scenarios/shared.py", "")] {
+            let before = digest();
+            write(name, text);
+            assert_ne!(digest(), before, "{name}");
+        }
+    }
 }
