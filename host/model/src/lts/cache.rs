@@ -33,6 +33,14 @@ pub struct Edge {
     sent: (u32, u32),
 }
 
+impl Edge {
+    /// How many messages the step sends.
+    #[inline]
+    pub fn sent_len(&self) -> usize {
+        self.sent.1 as usize
+    }
+}
+
 /// The part of a local state that a global search reads at every step.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {

@@ -185,7 +185,6 @@ impl Shard {
     }
 
     /// The least depth at which a state that is there was seen.
-    #[inline]
     fn depth_of(&self, entry: Entry) -> u32 {
         match entry.depth() {
             DEPTH_MASK => self.deep[&entry.key()],
@@ -197,23 +196,44 @@ impl Shard {
     fn insert_entry(&mut self, entry: Entry, depth: u32) -> Insertion {
         let index = self.table.find(entry);
         let known = self.table.at(index);
-        let mut seen = Insertion::New;
-        if known.key() == entry.key() {
-            let least = self.depth_of(known);
-            if least <= depth {
-                return Insertion::Already;
+        if known.key() != entry.key() {
+            if depth >= DEPTH_MASK {
+                self.insert_deep(entry, depth);
             }
-            self.table.replace(index, entry);
-            seen = Insertion::Deeper(least);
-        } else {
             self.table.insert_at(index, entry);
+            return Insertion::New;
         }
-        if depth >= DEPTH_MASK {
-            self.deep.insert(entry.key(), depth);
-        } else if matches!(seen, Insertion::Deeper(least) if least >= DEPTH_MASK) {
-            self.deep.remove(&entry.key());
+        if known.depth() == DEPTH_MASK {
+            return self.reach_deep(index, entry, depth);
         }
-        seen
+        if known.depth() <= entry.depth() {
+            return Insertion::Already;
+        }
+        self.table.replace(index, entry);
+        Insertion::Deeper(known.depth())
+    }
+
+    /// Notes that a state was reached that takes so many events that its depth is not in its slot. Apart from the rest, so that this
+    /// stays small where it is called for every edge.
+    #[cold]
+    #[inline(never)]
+    fn reach_deep(&mut self, index: usize, entry: Entry, depth: u32) -> Insertion {
+        let least = self.deep[&entry.key()];
+        if least <= depth {
+            return Insertion::Already;
+        }
+        self.table.replace(index, entry);
+        match depth {
+            DEPTH_MASK.. => self.insert_deep(entry, depth),
+            _ => _ = self.deep.remove(&entry.key()),
+        }
+        Insertion::Deeper(least)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_deep(&mut self, entry: Entry, depth: u32) {
+        self.deep.insert(entry.key(), depth);
     }
 }
 

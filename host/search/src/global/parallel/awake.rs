@@ -19,27 +19,38 @@ pub(crate) fn wake(
     for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
         wake_by_role(known, record, node, awake, unknown);
     }
-    let mut wake = |node: NodeId, trigger| {
-        let row = unknown.row(known, record.local(node as usize), trigger);
-        awake.extend(row.map(|row| (node, trigger, row)));
-    };
+    let has_losses = known.has_losses();
     for message in record.awake() {
         let node = known.destination(message);
         if !known.takes_quorums(node) {
-            wake(node, Trigger::deliver(message));
+            wake_by(known, record, (node, Trigger::deliver(message)), awake, unknown);
         }
-        if let Some(loss) = known.loss(record.local(node as usize), message) {
-            wake(node, loss);
+        if has_losses && let Some(loss) = known.loss(record.local(node as usize), message) {
+            wake_by(known, record, (node, loss), awake, unknown);
         }
     }
     let mut is_cut = false;
     for node in record.reached().step.node..record.nodes() as NodeId {
         let index = node as usize;
         let (own, is_cut_here) = round.budgets.own_events(known, record.local(index), record.local_events()[index]);
-        own.for_each(|trigger| wake(node, trigger));
+        own.for_each(|trigger| wake_by(known, record, (node, trigger), awake, unknown));
         is_cut |= is_cut_here;
     }
     is_cut
+}
+
+/// Puts one event into `awake`, with its outcomes.
+#[inline(always)]
+fn wake_by(
+    known: &LtsCache,
+    record: PackedState<'_>,
+    (node, trigger): (NodeId, Trigger),
+    awake: &mut Vec<(NodeId, Trigger, OutcomesRef)>,
+    unknown: &mut Unknown,
+) {
+    if let Some(row) = unknown.row(known, record.local(node as usize), trigger) {
+        awake.push((node, trigger, row));
+    }
 }
 
 /// The same for the deliveries at a node that takes quorums. A quorum of messages that are all asleep is asleep.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{ClassId, NodeId};
-use host_model::lts::{LocalStateId, LtsCache, OutcomesRef, Step, Trigger};
+use host_model::lts::{Edge, LocalStateId, LtsCache, MessageId, OutcomesRef, Step, Trigger};
 use host_model::trace::start::Start;
 
 use crate::global::enabled::Unknown;
@@ -19,12 +19,13 @@ use crate::global::parallel::path_forest::{PATH_BYTES, PathId};
 use crate::global::parallel::round_context::RoundContext;
 use crate::global::parallel::sleeping_traps;
 use crate::global::state::{Budgets, Child};
-use crate::global::visited::{Insertion, SHARDS, shard_of};
+use crate::global::visited::{SHARDS, shard_of};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
 pub use self::shard::VisitedShard;
 
 use self::notes::Note;
+use self::shard::Fresh;
 
 mod notes;
 mod shard;
@@ -66,6 +67,16 @@ struct Expanded {
     is_stalled: bool,
 }
 
+/// The data of a state that its successors need.
+struct Parent {
+    /// Among the states of the round.
+    index: u32,
+    depth: u32,
+    fingerprint: Fingerprint,
+    /// See [`child_bytes`].
+    cost_of_child: u64,
+}
+
 /// The changes of a partition's counts by the expansions of a round.
 #[derive(Default)]
 struct Tally {
@@ -90,8 +101,8 @@ pub struct Partition {
     children: Vec<(u32, Child)>,
     /// The children on their way, one list a shard.
     arrivals: Vec<Vec<Arrival>>,
-    /// The answers of the shards about each child.
-    seen: Vec<Insertion>,
+    /// Why each child is to be looked at; none if it is not.
+    fresh: Vec<Option<Fresh>>,
     /// The fingerprints of system states on their way, one list a shard.
     system_states: Vec<Vec<Fingerprint>>,
     /// System states that were sent lately: most are met again and again.
@@ -133,7 +144,7 @@ impl Partition {
             cost: 0,
             children: Vec::new(),
             arrivals: (0..SHARDS).map(|_| Vec::new()).collect(),
-            seen: Vec::new(),
+            fresh: Vec::new(),
             system_states: (0..SHARDS).map(|_| Vec::new()).collect(),
             recent: vec![0; RECENT].into(),
             awake: Vec::new(),
@@ -182,7 +193,7 @@ impl Partition {
         let round = self.expanded.capacity() * size_of::<Expanded>()
             + self.edges.capacity() * size_of::<u32>()
             + self.children.capacity() * size_of::<(u32, Child)>()
-            + self.seen.capacity() * size_of::<Insertion>()
+            + self.fresh.capacity() * size_of::<Option<Fresh>>()
             + arrivals * size_of::<Arrival>()
             + system_states * size_of::<Fingerprint>()
             + self.unknown.bytes();
@@ -251,25 +262,40 @@ impl Partition {
             }
             self.tally.transitions += if reached.first { u64::from(total) } else { 0 };
             self.tally.depth = self.tally.depth.max(reached.depth + u32::from(total > 0));
-            let cost_of_child = child_bytes(round, record);
-            let fingerprint = record.fingerprint();
+            let parent = Parent {
+                index: index as u32,
+                depth: reached.depth,
+                fingerprint: record.fingerprint(),
+                cost_of_child: child_bytes(round, record),
+            };
             sleeping_traps::list_asleep(round, record, &mut self.traps);
-            let all = self.awake.iter().map(|event| (event, false)).chain(self.traps.iter().map(|event| (event, true)));
-            for (&(node, trigger, row), is_asleep) in all {
-                let base = fingerprint.wrapping_add(round.budgets.of_step(node, trigger));
-                for (outcome, edge) in (0..).zip(round.known.edges(row)) {
-                    // Another order leads to where an event leads that is asleep, except for a trap: nothing comes after it.
-                    if is_asleep && !round.known.brief(edge.next).is_stuck {
-                        continue;
-                    }
-                    self.cost += cost_of_child + size_of_val(round.known.sent(edge)) as u64;
-                    let step = Step { node, trigger, outcome };
-                    let fingerprint = base.wrapping_add(edge.delta);
-                    let arrival = Arrival::new(fingerprint, self.children.len() as u32, reached.depth + 1);
-                    self.children.push((index as u32, Child { step, row, next: edge.next }));
-                    self.arrivals[shard_of(fingerprint)].push(arrival);
-                }
+            for event in 0..self.awake.len() {
+                self.push_children(round, &parent, self.awake[event], |_| true);
             }
+            // Another order leads to where an event leads that is asleep, except for a trap: nothing comes after it.
+            for event in 0..self.traps.len() {
+                self.push_children(round, &parent, self.traps[event], |edge| round.known.brief(edge.next).is_stuck);
+            }
+        }
+    }
+
+    /// Sends those successors of a state by an event on their way that are wanted.
+    #[inline]
+    fn push_children(
+        &mut self,
+        round: RoundContext<'_>,
+        parent: &Parent,
+        (node, trigger, row): (NodeId, Trigger, OutcomesRef),
+        is_wanted: impl Fn(&Edge) -> bool,
+    ) {
+        let base = parent.fingerprint.wrapping_add(round.budgets.of_step(node, trigger));
+        for (outcome, edge) in (0..).zip(round.known.edges(row)).filter(|(_, edge)| is_wanted(edge)) {
+            self.cost += parent.cost_of_child + (edge.sent_len() * size_of::<MessageId>()) as u64;
+            let step = Step { node, trigger, outcome };
+            let fingerprint = base.wrapping_add(edge.delta);
+            let arrival = Arrival::new(fingerprint, self.children.len() as u32, parent.depth + 1);
+            self.children.push((parent.index, Child { step, row, next: edge.next }));
+            self.arrivals[shard_of(fingerprint)].push(arrival);
         }
     }
 
@@ -281,24 +307,21 @@ impl Partition {
         self.cut += cut;
         self.local_events_cut |= local_events_cut;
         self.depth = self.depth.max(depth);
-        self.seen.clear();
-        self.seen.resize(self.children.len(), Insertion::Already);
+        self.fresh.clear();
+        self.fresh.resize(self.children.len(), None);
         self.system_states.iter_mut().for_each(Vec::clear);
         for shard in shards {
-            for (child, seen) in &shard.fresh[this] {
-                self.seen[*child as usize] = *seen;
+            for (child, fresh) in &shard.fresh[this] {
+                self.fresh[*child as usize] = Some(*fresh);
             }
         }
-        for index in 0..self.seen.len() {
-            let seen = self.seen[index];
-            if seen == Insertion::Already {
-                continue;
-            }
+        for index in 0..self.fresh.len() {
+            let Some(fresh) = self.fresh[index] else { continue };
             let (parent, child) = self.children[index];
             let depth = self.expanded[parent as usize].reached.depth + 1;
             let mut first = true;
-            if let Insertion::Deeper(before) = seen {
-                first = before >= round.bound;
+            if let Fresh::Again { was_cut } = fresh {
+                first = was_cut;
                 self.cut -= i64::from(first && depth < round.bound && self.has_successors(round, parent, &child));
             } else {
                 self.cut += i64::from(depth == round.bound && self.has_successors(round, parent, &child));
@@ -365,7 +388,7 @@ impl Partition {
 /// stack with its path, and in a note.
 fn child_bytes(round: RoundContext<'_>, parent: PackedState<'_>) -> u64 {
     let on_the_way =
-        size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Insertion)>() + size_of::<Insertion>();
+        size_of::<(u32, Child)>() + size_of::<Arrival>() + size_of::<(u32, Fresh)>() + size_of::<Option<Fresh>>();
     // A note has a class per node, and a local state per node where ends are asked for.
     let lists = if round.crashes_max.is_some() { 2 } else { 1 };
     let noted = size_of::<Fingerprint>() + size_of::<Note>() + lists * parent.nodes() * size_of::<u32>();

@@ -197,7 +197,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         // System states are taken in one round later than global ones.
         self.partitions.iter_mut().for_each(Partition::forget_arrivals);
         for (index, shard) in self.shards.iter_mut().enumerate() {
-            shard.admit(index, &self.partitions);
+            shard.admit(index, self.bound, &self.partitions);
         }
         let counts = self.progress().counts;
         let mut report = Report { end, counts, fingerprints: counts.global_states, ..self.report };
@@ -352,10 +352,10 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         let round = round(self.search, self.stepper.known(), &self.budgets, self.bound, &is_wanted);
         let (partitions, shards) = (&mut self.partitions, &mut self.shards);
         if is_shared {
-            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, partitions));
+            shards.par_iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, round.bound, partitions));
             partitions.par_iter_mut().enumerate().for_each(|(index, partition)| partition.enter(round, index, shards));
         } else {
-            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, partitions));
+            shards.iter_mut().enumerate().for_each(|(index, shard)| shard.admit(index, round.bound, partitions));
             partitions.iter_mut().enumerate().for_each(|(index, partition)| partition.enter(round, index, shards));
         }
     }

@@ -4,6 +4,18 @@ use crate::global::parallel::partition::{Arrival, Partition};
 use crate::global::visited::{Insertion, Shard};
 use crate::kernel::checkpoint_codec::{Reader, Writer};
 
+/// Why a state is to be looked at. Small: there is one per successor of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fresh {
+    /// It is new.
+    New,
+    /// It was seen, but at a greater depth.
+    Again {
+        /// Whether that was at the bound, where it was not expanded.
+        was_cut: bool,
+    },
+}
+
 /// The visited states and the system states whose fingerprints have the same highest bits.
 pub struct VisitedShard {
     /// Visited global states.
@@ -11,7 +23,7 @@ pub struct VisitedShard {
     /// System states; their depth is always zero.
     pub system_states: Shard,
     /// For each partition the children of the current round that have to be looked at.
-    pub(super) fresh: Vec<Vec<(u32, Insertion)>>,
+    pub(super) fresh: Vec<Vec<(u32, Fresh)>>,
 }
 
 impl VisitedShard {
@@ -39,12 +51,12 @@ impl VisitedShard {
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         let fresh: usize = self.fresh.iter().map(Vec::capacity).sum();
-        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Insertion)>()) as u64
+        self.visited.bytes() + self.system_states.bytes() + (fresh * size_of::<(u32, Fresh)>()) as u64
     }
 
     /// Second step of a round: takes in what the partitions have for this shard, partition by partition, so that of equal states the
     /// same one is new whoever does the work.
-    pub fn admit(&mut self, this: usize, partitions: &[Partition]) {
+    pub fn admit(&mut self, this: usize, bound: u32, partitions: &[Partition]) {
         for partition in partitions {
             self.visited.warm(partition.arrivals[this].iter().map(Arrival::fingerprint));
             self.system_states.warm(partition.system_states[this].iter().copied());
@@ -55,9 +67,10 @@ impl VisitedShard {
                 self.system_states.insert(*system_state, 0);
             }
             for arrival in &partition.arrivals[this] {
-                let seen = self.visited.insert(arrival.fingerprint(), arrival.depth);
-                if seen != Insertion::Already {
-                    fresh.push((arrival.child, seen));
+                match self.visited.insert(arrival.fingerprint(), arrival.depth) {
+                    Insertion::New => fresh.push((arrival.child, Fresh::New)),
+                    Insertion::Deeper(before) => fresh.push((arrival.child, Fresh::Again { was_cut: before >= bound })),
+                    Insertion::Already => {}
                 }
             }
         }
