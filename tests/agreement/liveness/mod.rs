@@ -10,6 +10,7 @@
 //! | `outlooks` | what can still become of each state of a graph, asked without the graph |
 //! | `walks` | what random walks report of promises |
 //! | `scale` | the time and memory of the analysis of a large graph |
+//! | `workers` | graphs of many states, judged by any number of workers |
 
 mod checks;
 mod counted;
@@ -19,6 +20,7 @@ mod scale;
 mod searches;
 mod toys;
 mod walks;
+mod workers;
 
 use std::collections::BTreeSet;
 use std::panic;

@@ -71,12 +71,18 @@ fn scale_of_ten_million_states() {
         graph.edges(),
         started.elapsed()
     );
-    let started = Instant::now();
-    let verdict = judge(&graph, 0, Rules::default());
-    println!("judged in {:?}", started.elapsed());
+    let verdicts = [1, 2].map(|workers| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started");
+        let started = Instant::now();
+        let verdict = pool.install(|| judge(&graph, 0, Rules::default()));
+        println!("judged in {:?} by {workers}", started.elapsed());
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("the peak is not known"));
+        verdict
+    });
+    assert_eq!(verdicts[0], verdicts[1]);
+    let [verdict, _] = verdicts;
     println!("{} live, {} dead, {} critical", verdict.live_states, verdict.dead_states, verdict.critical_edges());
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("the peak is not known"));
     println!("{} fair, lasso {:?}", verdict.fair_components, verdict.lasso.map(|lasso| lasso.cycle.len()));
     assert_eq!(verdict.dead_states, u64::from(STATES - end_of(STATES)));
 }

@@ -2,11 +2,12 @@
 
 use crate::kernel::EndCondition;
 use crate::kernel::rules::{Fairness, Mutant, Rules, Timers};
-use crate::liveness::bits::StateSet;
+use crate::liveness::bits::{SharedSet, StateSet};
 use crate::liveness::chance::lasting;
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::{ActionId, Draw, EventClass};
 use crate::liveness::rows::LabelId;
+use crate::liveness::sweep::{Order, sweep};
 use crate::liveness::watch::Watch;
 
 /// The states where a promise is not kept, with the edges that an execution can take between them for ever.
@@ -126,8 +127,8 @@ impl<'g> Arena<'g> {
 /// The states in which something can be delivered.
 fn busy(graph: &StoredGraph, watch: &mut Watch<'_>) -> Result<StateSet, EndCondition> {
     watch.take(u64::from(graph.states()) / 8)?;
-    let mut busy = StateSet::new(graph.states());
-    for state in 0..graph.expanded() {
+    let busy = SharedSet::new(graph.states());
+    sweep(graph.expanded(), Order::Up, watch, |state, (), watch| {
         let mut edges = 1;
         let is_delivery = |(_, label): (u32, LabelId)| {
             edges += 1;
@@ -136,7 +137,7 @@ fn busy(graph: &StoredGraph, watch: &mut Watch<'_>) -> Result<StateSet, EndCondi
         if graph.row(state).any(is_delivery) {
             busy.insert(state);
         }
-        watch.work(edges)?;
-    }
-    Ok(busy)
+        watch.work(edges)
+    })?;
+    Ok(busy.finish())
 }

@@ -1,5 +1,7 @@
 //! One bit per state.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 
@@ -36,9 +38,84 @@ impl StateSet {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
+    /// Takes the states of another set out.
+    pub fn take_out(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
+    }
+
     /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         size_of_val(&*self.0) as u64
+    }
+
+    /// The states in it, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let states = |(index, word): (usize, &u64)| {
+            let word = *word;
+            (0..WORD).filter(move |bit| word >> bit & 1 == 1).map(move |bit| (index * WORD + bit) as u32)
+        };
+        self.0.iter().enumerate().filter(|(_, word)| **word != 0).flat_map(states)
+    }
+}
+
+/// A set of states that several workers change at once. A worker sees the changes of another one at some time, and all of them when
+/// that has ended.
+#[derive(Debug)]
+pub struct SharedSet(Vec<AtomicU64>);
+
+impl SharedSet {
+    /// The empty set of so many states.
+    pub fn new(states: u32) -> Self {
+        Self::from(StateSet::new(states))
+    }
+
+    /// Adds a state; whether it was not there.
+    ///
+    /// # Panics
+    ///
+    /// There are fewer states.
+    #[inline]
+    pub fn insert(&self, state: u32) -> bool {
+        let (word, bit) = self.place(state);
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// Takes a state out.
+    ///
+    /// # Panics
+    ///
+    /// There are fewer states.
+    #[inline]
+    pub fn remove(&self, state: u32) {
+        let (word, bit) = self.place(state);
+        word.fetch_and(!bit, Ordering::Relaxed);
+    }
+
+    /// Whether a state is in it.
+    ///
+    /// # Panics
+    ///
+    /// There are fewer states.
+    #[inline]
+    pub fn contains(&self, state: u32) -> bool {
+        let (word, bit) = self.place(state);
+        word.load(Ordering::Relaxed) & bit != 0
+    }
+
+    #[inline]
+    fn place(&self, state: u32) -> (&AtomicU64, u64) {
+        (&self.0[state as usize / WORD], 1 << (state as usize % WORD))
+    }
+
+    /// The set as it is when no worker changes it any more.
+    pub fn finish(self) -> StateSet {
+        StateSet(self.0.into_iter().map(AtomicU64::into_inner).collect())
+    }
+}
+
+impl From<StateSet> for SharedSet {
+    fn from(set: StateSet) -> Self {
+        Self(set.0.into_iter().map(AtomicU64::new).collect())
     }
 }
 
@@ -52,5 +129,10 @@ mod tests {
         assert!(set.insert(3) && set.insert(200) && !set.insert(200));
         assert_eq!((0..300).filter(|state| set.contains(*state)).collect::<Vec<_>>(), [3, 200]);
         assert_eq!(set.len(), 2);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 200]);
+        let shared = SharedSet::from(set);
+        assert!(!shared.insert(3) && shared.insert(64) && shared.contains(64) && !shared.contains(65));
+        shared.remove(200);
+        assert_eq!(shared.finish().iter().collect::<Vec<_>>(), [3, 64]);
     }
 }

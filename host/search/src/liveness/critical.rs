@@ -6,6 +6,7 @@ use crate::kernel::EndCondition;
 use crate::liveness::dead::Prospects;
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::rows::LabelId;
+use crate::liveness::sweep::{Order, sweep};
 use crate::liveness::watch::Watch;
 
 /// Critical steps of one kind: the same event in the same local state with the same outcome.
@@ -32,20 +33,31 @@ pub fn critical_steps(
     if prospects.dead() == 0 {
         return Ok(Vec::new());
     }
-    let mut kinds: BTreeMap<LabelId, Critical> = BTreeMap::new();
-    for from in (0..graph.expanded()).filter(|from| prospects.is_live(*from)) {
+    let note = |from: u32, kinds: &mut BTreeMap<LabelId, Critical>, watch: &mut Watch<'_>| {
+        if !prospects.is_live(from) {
+            return Ok(());
+        }
         let mut edges = 1;
         for (to, label) in graph.row(from) {
             edges += 1;
             if prospects.is_dead(to) {
-                let first = Edge { from, to, label };
                 let is_fault = graph.class(label).is_fault();
-                kinds.entry(label).or_insert(Critical { first, edges: 0, is_fault }).edges += 1;
+                add(kinds, Critical { first: Edge { from, to, label }, edges: 1, is_fault });
             }
         }
-        watch.work(edges)?;
+        watch.work(edges)
+    };
+    let mut kinds = BTreeMap::new();
+    for some in sweep(graph.expanded(), Order::Up, watch, note)? {
+        some.into_values().for_each(|kind| add(&mut kinds, kind));
     }
     let mut kinds: Vec<Critical> = kinds.into_values().collect();
     kinds.sort_by_key(|kind| kind.first);
     Ok(kinds)
+}
+
+fn add(kinds: &mut BTreeMap<LabelId, Critical>, more: Critical) {
+    let kind = kinds.entry(more.first.label).or_insert(Critical { edges: 0, ..more });
+    kind.first = kind.first.min(more.first);
+    kind.edges += more.edges;
 }

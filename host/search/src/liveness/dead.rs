@@ -1,7 +1,7 @@
 //! Dead states: those from which no event that can be relied on leads to a state that keeps the promise.
 //!
-//! The states that can come to keep it are found backwards without edges backwards: the rows are swept in the reverse order of
-//! discovery until a sweep finds nothing new. Most edges lead on in the order of discovery, so a few sweeps do.
+//! The states that can come to keep it are found backwards without edges backwards: the rows are swept, first in the reverse order of
+//! discovery, until a sweep finds nothing new. Most edges lead on in the order of discovery, so a few sweeps do.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,11 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::rules::{Mutant, Recovery, Rules};
 use crate::kernel::{EndCondition, table_bytes};
-use crate::liveness::bits::StateSet;
+use crate::liveness::bits::{SharedSet, StateSet};
 use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::EventClass;
 use crate::liveness::rows::LabelId;
+use crate::liveness::sweep::{Order, sweep_until_still};
 use crate::liveness::watch::Watch;
 
 /// A distance that is not known to be finite.
@@ -98,31 +99,24 @@ fn close_backwards(
     is_goal: impl Fn(u32) -> bool,
 ) -> Result<StateSet, EndCondition> {
     watch.take(u64::from(graph.states()) / 8)?;
-    let mut found = StateSet::new(graph.states());
+    let mut goals = StateSet::new(graph.states());
     for state in (0..graph.states()).filter(|state| is_goal(*state)) {
-        found.insert(state);
+        goals.insert(state);
     }
-    loop {
-        let mut has_grown = false;
-        for state in (0..graph.expanded()).rev() {
-            if found.contains(state) {
-                continue;
-            }
-            let mut edges = 1;
-            let leads_on = graph.row(state).any(|(to, label)| {
-                edges += 1;
-                found.contains(to) && is_progress(graph.class(label), recovery)
-            });
-            watch.work(edges)?;
-            if leads_on {
-                found.insert(state);
-                has_grown = true;
-            }
+    let found = SharedSet::from(goals);
+    sweep_until_still(graph.expanded(), Order::Down, watch, |state, watch| {
+        if found.contains(state) {
+            return Ok(false);
         }
-        if !has_grown {
-            return Ok(found);
-        }
-    }
+        let mut edges = 1;
+        let leads_on = graph.row(state).any(|(to, label)| {
+            edges += 1;
+            found.contains(to) && is_progress(graph.class(label), recovery)
+        });
+        watch.work(edges)?;
+        Ok(leads_on && found.insert(state))
+    })?;
+    Ok(found.finish())
 }
 
 /// The number of events that can be relied on from each state to one that keeps the promise; [`FAR`] if there is none.

@@ -14,6 +14,7 @@ use crate::liveness::arena::Arena;
 use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::Edge;
 use crate::liveness::label::ActionId;
+use crate::liveness::large::take_large;
 use crate::liveness::watch::Watch;
 
 /// Hears of the states of each fair component.
@@ -25,18 +26,29 @@ pub type Found<'f> = dyn FnMut(&[u32]) + 'f;
 ///
 /// The analysis is to end.
 pub fn fair_components(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_>) -> Result<(), EndCondition> {
-    let states = arena.graph.states();
     if arena.has_draws || arena.has_strong() {
         return refine(arena, watch, found);
     }
-    let roots = (0..states).filter(|state| arena.contains(*state));
-    let mut components = Components::new(arena.graph, watch)?;
-    components.find(roots, &|edge| arena.keeps(edge), watch, &mut |component, watch| {
-        let inside = |edge: &Edge| component.contains(edge.to);
-        if !arena.is_fair() || is_weakly_fair(arena, component.members, &inside, watch)? {
-            found(component.members);
+    let mut hear = |members: &[u32], inside: &dyn Fn(&Edge) -> bool, watch: &mut Watch<'_>| {
+        if !arena.is_fair() || is_weakly_fair(arena, members, inside, watch)? {
+            found(members);
         }
         Ok(())
+    };
+    let rest = take_large(arena, watch, &mut |component, watch| {
+        let bytes = component.len() * size_of::<u32>() as u64;
+        watch.take(bytes)?;
+        let members: Vec<u32> = component.iter().collect();
+        hear(&members, &|edge| component.contains(edge.to), watch)?;
+        watch.give_back(bytes);
+        Ok(())
+    })?;
+    if rest.len() == 0 {
+        return Ok(());
+    }
+    let keeps = |edge: &Edge| rest.contains(edge.to) && arena.keeps(edge);
+    Components::new(arena.graph, watch)?.find(rest.iter(), &keeps, watch, &mut |component, watch| {
+        hear(component.members, &|edge| component.contains(edge.to), watch)
     })
 }
 

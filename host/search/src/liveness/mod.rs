@@ -14,6 +14,7 @@
 //! | `fairness` | fair components |
 //! | `arena` | what an execution that owes something for ever may do |
 //! | `chance` | which outcomes of a handler can be taken for ever |
+//! | `large` | large strongly connected components, by all workers |
 //! | `components` | strongly connected components |
 //! | `stuck` | stuck states |
 //! | `critical` | critical steps |
@@ -22,6 +23,7 @@
 //! | `rows` | the edges of a large graph in few bytes |
 //! | `parents` | from which state each state was found, in next to no memory |
 //! | `label` | labels of edges: what an event is to a promise of progress |
+//! | `sweep` | all states looked at by all workers |
 //! | `watch` | asks during an analysis whether to go on |
 //! | `bits` | one bit per state |
 
@@ -36,11 +38,13 @@ mod decision;
 mod fairness;
 mod graph;
 mod label;
+mod large;
 mod lasso;
 mod parents;
 mod record;
 mod rows;
 mod stuck;
+mod sweep;
 mod verdict;
 mod walk;
 mod watch;

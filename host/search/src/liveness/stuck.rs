@@ -4,6 +4,7 @@ use crate::kernel::EndCondition;
 use crate::liveness::dead::Prospects;
 use crate::liveness::graph::StoredGraph;
 use crate::liveness::label::EventClass;
+use crate::liveness::sweep::{Order, sweep};
 use crate::liveness::watch::Watch;
 
 /// The stuck states of a promise.
@@ -26,18 +27,24 @@ pub fn stuck(
     prospects: &Prospects,
     watch: &mut Watch<'_>,
 ) -> Result<Stuck, EndCondition> {
-    let mut found = Stuck::default();
-    for state in (0..graph.expanded()).filter(|state| graph.owes(promise, *state)) {
+    let note = |state: u32, found: &mut Stuck, watch: &mut Watch<'_>| {
+        if !graph.owes(promise, state) {
+            return Ok(());
+        }
         let class = |label| graph.class(label);
         let has_to_go_on =
             graph.row(state).any(|(_, label)| class(label).is_fair() || class(label) == EventClass::Suppressed);
-        watch.work(1)?;
         if !has_to_go_on {
             found.states += 1;
             if found.first.is_none() && !prospects.is_dead(state) {
                 found.first = Some(state);
             }
         }
-    }
-    Ok(found)
+        watch.work(1)
+    };
+    let found = sweep(graph.expanded(), Order::Up, watch, note)?;
+    Ok(Stuck {
+        states: found.iter().map(|found| found.states).sum(),
+        first: found.iter().filter_map(|found| found.first).min(),
+    })
 }

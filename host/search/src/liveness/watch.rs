@@ -34,6 +34,16 @@ impl<'m> Watch<'m> {
         self.monitor.check(&self.progress).map_or(Ok(()), Err)
     }
 
+    /// A watch for another worker of the same analysis; its work is counted here in the end.
+    pub fn another(&self) -> Self {
+        Self { work: 0, ..*self }
+    }
+
+    /// The work that was counted since the last question.
+    pub fn rest(&self) -> u64 {
+        self.work
+    }
+
     /// Takes so many bytes.
     ///
     /// # Errors
