@@ -28,6 +28,7 @@
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `origins` | traces that begin in states from elsewhere |
+//! | `platform` | what libraries ask of a system |
 //! | `peaks` | the memory of the whole process under `--memory`, as the system measures it |
 //! | `schema` | traces against their schema, and back from other formats |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
@@ -65,6 +66,7 @@ mod new;
 mod origins;
 #[cfg(target_os = "linux")]
 mod peaks;
+mod platform;
 mod promises;
 mod refusals;
 mod results;

@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Opaque;
 use crate::canonical::{Canonical, Encoding, decode, encode, json_string};
+use crate::{Opaque, randomness};
 
 /// The state of a node: it can be told apart from others, and shown.
 ///
@@ -58,7 +58,10 @@ pub trait NodeState: Sized + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: Canonical> NodeState for T {
     fn identity(&self, encoding: Encoding) -> Vec<u8> {
-        self.encode(encoding)
+        // No encoding is the beginning of another one, so what follows it cannot be taken for a part of it.
+        let mut bytes = self.encode(encoding);
+        bytes.extend(randomness::identity());
+        bytes
     }
 
     fn shown(&self) -> String {
@@ -193,7 +196,12 @@ impl<T: crate::Distinguish> NodeState for Opaque<T> {
     const IS_NOTED: bool = Self::IS_BY_HISTORY;
 
     fn identity(&self, _: Encoding) -> Vec<u8> {
-        self.bytes()
+        let mut bytes = self.bytes();
+        let drawn = randomness::identity();
+        // The length last, so that a text or digest with draws is no longer one without.
+        bytes.extend(&drawn);
+        bytes.extend((drawn.len() as u32).to_le_bytes());
+        bytes
     }
 
     fn shown(&self) -> String {

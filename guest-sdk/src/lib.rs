@@ -59,6 +59,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `protocol` | the trait `Protocol` |
+//! | `randomness` | what libraries get that ask the system for randomness |
 //! | `renaming` | new names for nodes |
 //! | `role` | how a node receives a message: alone, later, or in a quorum |
 //! | `context` | effects of a handler: `send`, `choose`, `log` |
@@ -93,6 +94,7 @@ mod opaque;
 mod parameters;
 mod property;
 mod protocol;
+mod randomness;
 pub mod ready_made;
 mod renaming;
 mod role;
@@ -117,6 +119,7 @@ pub use opaque::{By, Digest, Distinguish, Opaque};
 pub use parameters::{Parameter, ParameterError, Parameters};
 pub use property::{Claim, Properties, Property, PropertyKind, PropertyScope};
 pub use protocol::Protocol;
+pub use randomness::Randomness;
 pub use renaming::Renaming;
 pub use role::{Place, Role};
 pub use timers::{TimedTimers, Timers};

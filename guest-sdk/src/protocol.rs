@@ -2,7 +2,7 @@
 
 use crate::{
     About, Canonical, Context, Encoding, LocalEvents, NodeId, NodeState, ParameterError, Parameters, Payload, Place,
-    Properties, Renaming, Role,
+    Properties, Randomness, Renaming, Role,
 };
 
 /// A distributed protocol.
@@ -19,6 +19,9 @@ pub trait Protocol: Sized + 'static {
 
     /// How states and messages are encoded. JSON where nodes of other languages shall understand them.
     const ENCODING: Encoding = Encoding::Postcard;
+
+    /// What libraries get that ask the system for randomness.
+    const RANDOMNESS: Randomness = Randomness::Fresh;
 
     /// The state of one node. Two nodes in equal states behave alike, up to who they are. [`Opaque`](crate::Opaque) around that of a
     /// library.

@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `bindings` | generated from `wit/` |
+//! | `getrandom` | what the crate getrandom calls |
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +16,15 @@ use crate::content::json_of;
 use crate::context::Environment;
 use crate::{
     Canonical, LocalKind, Network, NodeId, NodeState, Parameters, Payload, PropertyKind, PropertyScope, Protocol,
-    Renaming, Role, property,
+    Renaming, Role, property, randomness,
 };
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
 #[rustfmt::skip]
 pub mod bindings;
+
+#[cfg(all(target_os = "unknown", feature = "getrandom"))]
+mod getrandom;
 
 pub use bindings::__export_plugin as export_plugin;
 
@@ -68,6 +72,7 @@ impl Environment for Host {
 impl<P: Plugin> node::Guest for P {
     fn init(me: NodeId, nodes: u32, config: String, durable: Option<Vec<u8>>) -> Result<Vec<types::Envelope>, String> {
         explain_panics();
+        randomness::begin(P::Protocol::RANDOMNESS, me, <P::Protocol as Protocol>::State::IS_NOTED);
         let configured_node =
             ConfiguredNode::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
         let durable = durable.map(|bytes| {

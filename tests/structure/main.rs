@@ -74,6 +74,7 @@ const UNSAFE: &[&str] = &[
     "guest-sdk/src/arena.rs",
     "guest-sdk/src/arena/tests.rs",
     "guest-sdk/src/wasm/bindings.rs",
+    "guest-sdk/src/wasm/getrandom.rs",
     "host/sandbox/src/cache.rs",
     "host/sandbox/src/memory.rs",
     "host/sandbox/src/snapshot.rs",

@@ -110,7 +110,7 @@
 
   ;; Go's scheduler polls, without a timeout, when it has collected garbage. A subscription has 48 bytes: a word of the caller's at 0,
   ;; the kind at 8, where 0 is a clock, and the timeout at 24. That of a clock with no timeout is the event: its time is up.
-  (func (export "poll_oneoff") (param $in i32) (param $out i32) (param $count i32) (param $events i32) (result i32)
+  (func $wasi_snapshot_preview1.poll_oneoff (export "poll_oneoff") (param $in i32) (param $out i32) (param $count i32) (param $events i32) (result i32)
     (loop $next
       (if (i32.eqz (local.get $count)) (then (unreachable)))
       (if (i32.or (i32.load8_u offset=8 (local.get $in)) (i64.ne (i64.load offset=24 (local.get $in)) (i64.const 0)))
@@ -124,11 +124,11 @@
     (i32.store (local.get $events) (i32.const 1))
     (i32.const 0))
 
-  ;; What a protocol must not do: waiting, sockets, ending the process.
+  ;; What a protocol must not do: waiting, sockets, ending the process. The names of what no plugin has tell the sandbox what was asked for.
   (func (export "proc_exit") (param i32) (unreachable))
   (func (export "proc_raise") (param i32) (result i32) (unreachable))
-  (func (export "sock_accept") (param i32 i32 i32) (result i32) (unreachable))
-  (func (export "sock_recv") (param i32 i32 i32 i32 i32 i32) (result i32) (unreachable))
-  (func (export "sock_send") (param i32 i32 i32 i32 i32) (result i32) (unreachable))
-  (func (export "sock_shutdown") (param i32 i32) (result i32) (unreachable))
+  (func $wasi_snapshot_preview1.sock_accept (export "sock_accept") (param i32 i32 i32) (result i32) (unreachable))
+  (func $wasi_snapshot_preview1.sock_recv (export "sock_recv") (param i32 i32 i32 i32 i32 i32) (result i32) (unreachable))
+  (func $wasi_snapshot_preview1.sock_send (export "sock_send") (param i32 i32 i32 i32 i32) (result i32) (unreachable))
+  (func $wasi_snapshot_preview1.sock_shutdown (export "sock_shutdown") (param i32 i32) (result i32) (unreachable))
 )

@@ -1,5 +1,6 @@
 //! Core module in, component out.
 
+use wasm_encoder::{ComponentSection, CustomSection};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId, WorldItem};
 
@@ -13,6 +14,13 @@ pub(crate) const ADAPTER: &str = include_str!("adapter.wat");
 
 /// The module that the adapter is named after.
 const WASI: &str = "wasi_snapshot_preview1";
+
+/// The section of a component with what a report says of how it was made: a phrase per line. The sandbox knows the same name.
+const ASSUMED: &str = "host:assumed";
+
+/// What a report says of functions of the adapter that a module imports.
+const OF_ADAPTER: [(&str, &str); 2] =
+    [("clock_time_get", "the clock stands still"), ("random_get", "random bytes are the same each time")];
 
 /// Why a core module does not become a component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +64,7 @@ pub fn componentize(core: &[u8]) -> Result<Vec<u8>, ComponentError> {
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(contract)?;
     }
     let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(contract)?;
-    if contents.imports_wasi {
+    if !contents.wasi.is_empty() {
         encoder = encoder.adapter(WASI, &adapter()).map_err(contract)?;
     }
     encoder.encode().map_err(contract)
@@ -76,11 +84,24 @@ fn adapter() -> Vec<u8> {
     adapter
 }
 
+/// A component with what a report says of it: `assumed`, and what its core module takes of the adapter.
+pub(crate) fn with_assumed(mut component: Vec<u8>, core: &[u8], assumed: &[String]) -> Vec<u8> {
+    let imported = Contents::read(core).map(|contents| contents.wasi).unwrap_or_default();
+    let of_adapter = OF_ADAPTER.iter().filter(|(function, _)| imported.iter().any(|name| name == function));
+    let lines: Vec<&str> = assumed.iter().map(String::as_str).chain(of_adapter.map(|(_, phrase)| *phrase)).collect();
+    if !lines.is_empty() {
+        let section = CustomSection { name: ASSUMED.into(), data: lines.join("\n").into_bytes().into() };
+        section.append_to_component(&mut component);
+    }
+    component
+}
+
 /// The imports and exports of a module.
 struct Contents {
     /// Whether it carries the type of the component that it becomes.
     typed: bool,
-    imports_wasi: bool,
+    /// The functions of WASI that it imports.
+    wasi: Vec<String>,
     exports: Vec<String>,
 }
 
@@ -90,7 +111,7 @@ fn malformed(error: &wasmparser::BinaryReaderError) -> ComponentError {
 
 impl Contents {
     fn read(core: &[u8]) -> Result<Self, ComponentError> {
-        let mut contents = Self { typed: false, imports_wasi: false, exports: Vec::new() };
+        let mut contents = Self { typed: false, wasi: Vec::new(), exports: Vec::new() };
         for payload in wasmparser::Parser::new(0).parse_all(core) {
             match payload.map_err(|error| malformed(&error))? {
                 wasmparser::Payload::CustomSection(section) if section.name().starts_with("component-type") => {
@@ -98,7 +119,8 @@ impl Contents {
                 }
                 wasmparser::Payload::ImportSection(section) => {
                     for import in section.into_imports() {
-                        contents.imports_wasi |= import.map_err(|error| malformed(&error))?.module == WASI;
+                        let import = import.map_err(|error| malformed(&error))?;
+                        contents.wasi.extend((import.module == WASI).then(|| import.name.to_owned()));
                     }
                 }
                 wasmparser::Payload::ExportSection(section) => {

@@ -89,7 +89,7 @@ pub enum BuildError {
     Compile {
         /// The package.
         name: String,
-        /// The output of cargo and the compiler.
+        /// The output of cargo and the compiler, and what to do about what is known in it.
         output: String,
     },
     /// Something must be downloaded and cannot.
@@ -111,8 +111,12 @@ pub enum BuildError {
         hint: &'static str,
     },
     /// No compiler for WebAssembly was found, and none could be installed.
-    #[error("no Rust toolchain for wasm32-unknown-unknown: {}; run `rustup target add wasm32-unknown-unknown`, or on Debian `apt-get install {}`", tried.join("; "), crate::languages::rust::PACKAGES.join(" "))]
+    #[error("no Rust toolchain for {target}: {}; run `rustup target add {target}`, or on Debian `apt-get install {packages}`", tried.join("; "))]
     NoToolchain {
+        /// What it was to compile for.
+        target: &'static str,
+        /// What Debian calls one.
+        packages: String,
         /// The attempts, and why they did not help; phrases.
         tried: Vec<String>,
     },

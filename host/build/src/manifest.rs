@@ -33,6 +33,11 @@ pub(crate) struct Build {
     pub command: Option<String>,
     /// The file that the command makes, from the folder on.
     pub output: Option<PathBuf>,
+    /// What Rust is compiled for.
+    pub target: Option<String>,
+    /// Whether arithmetic of Rust traps where it overflows; it does by default.
+    #[serde(rename = "overflow-checks")]
+    pub overflow_checks: Option<bool>,
 }
 
 impl Build {

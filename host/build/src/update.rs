@@ -12,7 +12,7 @@ use crate::tool::{self, Tool};
 use crate::{BuildError, ComponentError};
 
 /// Raised when the host drives its toolchains in another way, so that what was made before is made again.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// Runs `compile` and makes a component of what it returns, unless sources and tool are those of the component that is there.
 ///
@@ -42,23 +42,33 @@ pub(crate) fn unless_current(
         return Ok(made(false));
     }
     let output = compile(&work, say)?;
-    write_component(&output, &wasm, key, &source.name, hint)?;
+    write_component(&output, &[], &wasm, key, &source.name, hint)?;
     Ok(made(true))
 }
 
 /// Makes the component of a core module unless it is there; returns whether it was made.
-pub(crate) fn from_core(core: &Path, wasm: &Path, name: &str, hint: &'static str) -> Result<bool, BuildError> {
+///
+/// `assumed` is what a report says of how the module was made.
+pub(crate) fn from_core(
+    core: &Path,
+    assumed: &[String],
+    wasm: &Path,
+    name: &str,
+    hint: &'static str,
+) -> Result<bool, BuildError> {
     let core = read(core)?;
     // The stamp says what the component was made from, and by which contract and encoder, and that it is unharmed.
     let key = blake3::Hasher::new()
         .update(component::CONTRACT.as_bytes())
         .update(env!("CARGO_PKG_VERSION").as_bytes())
+        .update(component::ADAPTER.as_bytes())
+        .update(assumed.join("\n").as_bytes())
         .update(&core)
         .finalize();
     if is_current(wasm, key) {
         return Ok(false);
     }
-    write_component(&core, wasm, key, name, hint)?;
+    write_component(&core, assumed, wasm, key, name, hint)?;
     Ok(true)
 }
 
@@ -79,6 +89,7 @@ fn is_current(wasm: &Path, key: blake3::Hash) -> bool {
 
 fn write_component(
     output: &[u8],
+    assumed: &[String],
     wasm: &Path,
     key: blake3::Hash,
     name: &str,
@@ -87,7 +98,7 @@ fn write_component(
     let not_a_plugin = |reason: ComponentError| BuildError::NotAPlugin { name: name.to_owned(), reason, hint };
     let component = match component::is_component(output) {
         true => output.to_vec(),
-        false => componentize(output).map_err(not_a_plugin)?,
+        false => component::with_assumed(componentize(output).map_err(not_a_plugin)?, output, assumed),
     };
     write(wasm, &component)?;
     write(&stamp(wasm), stamp_text(key, &component).as_bytes())

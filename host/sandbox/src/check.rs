@@ -11,6 +11,7 @@ use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
 use crate::abi::{self, PACKAGE, VERSION};
+use crate::context::cut;
 use crate::error::LoadError;
 use crate::limits::GuestLimits;
 
@@ -179,12 +180,19 @@ pub(crate) struct Interfaces {
     pub completion: Option<String>,
 }
 
-/// The names that a component imports and exports.
+/// The names that a component imports and exports, and what whoever built it says of how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
+    pub assumed: Vec<String>,
 }
+
+/// The section with what was assumed when a component was built: a phrase per line. `host build` writes it.
+const ASSUMED: &str = "host:assumed";
+
+/// Phrases of it that are told, and bytes of each.
+const ASSUMED_MAX: (usize, usize) = (16, 200);
 
 /// Compares the names of imports and exports with the contract.
 pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
@@ -214,6 +222,11 @@ pub(crate) fn names(bytes: &[u8]) -> Result<(Interfaces, Names), LoadError> {
                 for export in section {
                     names.exports.push(export.map_err(LoadError::invalid)?.name.name.to_owned());
                 }
+            }
+            Payload::CustomSection(section) if depth == 0 && section.name() == ASSUMED => {
+                let text = String::from_utf8_lossy(section.data());
+                let phrases = text.lines().take(ASSUMED_MAX.0).map(|phrase| cut(phrase, ASSUMED_MAX.1).to_owned());
+                names.assumed.extend(phrases);
             }
             _ => {}
         }

@@ -1,4 +1,10 @@
 //! From an error of wasmtime to the fault of a guest, in words that are the same on every machine.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `platform` | panics of Rust's standard library for want of an operating system |
+
+mod platform;
 
 use host_model::contract::{Fault, FaultKind};
 use wasmtime::{Trap, WasmBacktrace};
@@ -21,8 +27,15 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// Explains the error of a call of `function`.
 pub(crate) fn explain(error: &wasmtime::Error, function: &str, evidence: &mut Evidence<'_>) -> Fault {
+    let trapped = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
+    let by_panic = || evidence.context.panic_line.as_deref().and_then(platform::by_panic);
+    let by_trap = || platform::by_trap(&frames(error).next()?);
+    if trapped && let Some(wanted) = by_panic().or_else(by_trap) {
+        let frames: Vec<String> = frames(error).map(|name| shortened(&name, name.len(), NAME_BYTES_MAX)).collect();
+        return Fault { kind: FaultKind::Platform, message: wanted.message(function, &frames) };
+    }
     let (kind, mut message) = classify(error, function, evidence);
-    if let Some(frame) = innermost(error) {
+    if let Some(frame) = frames(error).next() {
         // Before the remedy, if there is one.
         let end = message.find("; ").unwrap_or(message.len());
         message.insert_str(end, &format!(" in `{}`", shortened(&frame, frame.len(), NAME_BYTES_MAX)));
@@ -86,9 +99,12 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
     (FaultKind::Malformed, format!("`{function}` gives a malformed value: {cause}"))
 }
 
-/// The name of the function that the trap happened in. One of Rust is as in its source: without a hash, which each build has another of.
-fn innermost(error: &wasmtime::Error) -> Option<String> {
-    let backtrace = error.downcast_ref::<WasmBacktrace>()?;
-    let name = backtrace.frames().first()?.func_name()?;
-    Some(rustc_demangle::try_demangle(name).map_or_else(|_| name.to_owned(), |readable| format!("{readable:#}")))
+/// The names of the functions that the trap happened in, the innermost first. One of Rust is as in its source: without a hash, which each
+/// build has another of.
+fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
+    let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
+    frames.iter().map_while(|frame| {
+        let name = frame.func_name()?;
+        Some(rustc_demangle::try_demangle(name).map_or_else(|_| name.to_owned(), |readable| format!("{readable:#}")))
+    })
 }

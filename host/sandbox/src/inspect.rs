@@ -12,6 +12,8 @@ pub struct Inspection {
     pub exports: Vec<String>,
     /// The optional interfaces of the contract that it exports: such as `durable`.
     pub optional: Vec<String>,
+    /// What whoever built it says of how, which a verdict rests on: a phrase each.
+    pub assumed: Vec<String>,
     /// Its core modules, in order.
     pub modules: Vec<ModuleInspection>,
     /// Bytes of the component.
@@ -92,6 +94,7 @@ impl Inspection {
         Self {
             imports: names.imports,
             exports: names.exports,
+            assumed: names.assumed,
             optional: optional.iter().filter(|(_, found)| found.is_some()).map(|(name, _)| (*name).into()).collect(),
             modules: rewritten.modules.iter().map(module).collect(),
             component_bytes,

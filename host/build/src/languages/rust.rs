@@ -1,4 +1,4 @@
-//! Rust: cargo for `wasm32-unknown-unknown`.
+//! Rust: cargo for `wasm32-unknown-unknown`, or `wasm32-wasip1` where a library wants a clock.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -7,11 +7,15 @@
 //! | `sysroot` | the standard library for the distribution's compiler, built once |
 //! | `package` | the folder's package, from `cargo metadata` |
 //! | `cargo` | compiling, with flags that make the result reproducible |
+//! | `platform` | what stands in for an operating system, and what a report says of it |
+//! | `remedies` | what to do about libraries that do not compile |
 //! | `flags` | flags of cargo and the compiler, and what their output means |
 
 mod cargo;
 mod flags;
 mod package;
+mod platform;
+mod remedies;
 mod sysroot;
 mod system;
 mod toolchain;
@@ -19,8 +23,6 @@ mod toolchain;
 use super::Toolchain;
 use crate::job::{Job, Made, Say};
 use crate::{BuildError, update};
-
-pub(crate) use toolchain::PACKAGES;
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "rust",
@@ -36,10 +38,11 @@ const HINT: &str = "does it call `guest_sdk::export!`?";
 /// Cargo knows whether something changed, so it is always asked.
 fn build(job: &Job<'_>, say: Say<'_>) -> Result<Made, BuildError> {
     let folder = &job.source.folder;
-    let toolchain = toolchain::find(folder, job.options, say)?;
+    let asked = &job.source.manifest.build;
+    let toolchain = toolchain::find(folder, platform::target(folder, asked)?, job.options, say)?;
     let package = package::read(folder, &toolchain)?;
-    let core = cargo::build(&package, &toolchain, say)?;
+    let (core, assumed) = cargo::build(&package, &toolchain, asked.overflow_checks.unwrap_or(true), say)?;
     let wasm = package.target_directory.join("plugins").join(format!("{}.wasm", package.name));
-    let rebuilt = update::from_core(&core, &wasm, &package.name, HINT)?;
+    let rebuilt = update::from_core(&core, &assumed, &wasm, &package.name, HINT)?;
     Ok(Made { wasm, name: package.name, rebuilt, tool: toolchain.found() })
 }

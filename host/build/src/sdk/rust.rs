@@ -33,6 +33,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/parameters.rs",
     "src/property.rs",
     "src/protocol.rs",
+    "src/randomness.rs",
     "src/renaming.rs",
     "src/role.rs",
     "src/configured_node.rs",
@@ -41,20 +42,63 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/timers.rs",
     "src/wasm.rs",
     "src/wasm/bindings.rs",
+    "src/wasm/getrandom.rs",
 ];
 
 /// The manifest of a Rust package outside of this repository.
 pub fn manifest(name: &str, description: &str) -> String {
+    package(name, description).to_string()
+}
+
+/// The manifest of a wrapper of a library, in this version and no other.
+pub fn wrapper_manifest(name: &str, library: &str, version: &str) -> String {
+    let mut package = package(name, &format!("The crate {library}, to be checked with `host`."));
+    dependencies(&mut package).insert(library.to_owned(), format!("={version}").into());
+    package.to_string()
+}
+
+/// Adds what libraries need to have randomness in a plugin, by the versions in the lock file; whether something was added. See the
+/// remedies of the build, which say the same to whoever writes a manifest by hand.
+pub(super) fn with_randomness(manifest: &str, lock: &str) -> Option<String> {
+    let mut package: Table = manifest.parse().ok()?;
+    let lock: Table = lock.parse().ok()?;
+    let locked = lock.get("package")?.as_array()?;
+    let has = |name: &str, version: &str| {
+        let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).map(str::to_owned);
+        let is_it = |package: &&Value| {
+            text(package, "name").as_deref() == Some(name)
+                && text(package, "version").is_some_and(|it| it.starts_with(version))
+        };
+        locked.iter().any(|package| is_it(&package))
+    };
+    let mut is_changed = false;
+    for (name, version, feature) in [("getrandom", "0.2", "custom"), ("uuid", "1", "rng-getrandom")] {
+        let dependencies = dependencies(&mut package);
+        if has(name, &format!("{version}.")) && !dependencies.contains_key(name) {
+            let features = Value::from(vec![feature]);
+            let wanted = [("version".to_owned(), Value::from(version)), ("features".to_owned(), features)];
+            dependencies.insert(name.to_owned(), wanted.into_iter().collect::<Table>().into());
+            is_changed = true;
+        }
+    }
+    is_changed.then(|| package.to_string())
+}
+
+fn dependencies(package: &mut Table) -> &mut Table {
+    package["dependencies"].as_table_mut().expect("a table")
+}
+
+fn package(name: &str, description: &str) -> Table {
     let mut package = standalone(PACKAGE, &workspace());
     let about = package["package"].as_table_mut().expect("a table");
     about.insert("name".to_owned(), name.into());
     about.insert("description".to_owned(), description.into());
     about.remove("license");
     let sdk: Table = [("path".to_owned(), Value::from("guest-sdk"))].into_iter().collect();
-    package["dependencies"].as_table_mut().expect("a table").insert("guest-sdk".to_owned(), sdk.into());
+    dependencies(&mut package).insert("guest-sdk".to_owned(), sdk.into());
     // A workspace of its own, also inside of another one.
     package.insert("workspace".to_owned(), Table::new().into());
-    package.to_string()
+    package
 }
 
 /// Paths and contents of the SDK beside it.
@@ -130,6 +174,26 @@ mod tests {
         let mut expected: Vec<&str> = SDK_FILES.iter().map(|(path, _)| *path).collect();
         expected.sort_unstable();
         assert_eq!(found, expected);
+    }
+
+    /// What is asked for by hand stays as it is.
+    #[test]
+    fn wrappers_get_the_randomness_that_their_libraries_need() {
+        let manifest = wrapper_manifest("raft-checked", "raft", "0.7.0");
+        let lock = |packages: &[(&str, &str)]| {
+            let package =
+                |(name, version): &(&str, &str)| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n");
+            packages.iter().map(package).collect::<String>()
+        };
+        assert_eq!(with_randomness(&manifest, &lock(&[("getrandom", "0.3.4"), ("uuid", "0.8.2")])), None);
+        let added =
+            with_randomness(&manifest, &lock(&[("getrandom", "0.3.4"), ("getrandom", "0.2.17"), ("uuid", "1.9.0")]));
+        let added = added.expect("two are needed");
+        let table: Table = added.parse().expect("TOML");
+        assert_eq!(table["dependencies"]["getrandom"]["features"][0].as_str(), Some("custom"));
+        assert_eq!(table["dependencies"]["uuid"]["features"][0].as_str(), Some("rng-getrandom"));
+        assert_eq!(table["dependencies"]["raft"].as_str(), Some("=0.7.0"));
+        assert_eq!(with_randomness(&added, &lock(&[("getrandom", "0.2.17"), ("uuid", "1.9.0")])), None);
     }
 
     #[test]

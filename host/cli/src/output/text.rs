@@ -157,6 +157,7 @@ impl Text<'_> {
         rows.extend((!assumed.links.is_empty()).then(|| row("links", list(&words::links(&assumed.links)))));
         rows.push(row("faults", assumed.faults.text(assumed.order)));
         rows.extend(assumed.progress.as_ref().map(|rules| row("progress", progress(rules))));
+        rows.extend((!assumed.platform.is_empty()).then(|| row("platform", assumed.platform.join("; "))));
         rows.push(row("start", start));
         rows.push(row("bounds", self.bounds()));
         rows.extend(assumed.collision_odds.map(|odds| row("collisions", collisions(odds))));

@@ -160,6 +160,8 @@ pub enum FaultKind {
     Choose,
     /// `init` refused its configuration.
     Refused,
+    /// The handler asked for what no plugin has: a clock, a thread, a socket. It says nothing about the protocol.
+    Platform,
 }
 
 /// A guest's fault with the words that explain it.

@@ -43,6 +43,9 @@ pub struct Assumed {
     pub limits: BTreeMap<String, u64>,
     /// The identity of local states.
     pub identity: &'static str,
+    /// How the plugin was built, as far as it matters: a phrase each, such as that the clock stands still.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub platform: Vec<String>,
     /// The odds that some two of the visited global states were taken for one; null where none is told apart by a
     /// shortened fingerprint.
     pub collision_odds: Option<f64>,
@@ -213,6 +216,7 @@ impl Assumed {
             ),
             limits: limits::changed(&run.cluster.plugin.limits),
             identity: identity(run),
+            platform: run.cluster.plugin.plugin.inspect().assumed.clone(),
             collision_odds: run.outcome.report.fingerprints.map(bdfs::collision_odds),
             prefix: prefix.map(|path| Prefix {
                 trace: path.display().to_string(),

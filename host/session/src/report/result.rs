@@ -283,7 +283,7 @@ impl RunReport {
 fn verdict(undecided: Option<&str>, violations: &[Violation]) -> Verdict {
     match (violations.first(), undecided) {
         (Some(violation), _) if violation.nondeterminism.is_some() => Verdict::Error,
-        (Some(violation), _) if violation.exit() == Exit::Evaluation => Verdict::Error,
+        (Some(violation), _) if matches!(violation.exit(), Exit::Evaluation | Exit::Plugin) => Verdict::Error,
         (Some(_), _) => Verdict::Violation,
         (None, None) => Verdict::Ok,
         (None, Some(_)) => Verdict::Incomplete,

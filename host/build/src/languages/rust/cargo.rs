@@ -5,8 +5,10 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::flags::{TARGET, encode_flags, is_offline, remap_registry};
+use super::flags::{encode_flags, is_offline, remap_registry};
 use super::package::{Package, Target};
+use super::platform;
+use super::remedies::with_remedies;
 use super::toolchain::Toolchain;
 use crate::BuildError;
 use crate::tool::follow;
@@ -14,45 +16,49 @@ use crate::tool::follow;
 /// Bytes of a guest's stack. Snapshots and dirty maps cover the stack, and the default of 1 MB is most of a guest's memory.
 const STACK_BYTES: u32 = 65_536;
 
-/// Compiles the package, or finds that nothing changed; returns the core module.
+/// Compiles the package, or finds that nothing changed; returns the core module, and what a report says of it.
 pub(crate) fn build(
     package: &Package,
     toolchain: &Toolchain,
+    has_overflow_checks: bool,
     say: &mut dyn FnMut(&str),
-) -> Result<PathBuf, BuildError> {
+) -> Result<(PathBuf, Vec<String>), BuildError> {
     let mut cargo = toolchain.cargo(&package.folder);
     cargo
-        .args(["build", "--lib", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"])
+        .args(["build", "--lib", "--release", "--target", toolchain.target, "--message-format=json-render-diagnostics"])
         .arg("--manifest-path")
         .arg(&package.manifest)
         .arg("--target-dir")
         .arg(package.target_directory.join("guests"))
-        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, toolchain)))
-        .envs(PROFILE);
-    let (success, messages, diagnostics) = run(cargo, &package.name, say)?;
+        .env("CARGO_ENCODED_RUSTFLAGS", encode_flags(&flags(package, toolchain, say)?))
+        .envs(PROFILE)
+        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", has_overflow_checks.to_string());
+    let (success, messages, diagnostics) = run(cargo, (&package.name, toolchain.target), say)?;
     if !success {
         return Err(match is_offline(&diagnostics) {
             true => BuildError::Offline { what: package.name.clone(), output: diagnostics },
-            false => BuildError::Compile { name: package.name.clone(), output: diagnostics },
+            false => BuildError::Compile {
+                name: package.name.clone(),
+                output: with_remedies(diagnostics, package, toolchain),
+            },
         });
     }
-    module(&messages, &package.manifest)
+    Ok((module(&messages, &package.manifest)?, platform::assumed(toolchain.target, has_overflow_checks, &messages)))
 }
 
-/// Every plugin is built in one way, whatever the profile of its workspace: small, one memory layout, and with
-/// arithmetic that traps where it overflows, since a wrong ballot number is what a checker should find.
-const PROFILE: [(&str, &str); 7] = [
+/// Every plugin is built in one way, whatever the profile of its workspace: small, and one memory layout. Arithmetic traps where it
+/// overflows, since a wrong ballot number is what a checker should find, unless `host.toml` asks for that of a release.
+const PROFILE: [(&str, &str); 6] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
     ("CARGO_PROFILE_RELEASE_LTO", "fat"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
     ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
     ("CARGO_PROFILE_RELEASE_DEBUG", "none"),
     ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo"),
-    ("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true"),
 ];
 
 /// The compiler's flags for code that runs in the sandbox.
-fn flags(package: &Package, toolchain: &Toolchain) -> Vec<String> {
+fn flags(package: &Package, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>, BuildError> {
     let mut flags = vec![format!("-Clink-arg=-zstack-size={STACK_BYTES}")];
     if let Some(sysroot) = &toolchain.sysroot {
         flags.push(format!("--sysroot={}", sysroot.display()));
@@ -60,17 +66,24 @@ fn flags(package: &Package, toolchain: &Toolchain) -> Vec<String> {
     // Panic messages hold paths. Without the machine's own, equal sources give an equal digest everywhere.
     flags.push(format!("--remap-path-prefix={}=.", package.workspace_root.display()));
     flags.extend(remap_registry());
-    flags
+    let own = platform::own_flags(&package.folder, &package.workspace_root, toolchain.target, say)?;
+    flags.extend(platform::randomness(toolchain.target, &own));
+    flags.extend(own);
+    Ok(flags)
 }
 
 /// Runs cargo: whether it succeeded, its messages, and what it and the compiler say to people.
-fn run(cargo: Command, name: &str, say: &mut dyn FnMut(&str)) -> Result<(bool, String, String), BuildError> {
+fn run(
+    cargo: Command,
+    (name, target): (&str, &str),
+    say: &mut dyn FnMut(&str),
+) -> Result<(bool, String, String), BuildError> {
     let mut diagnostics = String::new();
     let mut compiling = false;
     let output = follow(cargo, &mut |line| match line.trim_start().split_once(' ') {
         Some(("Compiling", _)) if line.starts_with(' ') => {
             if !std::mem::replace(&mut compiling, true) {
-                say(&format!("compiling {name} for {TARGET}"));
+                say(&format!("compiling {name} for {target}"));
             }
         }
         Some(("Downloading" | "Blocking", _)) if line.starts_with(' ') => say(line.trim()),

@@ -5,6 +5,14 @@ use std::path::PathBuf;
 /// The target of guests: no operating system, no imports.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
+/// The target of guests with libraries that want a clock or an environment: the adapter has them, see `adapter.wat`.
+pub(crate) const WASI: &str = "wasm32-wasip1";
+
+/// The variable with which cargo is told the linker for a target.
+pub(crate) fn linker_variable(target: &str) -> String {
+    format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"))
+}
+
 /// Flags that keep the place of cargo's registry out of what is compiled.
 pub(crate) fn remap_registry() -> Vec<String> {
     let home = std::env::var_os("CARGO_HOME")

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::flags::{self, TARGET};
-use super::system::{System, has_core};
+use super::flags::{self, TARGET, WASI, linker_variable};
+use super::system::{System, has_core, wasi_libc};
 use crate::tool::{self, finish, tool};
 use crate::{BuildError, Options};
 
@@ -15,46 +15,52 @@ use crate::{BuildError, Options};
 const RECIPE: u32 = 2;
 
 /// The sysroot, if it was built before.
-pub(crate) fn existing(system: &System, options: &Options) -> Result<Option<PathBuf>, BuildError> {
-    let sysroot = place(system, options)?;
-    Ok(has_core(&library(&sysroot)).then_some(sysroot))
+pub(crate) fn existing(system: &System, target: &str, options: &Options) -> Result<Option<PathBuf>, BuildError> {
+    let sysroot = place(system, target, options)?;
+    Ok(has_core(&library(&sysroot, target)).then_some(sysroot))
 }
 
 /// The sysroot, built now if it is not there.
-pub(crate) fn get(system: &System, options: &Options, say: &mut dyn FnMut(&str)) -> Result<PathBuf, BuildError> {
-    let sysroot = place(system, options)?;
-    if has_core(&library(&sysroot)) {
+pub(crate) fn get(
+    system: &System,
+    target: &str,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf, BuildError> {
+    let sysroot = place(system, target, options)?;
+    if has_core(&library(&sysroot, target)) {
         return Ok(sysroot);
     }
     let cache = sysroot.parent().expect("a place in the cache");
     fs::create_dir_all(cache).map_err(BuildError::io("create", cache))?;
     let _lock = tool::lock(&cache.join("sysroot.lock"))?;
     // Whoever held the lock may have built it.
-    if !has_core(&library(&sysroot)) {
+    if !has_core(&library(&sysroot, target)) {
         let release = system.version_line("release").unwrap_or("?");
-        say(&format!("building the standard library of rustc {release} for {TARGET} (once, about 40 s)"));
+        say(&format!("building the standard library of rustc {release} for {target} (once, about 40 s)"));
         let partial = tempfile::Builder::new().prefix("partial-").tempdir_in(cache);
         let partial = partial.map_err(BuildError::io("write into", cache))?;
-        let built = compile(system, partial.path())?;
+        let built = compile(system, target, partial.path())?;
         fs::rename(&built, &sysroot).map_err(BuildError::io("create", &sysroot))?;
     }
     Ok(sysroot)
 }
 
 /// Where the sysroot of this compiler is, or will be.
-fn place(system: &System, options: &Options) -> Result<PathBuf, BuildError> {
+fn place(system: &System, target: &str, options: &Options) -> Result<PathBuf, BuildError> {
     let cache = options.cache()?;
     let release = system.version_line("release").unwrap_or("unknown");
     let digest = blake3::hash(system.version.as_bytes()).to_hex();
-    Ok(cache.join(format!("sysroot-{release}-{}-{RECIPE}", &digest[..12])))
+    let which = if target == TARGET { String::new() } else { format!("-{target}") };
+    Ok(cache.join(format!("sysroot-{release}-{}-{RECIPE}{which}", &digest[..12])))
 }
 
-fn library(sysroot: &Path) -> PathBuf {
-    sysroot.join("lib/rustlib").join(TARGET).join("lib")
+fn library(sysroot: &Path, target: &str) -> PathBuf {
+    sysroot.join("lib/rustlib").join(target).join("lib")
 }
 
 /// Compiles the library in a folder that is thrown away afterwards; returns the sysroot inside.
-fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
+fn compile(system: &System, target: &str, folder: &Path) -> Result<PathBuf, BuildError> {
     let source = folder.join("empty");
     let manifest = source.join("Cargo.toml");
     let put = |path: &Path, content: &str| {
@@ -63,18 +69,18 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
     };
     put(&manifest, "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n")?;
     put(&source.join("src/lib.rs"), "")?;
-    let target = folder.join("target");
+    let made = folder.join("target");
     // A guest that is nothing but a `cdylib` is optimised together with the library, which then needs its bitcode.
     let mut flags = flags::remap_registry();
     flags.push("-Cembed-bitcode=yes".to_owned());
     let mut command = tool("cargo", &source);
     command
-        .args(["build", "--release", "--target", TARGET, "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
+        .args(["build", "--release", "--target", target, "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
         .arg("--target-dir")
-        .arg(&target)
+        .arg(&made)
         .env("RUSTC", &system.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &system.linker)
+        .env(linker_variable(target), &system.linker)
         .env("CARGO_ENCODED_RUSTFLAGS", flags::encode_flags(&flags))
         .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort");
@@ -86,9 +92,9 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
         });
     }
     let sysroot = folder.join("sysroot");
-    let library = library(&sysroot);
+    let library = library(&sysroot, target);
     fs::create_dir_all(&library).map_err(BuildError::io("create", &library))?;
-    let compiled = target.join(TARGET).join("release/deps");
+    let compiled = made.join(target).join("release/deps");
     for entry in fs::read_dir(&compiled).map_err(BuildError::io("read", &compiled))? {
         let file = entry.map_err(BuildError::io("read", &compiled))?.path();
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -96,8 +102,22 @@ fn compile(system: &System, folder: &Path) -> Result<PathBuf, BuildError> {
             fs::copy(&file, library.join(name)).map_err(BuildError::io("copy", &file))?;
         }
     }
+    if target == WASI {
+        copy_libc(&library.join("self-contained"))?;
+    }
     link_host_target(system, &sysroot)?;
     Ok(sysroot)
+}
+
+/// The library of C and the start files lie where the compiler of another distribution has them.
+fn copy_libc(folder: &Path) -> Result<(), BuildError> {
+    let libc = wasi_libc().expect("it is a part of the system that was found");
+    fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
+    for name in ["libc.a", "crt1-command.o", "crt1-reactor.o"] {
+        let file = libc.join(name);
+        fs::copy(&file, folder.join(name)).map_err(BuildError::io("copy", &file))?;
+    }
+    Ok(())
 }
 
 /// Procedural macros and build scripts are compiled for the machine itself, with the library that is there.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::flags::WASI;
 use crate::tool::{finish, on_path, tool};
 
 /// A compiler outside of rustup that can build its own standard library.
@@ -16,8 +17,8 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Looks for compiler, library sources and linker; the error says what is missing.
-    pub fn detect() -> Result<Self, String> {
+    /// Looks for compiler, library sources, linker, and a library of C where the target wants one; the error says what is missing.
+    pub fn detect(target: &str) -> Result<Self, String> {
         let rustc = PathBuf::from("/usr/bin/rustc");
         let ask = |argument: &str| {
             let mut command = tool(&rustc, Path::new("/"));
@@ -36,6 +37,9 @@ impl System {
             return Err("there is no cargo".to_owned());
         }
         let linker = wasm_linker().ok_or("the system has no linker for WebAssembly")?;
+        if target == WASI && wasi_libc().is_none() {
+            return Err("the system has no library of C for WASI".to_owned());
+        }
         Ok(Self { rustc, linker, sysroot, version })
     }
 
@@ -43,6 +47,12 @@ impl System {
     pub fn version_line(&self, label: &str) -> Option<&str> {
         self.version.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(": "))
     }
+}
+
+/// The folder of the system's library of C for WASI, with the start files.
+pub(crate) fn wasi_libc() -> Option<PathBuf> {
+    let folders = ["wasm32-wasip1", "wasm32-wasi"].map(|name| Path::new("/usr/lib").join(name));
+    folders.into_iter().find(|folder| folder.join("libc.a").is_file())
 }
 
 /// LLVM's linker for WebAssembly, under any of the names that distributions give it; newest first.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::flags::TARGET;
+use super::flags::{WASI, linker_variable};
 use super::sysroot;
 use super::system::{System, has_core, wasm_linker};
 use crate::install::apt;
@@ -13,8 +13,15 @@ use crate::{BuildError, Options, ToolchainKind};
 /// Compiler, cargo, library sources and linker, as Debian calls them.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
+/// The packages for a target.
+fn packages(target: &str) -> Vec<&'static str> {
+    PACKAGES.into_iter().chain((target == WASI).then_some("wasi-libc")).collect()
+}
+
 /// A compiler that can compile guests.
 pub(crate) struct Toolchain {
+    /// What it compiles for.
+    pub target: &'static str,
     /// The compiler, if it is not the one that cargo takes by itself.
     pub rustc: Option<PathBuf>,
     /// The linker, if it is not the compiler's own.
@@ -25,8 +32,8 @@ pub(crate) struct Toolchain {
 
 impl Toolchain {
     /// The system's compiler with its compiled library.
-    fn of_system(system: System, sysroot: PathBuf) -> Self {
-        Self { rustc: Some(system.rustc), linker: Some(system.linker), sysroot: Some(sysroot) }
+    fn of_system(target: &'static str, system: System, sysroot: PathBuf) -> Self {
+        Self { target, rustc: Some(system.rustc), linker: Some(system.linker), sysroot: Some(sysroot) }
     }
 
     /// Which compiler it is, and where it was found.
@@ -45,7 +52,7 @@ impl Toolchain {
             cargo.env("RUSTC", rustc);
         }
         if let Some(linker) = &self.linker {
-            cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+            cargo.env(linker_variable(self.target), linker);
         }
         cargo
     }
@@ -55,38 +62,43 @@ impl Toolchain {
 /// built before; rustup adds the target; the system's, installed and built now.
 ///
 /// The second comes before the third because its library was only ever built where rustup could not help.
-pub(crate) fn find(folder: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Toolchain, BuildError> {
+pub(crate) fn find(
+    folder: &Path,
+    target: &'static str,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<Toolchain, BuildError> {
     let mut tried = Vec::new();
     if options.toolchain != Some(ToolchainKind::System) {
-        match active(folder) {
+        match active(folder, target) {
             Ok(toolchain) => return Ok(toolchain),
             Err(reason) => tried.push(reason),
         }
         if options.toolchain.is_none()
-            && let Ok(system) = System::detect()
-            && let Some(sysroot) = sysroot::existing(&system, options)?
+            && let Ok(system) = System::detect(target)
+            && let Some(sysroot) = sysroot::existing(&system, target, options)?
         {
-            return Ok(Toolchain::of_system(system, sysroot));
+            return Ok(Toolchain::of_system(target, system, sysroot));
         }
-        match rustup(folder, options, say)? {
+        match rustup(folder, target, options, say)? {
             Ok(toolchain) => return Ok(toolchain),
             Err(reason) => tried.push(reason),
         }
     }
     if options.toolchain != Some(ToolchainKind::Active) {
-        match system(options, say)? {
+        match system(target, options, say)? {
             Ok(system) => {
-                let sysroot = sysroot::get(&system, options, say)?;
-                return Ok(Toolchain::of_system(system, sysroot));
+                let sysroot = sysroot::get(&system, target, options, say)?;
+                return Ok(Toolchain::of_system(target, system, sysroot));
             }
             Err(reason) => tried.push(reason),
         }
     }
-    Err(BuildError::NoToolchain { tried })
+    Err(BuildError::NoToolchain { target, packages: packages(target).join(" "), tried })
 }
 
 /// The toolchain that cargo takes in this folder, if it has the target.
-fn active(folder: &Path) -> Result<Toolchain, String> {
+fn active(folder: &Path, target: &'static str) -> Result<Toolchain, String> {
     let print = |what: &[&str]| -> Result<PathBuf, String> {
         let mut rustc = tool("rustc", folder);
         rustc.args(what);
@@ -96,19 +108,20 @@ fn active(folder: &Path) -> Result<Toolchain, String> {
             Err(_) => Err("there is no rustc on the path".to_owned()),
         }
     };
-    let library = print(&["--print=target-libdir", "--target", TARGET])?;
+    let library = print(&["--print=target-libdir", "--target", target])?;
     if !has_core(&library) {
         return Err("the active toolchain has no such target".to_owned());
     }
     // Rustup's toolchains bring their own linker; some distributions leave it out.
     let own_tools = print(&["--print=target-libdir"])?.with_file_name("bin");
     let linker = if own_tools.join("rust-lld").is_file() { None } else { wasm_linker() };
-    Ok(Toolchain { rustc: None, linker, sysroot: None })
+    Ok(Toolchain { target, rustc: None, linker, sysroot: None })
 }
 
 /// The active toolchain after rustup added the target; the inner error says why it cannot.
 fn rustup(
     folder: &Path,
+    target: &'static str,
     options: &Options,
     say: &mut dyn FnMut(&str),
 ) -> Result<Result<Toolchain, String>, BuildError> {
@@ -118,20 +131,24 @@ fn rustup(
     if !options.install {
         return Ok(Err("rustup was not asked to add it (installing is switched off)".to_owned()));
     }
-    say(&format!("adding the target: rustup target add {TARGET}"));
+    say(&format!("adding the target: rustup target add {target}"));
     let mut rustup = tool("rustup", folder);
-    rustup.args(["target", "add", TARGET]);
+    rustup.args(["target", "add", target]);
     let output: Output = finish(rustup)?;
     if !output.success {
         return Ok(Err(format!("rustup cannot add it ({})", output.last_line())));
     }
-    Ok(active(folder))
+    Ok(active(folder, target))
 }
 
 /// The distribution's compiler with its library sources, after installing what is missing; the inner error
 /// says why it cannot.
-fn system(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Result<System, String>, BuildError> {
-    let missing = match System::detect() {
+fn system(
+    target: &'static str,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<Result<System, String>, BuildError> {
+    let missing = match System::detect(target) {
         Ok(system) => return Ok(Ok(system)),
         Err(missing) => missing,
     };
@@ -139,10 +156,12 @@ fn system(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Result<System,
         return Ok(Err(format!("{missing} (installing is switched off)")));
     }
     // A cargo that is there is left alone: the distribution's would conflict with, or hide behind, it.
-    let packages: Vec<&str> =
-        PACKAGES.into_iter().filter(|package| *package != "cargo-web" || on_path(&["cargo"]).is_none()).collect();
+    let packages: Vec<&str> = packages(target)
+        .into_iter()
+        .filter(|package| *package != "cargo-web" || on_path(&["cargo"]).is_none())
+        .collect();
     match apt::install(&packages, "a Rust compiler for WebAssembly (once, about 110 MB)", say)? {
-        Ok(()) => Ok(System::detect()),
+        Ok(()) => Ok(System::detect(target)),
         Err(reason) => Ok(Err(format!("{missing}, and {reason}"))),
     }
 }

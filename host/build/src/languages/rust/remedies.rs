@@ -1,0 +1,104 @@
+//! What to do about libraries that do not compile for a guest: known words of a compiler, with a remedy.
+
+use super::package::Package;
+use super::toolchain::Toolchain;
+use crate::tool::finish;
+
+/// A crate that does not compile, known by words that the compiler prints.
+struct Known {
+    words: &'static str,
+    /// The crate, with its version where several can be there.
+    package: &'static str,
+    remedy: &'static str,
+}
+
+const KNOWN: [Known; 8] = [
+    Known {
+        words: "the wasm*-unknown-unknown targets are not supported by default, you may need to enable the \"js\" feature",
+        package: "getrandom@0.2",
+        remedy: "put `getrandom-02 = { package = \"getrandom\", version = \"0.2\", features = [\"custom\"] }` under [dependencies]; the SDK \
+                 answers it",
+    },
+    Known {
+        words: "The wasm32-unknown-unknown targets are not supported by default; you may need to enable the \"wasm_js\"",
+        package: "getrandom",
+        remedy: "the plugin's own flags name another `getrandom_backend`; leave that out, and the SDK answers",
+    },
+    Known {
+        words: "to use `uuid` on `wasm32-unknown-unknown`, specify a source of randomness",
+        package: "uuid",
+        remedy: "put `uuid = { version = \"1\", features = [\"rng-getrandom\"] }` under [dependencies]; the SDK answers getrandom",
+    },
+    Known {
+        words: "This wasm target is unsupported by mio",
+        package: "mio",
+        remedy: "no plugin has sockets: of tokio take the features sync, macros, rt, time and io-util alone, and let messages come by \
+                 `handle_message`",
+    },
+    Known {
+        words: "features sync,macros,io-util,rt,time are supported on wasm",
+        package: "tokio",
+        remedy: "take these features alone; sockets and threads are what no plugin has",
+    },
+    Known {
+        words: "Socket2 doesn't support the compile target",
+        package: "socket2",
+        remedy: "no plugin has sockets: look for a feature of the library that leaves its network out",
+    },
+    Known {
+        words: "The target OS is \"unknown\" or \"none\", so it's unsupported by the errno crate",
+        package: "errno",
+        remedy: "no plugin has an operating system: look for a feature of the library that leaves files and sockets out",
+    },
+    Known {
+        words: "failed to run custom build command for",
+        package: "",
+        remedy: "a library brings C along, or wants a tool: look for a feature of it in Rust alone, or install what it names (clang compiles \
+                 C for WebAssembly)",
+    },
+];
+
+/// The output of a build with what to do about each crate that is known in it, and who wants that crate.
+pub(super) fn with_remedies(output: String, package: &Package, toolchain: &Toolchain) -> String {
+    let mut text = output;
+    for known in KNOWN.iter().filter(|known| is_in(&text, known)).collect::<Vec<_>>() {
+        let wanted =
+            wanted_by(known.package, package, toolchain).map(|by| format!(", which {by} wants")).unwrap_or_default();
+        let name = if known.package.is_empty() { "a build script" } else { known.package };
+        text.push_str(&format!("\nwhat to do about {name}{wanted}: {}", known.remedy));
+    }
+    text
+}
+
+fn is_in(output: &str, known: &Known) -> bool {
+    // A compiler breaks long messages as their source does, so blanks count as one.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    flat(output).contains(&flat(known.words))
+}
+
+/// The crates that want a crate, the nearest first, as far as cargo can tell.
+fn wanted_by(name: &str, package: &Package, toolchain: &Toolchain) -> Option<String> {
+    let mut cargo = toolchain.cargo(&package.folder);
+    cargo.args(["tree", "--offline", "--edges=normal", "--prefix=none", "--format={p}", "--target", toolchain.target]);
+    cargo.arg("--manifest-path").arg(&package.manifest).arg("--invert").arg(name);
+    let output = finish(cargo).ok().filter(|output| output.success && !name.is_empty())?;
+    let names = output.stdout.lines().skip(1).map(|line| line.split(" (").next().unwrap_or(line).to_owned());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with(&format!("{} ", package.name))).collect();
+    names.dedup();
+    names.truncate(3);
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_known_however_their_lines_are_broken() {
+        let output = "error: the wasm*-unknown-unknown targets are not supported by \\\n   default, you may need";
+        assert!(!is_in(output, &KNOWN[0]), "it is not all there");
+        let output = "error: The wasm32-unknown-unknown targets are not supported by default; you may\n need to enable the \"wasm_js\" flag";
+        assert!(is_in(output, &KNOWN[1]));
+        assert!(KNOWN.iter().all(|known| !is_in("error: mismatched types", known)));
+    }
+}
