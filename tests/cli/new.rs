@@ -43,6 +43,35 @@ fn a_new_folder_in_rust_meets_its_expectations() {
     meets_its_expectations("rust", &["--bare"]);
 }
 
+/// A wrapper compiles with its library, whatever randomness that draws, and there is a verdict before a line was written: uuid and, by
+/// rand, getrandom 0.2 are what most libraries draw from.
+#[test]
+fn a_new_wrapper_of_a_library_meets_its_expectations() {
+    let place = Place::new();
+    let ran = place.host(&["new", "wrap", "viewstamped-replication@0.9.0"]).exits(0);
+    let name = "viewstamped-replication-checked";
+    assert!(ran.out.starts_with(&format!("{name}: a wrapper of viewstamped-replication 0.9.0")), "{ran:?}");
+    assert_eq!(place.list(), [name]);
+    let ran = place.host(&["test", name]).exits(0);
+    assert!(ran.out.contains("1 passed, 0 failed"), "{ran:?}");
+    let report = place.host(&["run", name, "--json"]).exits(0).json();
+    assert_eq!((&report["result"], &report["assumed"]["identity"]), (&"ok".into(), &"memory".into()));
+    assert!(report["assumed"]["platform"].to_string().contains("getrandom 0.2."), "{report:#}");
+    place.host(&["new", "wrap", "viewstamped-replication@0.9.0"]).exits(151).says(&["it is there already"]);
+}
+
+#[test]
+fn wrappers_of_what_is_no_library_are_refused() {
+    let place = Place::new();
+    place.host(&["new", "wrap", "raft"]).exits(151).says(&["is no crate with its version", "raft@0.7.0"]);
+    let ran = place.host(&["new", "wrap", "viewstamped-replication@99.0.0"]).exits(151);
+    assert!(
+        ran.err.contains("cannot make viewstamped-replication-checked: ") && ran.err.contains("=99.0.0"),
+        "{ran:?}"
+    );
+    assert_eq!(place.list(), [""; 0], "nothing is left");
+}
+
 #[test]
 fn new_folders_in_other_languages_meet_their_expectations() {
     for language in ["c", "text", "assemblyscript"] {

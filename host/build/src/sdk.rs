@@ -17,16 +17,21 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::BuildError;
 use crate::files::read_text_bounded;
+use crate::tool::{finish, tool};
 
 pub use renewal::{Renewal, RenewalError, renew};
-pub use rust::manifest as rust_manifest;
+pub use rust::{manifest as rust_manifest, wrapper_manifest};
 
 /// The file that says which SDK a folder has a copy of.
 pub const RECORD: &str = "host-sdk.toml";
 
 /// The version of every SDK: that of this host.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Bytes of a lock file at most.
+const LOCK_BYTES_MAX: u64 = 16 << 20;
 
 /// Bytes of a record at most.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
@@ -87,6 +92,26 @@ pub fn files(language: &str) -> Vec<(String, String)> {
     }
     let found = COPIED.iter().find(|(name, _)| *name == language).map_or(&[][..], |(_, files)| files);
     found.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
+}
+
+/// Has cargo choose the versions for a new wrapper, and adds what they need to have randomness.
+///
+/// # Errors
+///
+/// Cargo knows no such library, or has no network.
+pub fn resolve_wrapper(folder: &Path) -> Result<(), BuildError> {
+    let (manifest, lock) = (folder.join("Cargo.toml"), folder.join("Cargo.lock"));
+    let mut cargo = tool("cargo", folder);
+    cargo.arg("generate-lockfile");
+    let output = finish(cargo)?;
+    if !output.success {
+        return Err(BuildError::Manifest { folder: folder.to_owned(), output: output.stderr });
+    }
+    let text = |path: &Path| read_text_bounded(path, LOCK_BYTES_MAX).map_err(BuildError::io("read", path));
+    if let Some(changed) = rust::with_randomness(&text(&manifest)?, &text(&lock)?) {
+        std::fs::write(&manifest, changed).map_err(BuildError::io("write", &manifest))?;
+    }
+    Ok(())
 }
 
 /// The text of [`RECORD`] in a new folder; none for a language without an SDK.

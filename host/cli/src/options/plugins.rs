@@ -12,10 +12,10 @@ use crate::options::values::{LimitArguments, SourceArguments, strategies};
 /// `host new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
-    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text
+    /// rust, c, cpp, zig, go, assemblyscript, typescript, python or text; or wrap, for a wrapper of a library in Rust
     #[arg(value_name = "LANGUAGE", required_unless_present = "update")]
     pub language: Option<String>,
-    /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens
+    /// The name of the protocol, of the folder and of its files: small letters, digits and hyphens; with wrap, CRATE@VERSION
     #[arg(value_name = "NAME", required_unless_present = "update")]
     pub name: Option<String>,
     /// One message, one field, one property, in place of a register kept by a majority

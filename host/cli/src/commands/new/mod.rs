@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `wrap` | a wrapper of a library |
 //! | `templates` | the contents of new folders, language by language |
 
 mod templates;
+mod wrap;
 
 use std::fs;
 use std::path::Path;
@@ -33,26 +35,17 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
     let (Some(language), Some(name)) = (&arguments.language, &arguments.name) else {
         unreachable!("the parser wants both where there is nothing to update");
     };
+    if language == wrap::WORD {
+        if arguments.bare {
+            return Err(Failure::configuration("a wrapper has no bare form").about("--bare"));
+        }
+        return wrap::run(name, environment);
+    }
     let template = find(language)?;
     let sources = if arguments.bare { &template.bare } else { &template.register };
     check_name(name)?;
     check_taken(name, template)?;
-    let folder = environment.path(Path::new(name));
-    let refused = |what: &dyn std::fmt::Display| Failure::configuration(format_args!("cannot make {name}: {what}"));
-    if fs::symlink_metadata(&folder).is_ok() {
-        return Err(refused(&"it is there already").help("choose another name, or remove it first"));
-    }
-    // Written beside its place, so that it is there as a whole or not at all.
-    let parent = folder.parent().expect("a name is not the root");
-    let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
-    for (path, content) in files(template, sources, name) {
-        let path = partial.path().join(path);
-        let written =
-            fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
-        written.map_err(|error| refused(&error))?;
-    }
-    fs::rename(partial.keep(), &folder).map_err(|error| refused(&error))?;
-    let_others_read(&folder).map_err(|error| refused(&error))?;
+    make(name, &files(template, sources, name), environment, |_| Ok(()))?;
     let what = if arguments.bare { "one message, one field, one property" } else { "a register kept by a majority" };
     environment.print(&format!(
         "{name}: {what}, in {}, to begin from\n\n  cd {name}\n  host build .   compiles it\n  \
@@ -63,6 +56,32 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
         environment.print(&format!("\nunit tests: {}\n", command.replace("{file}", &file_name(template, name))))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Makes a folder with these files, and lets `finish` do the rest in it. It is there as a whole or not at all.
+fn make(
+    name: &str,
+    files: &[(String, String)],
+    environment: &Environment<'_>,
+    finish: impl FnOnce(&Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let folder = environment.path(Path::new(name));
+    let refused = |what: &dyn std::fmt::Display| Failure::configuration(format_args!("cannot make {name}: {what}"));
+    if fs::symlink_metadata(&folder).is_ok() {
+        return Err(refused(&"it is there already").help("choose another name, or remove it first"));
+    }
+    // Written beside its place.
+    let parent = folder.parent().expect("a name is not the root");
+    let partial = tempfile::Builder::new().prefix(".host-new-").tempdir_in(parent).map_err(|error| refused(&error))?;
+    for (path, content) in files {
+        let path = partial.path().join(path);
+        let written =
+            fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
+        written.map_err(|error| refused(&error))?;
+    }
+    finish(partial.path())?;
+    fs::rename(partial.keep(), &folder).map_err(|error| refused(&error))?;
+    let_others_read(&folder).map_err(|error| refused(&error))
 }
 
 /// Replaces the SDK in a folder.

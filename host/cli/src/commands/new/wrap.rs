@@ -1,0 +1,98 @@
+//! `host new wrap CRATE@VERSION`: a folder with a wrapper of a library that nobody here wrote, to begin from.
+
+use host_build::sdk;
+use host_session::base::{Exit, Failure};
+
+use super::{IGNORED, check_name, make};
+use crate::environment::Environment;
+
+/// In place of a language.
+pub const WORD: &str = "wrap";
+
+macro_rules! template {
+    ($($path:literal => $to:literal),+ $(,)?) => {
+        &[$(($to, include_str!(concat!("../../../templates/wrap/", $path)))),+]
+    };
+}
+
+const FILES: &[(&str, &str)] = template![
+    "lib.rs" => "src/lib.rs",
+    "README.md" => "README.md",
+    "scenarios/three-nodes.toml" => "scenarios/three-nodes.toml",
+];
+
+/// Makes the folder and says what to do next.
+pub fn run(library: &str, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
+    let (library, version) = parse(library)?;
+    let name = format!("{}-checked", library.to_lowercase().replace('_', "-"));
+    check_name(&name)?;
+    environment.tell(&format!("asking cargo for {library} {version}"));
+    make(&name, &files(&name, library, version), environment, |folder| {
+        sdk::resolve_wrapper(folder).map_err(|error| {
+            let why = error.to_string();
+            let why: Vec<&str> = why.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
+            Failure::configuration(format_args!("cannot make {name}: {}", why.join("; ")))
+        })
+    })?;
+    environment.print(&format!(
+        "{name}: a wrapper of {library} {version}, with a stand-in where the library comes in\n\n  cd {name}\n  \
+         host run .     runs it as it is\n\nREADME.md has the questions to answer on the way; src/lib.rs has a place for each answer\n"
+    ))?;
+    Ok(Exit::Ok)
+}
+
+/// The crate and the version in `CRATE@VERSION`.
+fn parse(text: &str) -> Result<(&str, &str), Failure> {
+    let is_of = |text: &str, more: &str| {
+        text.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
+    };
+    let parts = text.split_once('@').filter(|(library, version)| is_of(library, "-_") && is_of(version, ".-+"));
+    parts.ok_or_else(|| {
+        let failure = Failure::configuration(format_args!("{text:?} is no crate with its version"));
+        failure.help("write the version that is to be checked, as in `host new wrap raft@0.7.0`")
+    })
+}
+
+/// Paths and contents of the folder.
+fn files(name: &str, library: &str, version: &str) -> Vec<(String, String)> {
+    let filled = |text: &str| {
+        let text = text.replace("{crate}", library).replace("{version}", version).replace("{name}", name);
+        text.replace("the_library", &library.replace('-', "_"))
+    };
+    let mut files: Vec<(String, String)> =
+        FILES.iter().map(|(path, text)| ((*path).to_owned(), filled(text))).collect();
+    files.push(("Cargo.toml".to_owned(), sdk::wrapper_manifest(name, library, version)));
+    files.push((".gitignore".to_owned(), IGNORED.to_owned()));
+    files.extend(sdk::files("rust"));
+    files.extend(sdk::record("rust").map(|record| (sdk::RECORD.to_owned(), record)));
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_has_a_name_and_a_version() {
+        for (text, expected) in [("raft@0.7.0", ("raft", "0.7.0")), ("a_b-c@1.0.0-rc.1", ("a_b-c", "1.0.0-rc.1"))] {
+            assert_eq!(parse(text).expect("a crate"), expected);
+        }
+        for text in ["raft", "raft@", "@1", "../raft@1", "raft@1 || 2", "raft@=1", "a b@1", "raft@1@2"] {
+            assert!(parse(text).is_err_and(|failure| failure.help.is_some()), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_new_folder_is_left_to_be_filled_in() {
+        let files = files("little-raft-checked", "little_raft", "0.2.0");
+        let own = files.iter().filter(|(path, _)| !path.starts_with("guest-sdk"));
+        for (path, content) in own {
+            for mark in ["{crate}", "{version}", "{name}", "the_library"] {
+                assert!(!content.contains(mark), "{path} has {mark}");
+            }
+        }
+        let source = files.iter().find(|(path, _)| path == "src/lib.rs").map(|(_, content)| content.as_str());
+        assert!(source.is_some_and(|source| source.contains("use little_raft as _;")));
+    }
+}

@@ -1,0 +1,129 @@
+//! The crate {crate} {version}, unmodified, in a wrapper. README.md has the questions that the places marked here answer.
+
+use guest_sdk::{
+    About, By, Context, Distinguish, LocalEvents, NodeId, Opaque, ParameterError, Parameters, Properties, Protocol,
+    Randomness,
+};
+use serde::{Deserialize, Serialize};
+// The library compiles for a plugin. Replace this line by what you use of it.
+use the_library as _;
+
+/// 1. The state: the library's own, and what its application has done with it.
+#[derive(Debug)]
+pub struct Node {
+    /// In place of the library's node: which others were heard.
+    heard: Vec<NodeId>,
+    ticks: u32,
+    disk: Disk,
+    /// What the library wants to send, until the handler ends.
+    outbox: Vec<(NodeId, Packet)>,
+}
+
+/// How states are told apart. Memory is always right; see `guest_sdk::By` for ways that merge more.
+impl Distinguish for Node {
+    const BY: By = By::Memory;
+}
+
+guest_sdk::arena!();
+
+/// 2. A message: that of the library. `guest_sdk::BySerde` around it if it has serde, else `guest_sdk::Payload` by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Packet;
+
+/// 3. What is on disk, and what a node begins with after a reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Disk {
+    starts: u32,
+}
+
+impl Node {
+    /// Starts the library, the first time or after a reset.
+    fn start(disk: Disk) -> Self {
+        Self { heard: Vec::new(), ticks: 0, disk: Disk { starts: disk.starts + 1 }, outbox: Vec::new() }
+    }
+
+    /// Hands a message to the library.
+    fn step(&mut self, from: NodeId, _: Packet) {
+        if !self.heard.contains(&from) {
+            self.heard.push(from);
+        }
+    }
+
+    /// Time passes for the library: a timeout, a heartbeat, a retry.
+    fn tick(&mut self, me: NodeId, nodes: u32) {
+        self.ticks += 1;
+        self.outbox.extend((0..nodes).filter(|node| *node != me).map(|node| (node, Packet)));
+    }
+
+    /// Sends what the library has to send. What must be on disk before is written before.
+    fn flush(&mut self, ctx: &mut Context<Packet>) {
+        self.outbox.drain(..).for_each(|(to, packet)| ctx.send(to, packet));
+    }
+}
+
+/// 5. What happens by itself: elections, ticks, calls of the application.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Local {
+    Tick,
+}
+
+/// How much happens. Every search of all states needs a bound on what could go on for ever.
+pub struct Checked {
+    ticks: u32,
+}
+
+impl Protocol for Checked {
+    const ABOUT: About = guest_sdk::about!().nodes(3);
+    /// 4. What the library gets for randomness.
+    const RANDOMNESS: Randomness = Randomness::Fresh;
+    type State = Opaque<Node>;
+    type Message = Packet;
+    type Local = Local;
+    type Durable = Disk;
+
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        Ok(Self { ticks: parameters.get("ticks", 1, "how much time passes at each node")? })
+    }
+
+    fn init(&self, ctx: &mut Context<Packet>, disk: Option<Disk>) -> Opaque<Node> {
+        let mut node = Node::start(disk.unwrap_or_default());
+        node.flush(ctx);
+        Opaque::new(node)
+    }
+
+    fn handle_message(&self, ctx: &mut Context<Packet>, node: &mut Opaque<Node>, from: NodeId, packet: Packet) {
+        node.step(from, packet);
+        node.flush(ctx);
+    }
+
+    fn local_events(&self, node: &Opaque<Node>, events: &mut LocalEvents<Local>) {
+        if node.ticks < self.ticks {
+            events.timer("tick", Local::Tick);
+        }
+    }
+
+    fn handle_local(&self, ctx: &mut Context<Packet>, node: &mut Opaque<Node>, event: Local) {
+        match event {
+            Local::Tick => node.tick(ctx.me(), ctx.nodes()),
+        }
+        node.flush(ctx);
+    }
+
+    fn persist(&self, node: &Opaque<Node>) -> Option<Disk> {
+        Some(node.disk.clone())
+    }
+
+    /// 6. What the documentation of the library promises, and what must be possible: a promise that nothing ever puts to the test holds.
+    fn properties(claims: &mut Properties<Self>) {
+        claims.always("heard-others-alone").node(
+            |_, node| Some(node.heard.clone()),
+            |heard| if heard.len() <= 2 { Ok(()) } else { Err(format!("of 3 nodes, one has heard {heard:?}")) },
+        );
+        claims.sometimes("heard-all").node(
+            |_, node| Some(node.heard.len()),
+            |heard| if *heard == 2 { Ok(()) } else { Err(format!("{heard} of 2 others are heard")) },
+        );
+    }
+}
+
+guest_sdk::export!(Checked);
