@@ -82,7 +82,7 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
         TARGET => messages
             .lines()
             .filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
-            .filter_map(getrandom)
+            .filter_map(|artifact| getrandom(&artifact))
             .collect(),
         // The adapter's, which is told by what the module imports.
         _ => BTreeSet::new(),
@@ -95,7 +95,7 @@ pub(super) fn assumed(target: &str, has_overflow_checks: bool, messages: &str) -
 }
 
 /// The version of getrandom that an artifact is, unless it was compiled for a build script.
-fn getrandom(artifact: Artifact) -> Option<String> {
+fn getrandom(artifact: &Artifact) -> Option<String> {
     let is_for_guest = artifact.filenames.iter().any(|file| file.contains(TARGET));
     let (_, version) = artifact.package_id.rsplit_once("getrandom@")?;
     is_for_guest.then(|| version.to_owned())
