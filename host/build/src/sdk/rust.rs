@@ -34,6 +34,8 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/property.rs",
     "src/protocol.rs",
     "src/randomness.rs",
+    "src/ready_made.rs",
+    "src/ready_made/tests.rs",
     "src/renaming.rs",
     "src/role.rs",
     "src/configured_node.rs",
@@ -161,7 +163,7 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "layers", "opaque", "linearizability", "test", "wasm"] {
+        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "test", "wasm"] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
