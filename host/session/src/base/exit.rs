@@ -43,7 +43,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
     (Exit::Evaluation, "a property cannot be evaluated"),
     (Exit::Stopped, "stopped by a signal before anything was found, or by --time before there was a result"),
-    (Exit::Plugin, "the plugin cannot be loaded or built, or asks for what no plugin has: a clock, a thread, a socket"),
+    (Exit::Plugin, "the plugin cannot be loaded or built, or asks for a thread, a socket or the like"),
     (Exit::Configuration, "an option, the scenario, the prefix or the trace does not fit"),
     (Exit::TooLarge, "the search is incomplete and --require-complete was given"),
     (Exit::System, "this machine or its files got in the way"),

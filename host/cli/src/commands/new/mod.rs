@@ -45,7 +45,7 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
     let sources = if arguments.bare { &template.bare } else { &template.register };
     check_name(name)?;
     check_taken(name, template)?;
-    make(name, &files(template, sources, name), environment, |_| Ok(()))?;
+    make(name, &files(template, sources, name), environment, |_, _| Ok(()))?;
     let what = if arguments.bare { "one message, one field, one property" } else { "a register kept by a majority" };
     environment.print(&format!(
         "{name}: {what}, in {}, to begin from\n\n  cd {name}\n  host build .   compiles it\n  \
@@ -62,8 +62,8 @@ pub fn run(arguments: &NewArguments, environment: &mut Environment<'_>) -> Resul
 fn make(
     name: &str,
     files: &[(String, String)],
-    environment: &Environment<'_>,
-    finish: impl FnOnce(&Path) -> Result<(), Failure>,
+    environment: &mut Environment<'_>,
+    finish: impl FnOnce(&Path, &mut Environment<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let folder = environment.path(Path::new(name));
     let refused = |what: &dyn std::fmt::Display| Failure::configuration(format_args!("cannot make {name}: {what}"));
@@ -79,7 +79,7 @@ fn make(
             fs::create_dir_all(path.parent().expect("below the folder")).and_then(|()| fs::write(&path, content));
         written.map_err(|error| refused(&error))?;
     }
-    finish(partial.path())?;
+    finish(partial.path(), environment)?;
     fs::rename(partial.keep(), &folder).map_err(|error| refused(&error))?;
     let_others_read(&folder).map_err(|error| refused(&error))
 }

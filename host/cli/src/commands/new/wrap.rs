@@ -26,8 +26,8 @@ pub fn run(library: &str, environment: &mut Environment<'_>) -> Result<Exit, Fai
     let (library, version) = parse(library)?;
     let name = format!("{}-checked", library.to_lowercase().replace('_', "-"));
     check_name(&name)?;
-    environment.tell(&format!("asking cargo for {library} {version}"));
-    make(&name, &files(&name, library, version), environment, |folder| {
+    make(&name, &files(&name, library, version), environment, |folder, environment| {
+        environment.tell(&format!("asking cargo for {library} {version}"));
         sdk::resolve_wrapper(folder).map_err(|error| {
             let why = error.to_string();
             let why: Vec<&str> = why.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect();
