@@ -212,6 +212,10 @@ mod tests {
         }
 
         fn log(&mut self, _: &str) {}
+
+        fn answer(&mut self, _: u64, _: crate::Response) {}
+
+        fn restart(&mut self, _: &str) {}
     }
 
     #[derive(Clone, Copy, Debug)]

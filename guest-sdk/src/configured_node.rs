@@ -1,8 +1,14 @@
 //! One place in a cluster: a configured protocol that knows which node it is. The state is kept apart.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use crate::context::{Context, Environment, LocalEvents};
 use crate::parameters::Parameters;
-use crate::{Canonical, Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Place, Protocol, Role};
+use crate::{
+    Canonical, Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Place, Protocol, Request, Response,
+    Role,
+};
 
 /// Messages on their way out of a handler.
 pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
@@ -58,6 +64,21 @@ impl<P: Protocol> ConfiguredNode<P> {
     /// How the node takes a message.
     pub(crate) fn role(&self, state: &P::State, from: NodeId, message: &P::Message) -> Role {
         self.protocol.role(Place { me: self.me, nodes: self.nodes }, state, from, message)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "tests ask the protocol itself"))]
+    pub(crate) fn duration(&self, state: &P::State, event: &P::Local) -> Option<RangeInclusive<Duration>> {
+        self.protocol.duration(Place { me: self.me, nodes: self.nodes }, state, event)
+    }
+
+    /// The event that a request becomes.
+    pub(crate) fn request(
+        &self,
+        state: &P::State,
+        number: u64,
+        request: Request,
+    ) -> Result<LocalEvent<P::Local>, Response> {
+        self.protocol.request(Place { me: self.me, nodes: self.nodes }, state, number, request)
     }
 
     /// None if the node does not take these messages.
@@ -177,5 +198,13 @@ impl Environment for Recorder<'_> {
 
     fn log(&mut self, line: &str) {
         self.environment.log(line);
+    }
+
+    fn answer(&mut self, request: u64, response: Response) {
+        self.environment.answer(request, response);
+    }
+
+    fn restart(&mut self, name: &str) {
+        self.environment.restart(name);
     }
 }

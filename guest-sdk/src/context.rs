@@ -2,15 +2,17 @@
 
 use std::fmt::Display;
 
-use crate::NodeId;
+use crate::{NodeId, Response};
 
-/// Where `choose`, `can_send` and `log` lead: the host, or a test.
+/// Where `choose`, `can_send`, `log` and the like lead: the host, or a test.
 pub(crate) trait Environment {
     fn choose(&mut self, alternatives: u32) -> u32;
     /// Whether a message is taken that is the next one to this node after `ahead` others of the same handler.
     fn can_send(&mut self, to: NodeId, ahead: usize) -> bool;
     fn choose_weighted(&mut self, weights: &[u32]) -> u32;
     fn log(&mut self, line: &str);
+    fn answer(&mut self, request: u64, response: Response);
+    fn restart(&mut self, name: &str);
 }
 
 /// The environment of a layer over another one, which takes as many messages to each node as there is room for.
@@ -34,6 +36,14 @@ impl Environment for Over<'_> {
 
     fn log(&mut self, line: &str) {
         self.below.log(line);
+    }
+
+    fn answer(&mut self, request: u64, response: Response) {
+        self.below.answer(request, response);
+    }
+
+    fn restart(&mut self, name: &str) {
+        self.below.restart(name);
     }
 }
 
@@ -158,6 +168,18 @@ impl<'a, M> Context<'a, M> {
     pub fn log(&mut self, line: impl Display) {
         self.environment.log(&line.to_string());
     }
+
+    /// Answers the request of a client that has this number, see [`Protocol::request`](crate::Protocol::request); no influence on
+    /// anything, and dropped where nobody waits for it: in a search, or after a reset.
+    pub fn answer(&mut self, request: u64, response: Response) {
+        self.environment.answer(request, response);
+    }
+
+    /// The local events of this name wait anew, where the protocol runs: their durations are drawn again in the state that the
+    /// handler leads to. No influence on anything, and dropped in a search.
+    pub fn restart(&mut self, name: &str) {
+        self.environment.restart(name);
+    }
 }
 
 /// Why a local event can happen.
@@ -180,6 +202,13 @@ pub struct LocalEvent<L> {
     pub kind: LocalKind,
     /// The event that [`Protocol::handle_local`](crate::Protocol::handle_local) gets.
     pub event: L,
+}
+
+impl<L> LocalEvent<L> {
+    /// A call of the application, such as a request of a client becomes.
+    pub fn application(name: &'static str, event: L) -> Self {
+        Self { name, kind: LocalKind::Application, event }
+    }
 }
 
 /// The out-parameter of [`Protocol::local_events`](crate::Protocol::local_events): who this node is, and what can happen to it.

@@ -63,6 +63,7 @@
 //! | `renaming` | new names for nodes |
 //! | `role` | how a node receives a message: alone, later, or in a quorum |
 //! | `context` | effects of a handler: `send`, `choose`, `log` |
+//! | `client` | requests of clients of a running node, and answers to them |
 //! | `timers` | timers as a part of the state |
 //! | `clock` | time by comparisons of clock readings |
 //! | `layers` | a protocol over a transport that is another protocol |
@@ -83,6 +84,7 @@
 mod about;
 mod arena;
 mod canonical;
+mod client;
 mod clock;
 mod configured_node;
 mod content;
@@ -110,6 +112,7 @@ pub mod test;
 pub use about::{About, Network};
 pub use arena::Arena;
 pub use canonical::{Canonical, Encoding, Never};
+pub use client::{Request, Response};
 pub use clock::Clock;
 pub use content::{BySerde, NodeState, Payload};
 pub use context::{Context, LocalEvent, LocalEvents, LocalKind};

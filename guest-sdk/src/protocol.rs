@@ -1,8 +1,11 @@
 //! The trait that an author implements.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use crate::{
-    About, Canonical, Context, Encoding, LocalEvents, NodeId, NodeState, ParameterError, Parameters, Payload, Place,
-    Properties, Randomness, Renaming, Role,
+    About, Canonical, Context, Encoding, LocalEvent, LocalEvents, NodeId, NodeState, ParameterError, Parameters,
+    Payload, Place, Properties, Randomness, Renaming, Request, Response, Role,
 };
 
 /// A distributed protocol.
@@ -68,6 +71,35 @@ pub trait Protocol: Sized + 'static {
     fn handle_local(&self, ctx: &mut Context<Self::Message>, state: &mut Self::State, event: Self::Local) {
         let _ = (ctx, state);
         panic!("local event {} is listed but not handled", event.debug());
+    }
+
+    /// How long it takes from when this event can happen until it does, where the protocol runs; none, the default, is as long as the
+    /// host says for its kind, and a call of the application happens only if a client makes it. Asked of events that
+    /// [`local_events`](Self::local_events) lists in this state. A search ignores it. An event waits as long as it is listed, unless
+    /// [`Context::restart`] names it.
+    fn duration(&self, place: Place, state: &Self::State, event: &Self::Local) -> Option<RangeInclusive<Duration>> {
+        let _ = (place, state, event);
+        None
+    }
+
+    /// The event that a request of a client becomes, which happens next in this state though
+    /// [`local_events`](Self::local_events) need not list it; or an answer at once. By default no request is taken.
+    ///
+    /// No other request to this node has its number, before or after a reset; [`Context::answer`] answers it, at any time, or never.
+    /// A search knows no requests: list there what they become, as calls of the application.
+    ///
+    /// # Errors
+    ///
+    /// The answer, if nothing has to happen for it.
+    fn request(
+        &self,
+        place: Place,
+        state: &Self::State,
+        number: u64,
+        request: Request,
+    ) -> Result<LocalEvent<Self::Local>, Response> {
+        let _ = (place, state, number, request);
+        Err(Response::new(501).body("this protocol takes no requests\n"))
     }
 
     /// The connection to a peer is broken, on a network with connections: what was in flight on it may be lost, and what is

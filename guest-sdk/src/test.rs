@@ -6,8 +6,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `clients` | requests of clients |
 //! | `explore` | every state of a small cluster, natively |
 
+mod clients;
 mod explore;
 
 use std::collections::VecDeque;
@@ -20,7 +22,7 @@ use crate::content::round_trip;
 use crate::context::Environment;
 use crate::{
     Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Property, PropertyKind, PropertyScope, Protocol,
-    Role, property,
+    Response, Role, property,
 };
 
 /// A message that was sent and not yet delivered.
@@ -48,6 +50,8 @@ pub struct Cluster<P: Protocol> {
     /// Resets that [`explore`](Self::explore) may still give each node.
     resets_left: Vec<u32>,
     script: Script,
+    /// Requests of clients so far.
+    requests: u64,
     /// Whether the last quorum was declined.
     is_declined: bool,
 }
@@ -63,6 +67,7 @@ impl<P: Protocol> Clone for Cluster<P> {
             in_flight: self.in_flight.iter().map(|message| message.duplicate(P::ENCODING)).collect(),
             resets_left: self.resets_left.clone(),
             script: self.script.clone(),
+            requests: self.requests,
             is_declined: false,
         }
     }
@@ -94,6 +99,7 @@ impl<P: Protocol> Cluster<P> {
             in_flight: Vec::new(),
             resets_left: vec![0; nodes as usize],
             script: Script { answers: answers.iter().copied().collect(), ..Script::default() },
+            requests: 0,
             is_declined: false,
         };
         for me in 0..nodes {
@@ -406,6 +412,8 @@ struct Script {
     /// Answer and number of alternatives of each call.
     asked: Vec<(u32, u32)>,
     log: Vec<String>,
+    /// Answers to clients, with the numbers of their requests.
+    responses: Vec<(u64, Response)>,
 }
 
 impl Environment for Script {
@@ -427,6 +435,12 @@ impl Environment for Script {
     fn log(&mut self, line: &str) {
         self.log.push(line.to_owned());
     }
+
+    fn answer(&mut self, request: u64, response: Response) {
+        self.responses.push((request, response));
+    }
+
+    fn restart(&mut self, _: &str) {}
 }
 
 /// The state as another process would read it, where that can be tried.

@@ -9,6 +9,7 @@
 //! | `getrandom` | what the crate getrandom calls |
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::canonical::json_string;
 use crate::configured_node::{ConfiguredNode, Sent};
@@ -16,7 +17,7 @@ use crate::content::json_of;
 use crate::context::Environment;
 use crate::{
     Canonical, LocalKind, Network, NodeId, NodeState, Parameters, Payload, PropertyKind, PropertyScope, Protocol,
-    Renaming, Role, property, randomness,
+    Renaming, Request, Response, Role, property, randomness,
 };
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
@@ -29,9 +30,10 @@ mod getrandom;
 pub use bindings::__export_plugin as export_plugin;
 
 use bindings::exports::host::protocol::{
-    completion, defaults, describe, durable, names, node, quorum, specification, symmetry, transport, views,
+    clients, completion, defaults, describe, durable, names, node, quorum, specification, symmetry, timing, transport,
+    views,
 };
-use bindings::host::protocol::{environment, odds, types};
+use bindings::host::protocol::{environment, live, odds, types};
 
 /// A node after `init`.
 pub struct Node<P: Protocol> {
@@ -67,6 +69,14 @@ impl Environment for Host {
     fn log(&mut self, line: &str) {
         environment::log(line);
     }
+
+    fn answer(&mut self, request: u64, response: Response) {
+        live::answer(request, &wire(response));
+    }
+
+    fn restart(&mut self, name: &str) {
+        live::restart(name);
+    }
 }
 
 impl<P: Plugin> node::Guest for P {
@@ -92,23 +102,13 @@ impl<P: Plugin> node::Guest for P {
 
     fn local_events() -> Vec<types::LocalEvent> {
         with_node::<P, _>(|Node { configured_node, state }| {
-            let local = |listed: crate::LocalEvent<<P::Protocol as Protocol>::Local>| types::LocalEvent {
-                name: listed.name.to_owned(),
-                kind: match listed.kind {
-                    LocalKind::Timer => types::LocalKind::Timer,
-                    LocalKind::Application => types::LocalKind::Application,
-                    LocalKind::Internal => types::LocalKind::Internal,
-                },
-                payload: listed.event.encode(P::Protocol::ENCODING),
-            };
-            configured_node.local_events(state).into_iter().map(local).collect()
+            configured_node.local_events(state).into_iter().map(local::<P::Protocol>).collect()
         })
     }
 
     fn handle_local(event: types::LocalEvent) -> Vec<types::Envelope> {
         with_node::<P, _>(|Node { configured_node, state }| {
-            let local = Canonical::decode(&event.payload, P::Protocol::ENCODING)
-                .unwrap_or_else(|| panic!("{event:?} is no event of this protocol"));
+            let local = decode_local::<P>(&event);
             envelopes::<P::Protocol>(configured_node.handle_local(&mut Host, state, local))
         })
     }
@@ -270,6 +270,47 @@ impl<P: Plugin> completion::Guest for P {
     fn is_done() -> bool {
         with_node::<P, _>(|Node { configured_node, state }| configured_node.protocol.is_done(state))
     }
+}
+
+impl<P: Plugin> timing::Guest for P {
+    fn duration(event: types::LocalEvent) -> Option<timing::Span> {
+        with_node::<P, _>(|Node { configured_node, state }| {
+            let duration = configured_node.duration(state, &decode_local::<P>(&event))?;
+            let micros = |duration: &Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+            Some(timing::Span { shortest: micros(duration.start()), longest: micros(duration.end()) })
+        })
+    }
+}
+
+impl<P: Plugin> clients::Guest for P {
+    fn accept(number: u64, content: types::Request) -> Result<types::LocalEvent, types::Response> {
+        with_node::<P, _>(|Node { configured_node, state }| {
+            let types::Request { method, path, body } = content;
+            let result = configured_node.request(state, number, Request { method, path, body });
+            result.map(local::<P::Protocol>).map_err(wire)
+        })
+    }
+}
+
+fn local<P: Protocol>(listed: crate::LocalEvent<P::Local>) -> types::LocalEvent {
+    types::LocalEvent {
+        name: listed.name.to_owned(),
+        kind: match listed.kind {
+            LocalKind::Timer => types::LocalKind::Timer,
+            LocalKind::Application => types::LocalKind::Application,
+            LocalKind::Internal => types::LocalKind::Internal,
+        },
+        payload: listed.event.encode(P::ENCODING),
+    }
+}
+
+fn decode_local<P: Plugin>(event: &types::LocalEvent) -> <P::Protocol as Protocol>::Local {
+    Canonical::decode(&event.payload, P::Protocol::ENCODING)
+        .unwrap_or_else(|| panic!("{event:?} is no event of this protocol"))
+}
+
+fn wire(Response { status, body, ask }: Response) -> types::Response {
+    types::Response { status, body, ask }
 }
 
 fn decode_message<P: Plugin>(src: NodeId, message: &[u8]) -> <P::Protocol as Protocol>::Message {

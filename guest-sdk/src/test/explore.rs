@@ -137,6 +137,7 @@ impl<P: Protocol> Cluster<P> {
             next.script.answers = answers.iter().copied().collect();
             next.script.asked.clear();
             next.script.log.clear();
+            next.script.responses.clear();
             run(&mut next);
             let mut asked = std::mem::take(&mut next.script.asked);
             out.push(next);

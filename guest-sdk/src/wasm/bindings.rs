@@ -41,88 +41,6 @@ pub mod host {
                 }
             }
         }
-        /// All that a guest may import, besides `odds`. A component that imports anything else is refused at load.
-        ///
-        /// These functions may be called only inside `node.init`, `node.handle-message`, `node.handle-local`,
-        /// `quorum.handle-quorum` and `transport.handle-transport-error`; `log` also right before a trap, anywhere.
-        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
-        pub mod environment {
-            #[used]
-            #[doc(hidden)]
-            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
-            use super::super::super::_rt;
-            #[allow(unused_unsafe, clippy::all)]
-            /// Nondeterminism inside a handler: an answer smaller than `alternatives`.
-            ///
-            /// The host explores every answer, each as an outcome of its own. With 1 alternative the answer is 0.
-            /// A call with 0 alternatives, or outside a handler, is a fault of the guest; so are more
-            /// alternatives or more calls than the host's limits.
-            #[allow(async_fn_in_trait)]
-            pub fn choose(alternatives: u32) -> u32 {
-                unsafe {
-                    #[cfg(target_arch = "wasm32")]
-                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
-                    unsafe extern "C" {
-                        #[link_name = "choose"]
-                        fn wit_import0(_: i32) -> i32;
-                    }
-                    #[cfg(not(target_arch = "wasm32"))]
-                    unsafe extern "C" fn wit_import0(_: i32) -> i32 {
-                        unreachable!()
-                    }
-                    let ret = wit_import0(_rt::as_i32(&alternatives));
-                    ret as u32
-                }
-            }
-            #[allow(unused_unsafe, clippy::all)]
-            /// Whether the transport takes a message to node `to` now: false if its buffers are full. To be asked before a message is
-            /// returned, once for each; a message that was refused must not be returned, or the question was in vain.
-            ///
-            /// The host explores both answers as far as the scenario's budget of refusals goes; without one the answer is true. A
-            /// protocol that does not ask has a transport without bounds. As for `choose`, a call outside a handler is a fault of
-            /// the guest, and calls count towards the same limit.
-            #[allow(async_fn_in_trait)]
-            pub fn can_send(to: u32) -> bool {
-                unsafe {
-                    #[cfg(target_arch = "wasm32")]
-                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
-                    unsafe extern "C" {
-                        #[link_name = "can-send"]
-                        fn wit_import0(_: i32) -> i32;
-                    }
-                    #[cfg(not(target_arch = "wasm32"))]
-                    unsafe extern "C" fn wit_import0(_: i32) -> i32 {
-                        unreachable!()
-                    }
-                    let ret = wit_import0(_rt::as_i32(&to));
-                    _rt::bool_lift(ret as u8)
-                }
-            }
-            #[allow(unused_unsafe, clippy::all)]
-            /// A line for people: dropped while searching, shown when a trace is replayed.
-            ///
-            /// It cannot influence anything. A guest that is about to trap may explain itself here with a line
-            /// that starts with `panic: `; the host quotes it as the reason.
-            #[allow(async_fn_in_trait)]
-            pub fn log(line: &str) -> () {
-                unsafe {
-                    let vec0 = line;
-                    let ptr0 = vec0.as_ptr().cast::<u8>();
-                    let len0 = vec0.len();
-                    #[cfg(target_arch = "wasm32")]
-                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
-                    unsafe extern "C" {
-                        #[link_name = "log"]
-                        fn wit_import1(_: *mut u8, _: usize);
-                    }
-                    #[cfg(not(target_arch = "wasm32"))]
-                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) {
-                        unreachable!()
-                    }
-                    wit_import1(ptr0.cast_mut(), len0);
-                }
-            }
-        }
         /// What the other interfaces share.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod types {
@@ -316,6 +234,228 @@ pub mod host {
                         .field("kind", &self.kind)
                         .field("scope", &self.scope)
                         .finish()
+                }
+            }
+            /// What a client asks of a running node, in the terms of HTTP.
+            #[derive(Clone)]
+            pub struct Request {
+                /// Such as `GET`.
+                pub method: _rt::String,
+                /// Begins with `/`, and has no host; what follows a `?` is part of it.
+                pub path: _rt::String,
+                /// The content, opaque to the host.
+                pub body: _rt::Vec<u8>,
+            }
+            impl ::core::fmt::Debug for Request {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.debug_struct("Request")
+                        .field("method", &self.method)
+                        .field("path", &self.path)
+                        .field("body", &self.body)
+                        .finish()
+                }
+            }
+            /// What a running node answers to a client, in the terms of HTTP.
+            #[derive(Clone)]
+            pub struct Response {
+                /// The status code: 200 up to, and including, 599.
+                pub status: u16,
+                /// The content, opaque to the host.
+                pub body: _rt::Vec<u8>,
+                /// The node that the client should ask instead. The host says where that is.
+                pub ask: Option<NodeId>,
+            }
+            impl ::core::fmt::Debug for Response {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.debug_struct("Response")
+                        .field("status", &self.status)
+                        .field("body", &self.body)
+                        .field("ask", &self.ask)
+                        .finish()
+                }
+            }
+            impl ::core::fmt::Display for Response {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    write!(f, "{:?}", self)
+                }
+            }
+            impl ::core::error::Error for Response {}
+        }
+        /// Optional to import: what a handler does that matters only where the protocol runs, with clients and in time.
+        ///
+        /// Like `log`, these functions cannot influence anything in the guest, and a search drops them. They may be called where
+        /// `choose` may be; elsewhere it is a fault of the guest.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod live {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            pub type Response = super::super::super::host::protocol::types::Response;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Answers the request of a client that has this number, see `clients.accept`. It leaves the node as messages do: after what the
+            /// disk has to have first. An answer to a request that nobody waits for any more, or that another node or a former start of this
+            /// one was asked, is dropped; so is a second one.
+            #[allow(async_fn_in_trait)]
+            pub fn answer(number: u64, content: &Response) -> () {
+                unsafe {
+                    let super::super::super::host::protocol::types::Response {
+                        status: status0,
+                        body: body0,
+                        ask: ask0,
+                    } = content;
+                    let vec1 = body0;
+                    let ptr1 = vec1.as_ptr().cast::<u8>();
+                    let len1 = vec1.len();
+                    let (result2_0, result2_1) = match ask0 {
+                        Some(e) => (1i32, _rt::as_i32(e)),
+                        None => (0i32, 0i32),
+                    };
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/live@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "answer"]
+                        fn wit_import3(
+                            _: i64,
+                            _: i32,
+                            _: *mut u8,
+                            _: usize,
+                            _: i32,
+                            _: i32,
+                        );
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import3(
+                        _: i64,
+                        _: i32,
+                        _: *mut u8,
+                        _: usize,
+                        _: i32,
+                        _: i32,
+                    ) {
+                        unreachable!()
+                    }
+                    wit_import3(
+                        _rt::as_i64(&number),
+                        _rt::as_i32(status0),
+                        ptr1.cast_mut(),
+                        len1,
+                        result2_0,
+                        result2_1,
+                    );
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The local events of this name that wait begin to wait anew: their durations are drawn again in the state that the handler
+            /// leads to. So a time-out is put off by what it waits for.
+            #[allow(async_fn_in_trait)]
+            pub fn restart(name: &str) -> () {
+                unsafe {
+                    let vec0 = name;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/live@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "restart"]
+                        fn wit_import1(_: *mut u8, _: usize);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0.cast_mut(), len0);
+                }
+            }
+        }
+        /// All that a guest may import, besides `odds` and `live`. A component that imports anything else is refused at load.
+        ///
+        /// These functions may be called only inside `node.init`, `node.handle-message`, `node.handle-local`,
+        /// `quorum.handle-quorum` and `transport.handle-transport-error`; `log` also right before a trap, anywhere.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod environment {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Nondeterminism inside a handler: an answer smaller than `alternatives`.
+            ///
+            /// The host explores every answer, each as an outcome of its own. With 1 alternative the answer is 0.
+            /// A call with 0 alternatives, or outside a handler, is a fault of the guest; so are more
+            /// alternatives or more calls than the host's limits.
+            #[allow(async_fn_in_trait)]
+            pub fn choose(alternatives: u32) -> u32 {
+                unsafe {
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "choose"]
+                        fn wit_import0(_: i32) -> i32;
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import0(_: i32) -> i32 {
+                        unreachable!()
+                    }
+                    let ret = wit_import0(_rt::as_i32(&alternatives));
+                    ret as u32
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Whether the transport takes a message to node `to` now: false if its buffers are full. To be asked before a message is
+            /// returned, once for each; a message that was refused must not be returned, or the question was in vain.
+            ///
+            /// The host explores both answers as far as the scenario's budget of refusals goes; without one the answer is true. A
+            /// protocol that does not ask has a transport without bounds. As for `choose`, a call outside a handler is a fault of
+            /// the guest, and calls count towards the same limit.
+            #[allow(async_fn_in_trait)]
+            pub fn can_send(to: u32) -> bool {
+                unsafe {
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "can-send"]
+                        fn wit_import0(_: i32) -> i32;
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import0(_: i32) -> i32 {
+                        unreachable!()
+                    }
+                    let ret = wit_import0(_rt::as_i32(&to));
+                    _rt::bool_lift(ret as u8)
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// A line for people: dropped while searching, shown when a trace is replayed.
+            ///
+            /// It cannot influence anything. A guest that is about to trap may explain itself here with a line
+            /// that starts with `panic: `; the host quotes it as the reason.
+            #[allow(async_fn_in_trait)]
+            pub fn log(line: &str) -> () {
+                unsafe {
+                    let vec0 = line;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/environment@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "log"]
+                        fn wit_import1(_: *mut u8, _: usize);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0.cast_mut(), len0);
                 }
             }
         }
@@ -1831,6 +1971,314 @@ pub mod exports {
                 #[doc(hidden)]
                 pub use __export_host_protocol_completion_0_1_0_cabi;
             }
+            /// Optional: how long local events take where the protocol runs. A search ignores it: there, what can happen can happen at
+            /// once, or late. Without it the host decides by their kind.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod timing {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type LocalEvent = super::super::super::super::host::protocol::types::LocalEvent;
+                /// A range of durations, in microseconds.
+                #[repr(C)]
+                #[derive(Clone, Copy)]
+                pub struct Span {
+                    /// The shortest one.
+                    pub shortest: u64,
+                    /// The longest one, not shorter than the shortest one.
+                    pub longest: u64,
+                }
+                impl ::core::fmt::Debug for Span {
+                    fn fmt(
+                        &self,
+                        f: &mut ::core::fmt::Formatter<'_>,
+                    ) -> ::core::fmt::Result {
+                        f.debug_struct("Span")
+                            .field("shortest", &self.shortest)
+                            .field("longest", &self.longest)
+                            .finish()
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_duration_cabi<T_: Guest>(
+                    arg0: *mut u8,
+                    arg1: usize,
+                    arg2: i32,
+                    arg3: *mut u8,
+                    arg4: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result2 = {
+                            let len0 = arg1;
+                            let bytes0 = _rt::Vec::from_raw_parts(
+                                arg0.cast(),
+                                len0,
+                                len0,
+                            );
+                            let len1 = arg4;
+                            T_::duration(super::super::super::super::host::protocol::types::LocalEvent {
+                                name: _rt::string_lift(bytes0),
+                                kind: super::super::super::super::host::protocol::types::LocalKind::_lift(
+                                    arg2 as u8,
+                                ),
+                                payload: <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(arg3.cast(), len1, len1)),
+                            })
+                        };
+                        let ptr3 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result2 {
+                            Some(e) => {
+                                *ptr3.add(0).cast::<u8>() = (1i32) as u8;
+                                let Span { shortest: shortest4, longest: longest4 } = e;
+                                *ptr3.add(8).cast::<i64>() = _rt::as_i64(shortest4);
+                                *ptr3.add(16).cast::<i64>() = _rt::as_i64(longest4);
+                            }
+                            None => {
+                                *ptr3.add(0).cast::<u8>() = (0i32) as u8;
+                            }
+                        };
+                        ptr3
+                    }
+                }
+                pub trait Guest {
+                    /// How long it takes from when this event can happen until it does; the host draws from the range. It waits as long as it is
+                    /// listed, whatever else happens, unless `live.restart` names it. None: as long as the host says for its kind; a call of the
+                    /// application happens only if a client makes it then.
+                    ///
+                    /// Called after `init`, with events that `local-events` lists in this very state; changes nothing.
+                    #[allow(async_fn_in_trait)]
+                    fn duration(event: LocalEvent) -> Option<Span>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_timing_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/timing@0.1.0#duration")] unsafe extern "C" fn
+                        export_duration(arg0 : * mut u8, arg1 : usize, arg2 : i32, arg3 :
+                        * mut u8, arg4 : usize,) -> * mut u8 { unsafe {
+                        $($path_to_types)*:: _export_duration_cabi::<$ty > (arg0, arg1,
+                        arg2, arg3, arg4) } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_timing_0_1_0_cabi;
+                #[repr(align(8))]
+                struct _RetArea([::core::mem::MaybeUninit<u8>; 24]);
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 24],
+                );
+            }
+            /// Optional: what clients can ask of a running node. Without it none is taken.
+            #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+            pub mod clients {
+                #[used]
+                #[doc(hidden)]
+                static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
+                use super::super::super::super::_rt;
+                pub type LocalEvent = super::super::super::super::host::protocol::types::LocalEvent;
+                pub type Request = super::super::super::super::host::protocol::types::Request;
+                pub type Response = super::super::super::super::host::protocol::types::Response;
+                #[doc(hidden)]
+                #[allow(non_snake_case, unused_unsafe)]
+                pub unsafe fn _export_accept_cabi<T_: Guest>(
+                    arg0: i64,
+                    arg1: *mut u8,
+                    arg2: usize,
+                    arg3: *mut u8,
+                    arg4: usize,
+                    arg5: *mut u8,
+                    arg6: usize,
+                ) -> *mut u8 {
+                    unsafe {
+                        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
+                        let result3 = {
+                            let len0 = arg2;
+                            let bytes0 = _rt::Vec::from_raw_parts(
+                                arg1.cast(),
+                                len0,
+                                len0,
+                            );
+                            let len1 = arg4;
+                            let bytes1 = _rt::Vec::from_raw_parts(
+                                arg3.cast(),
+                                len1,
+                                len1,
+                            );
+                            let len2 = arg6;
+                            T_::accept(
+                                arg0 as u64,
+                                super::super::super::super::host::protocol::types::Request {
+                                    method: _rt::string_lift(bytes0),
+                                    path: _rt::string_lift(bytes1),
+                                    body: <_ as From<
+                                        _rt::Vec<_>,
+                                    >>::from(_rt::Vec::from_raw_parts(arg5.cast(), len2, len2)),
+                                },
+                            )
+                        };
+                        let ptr4 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        match result3 {
+                            Ok(e) => {
+                                *ptr4.add(0).cast::<u8>() = (0i32) as u8;
+                                let super::super::super::super::host::protocol::types::LocalEvent {
+                                    name: name5,
+                                    kind: kind5,
+                                    payload: payload5,
+                                } = e;
+                                let vec6 = (name5.into_bytes()).into_boxed_slice();
+                                let ptr6 = vec6.as_ptr().cast::<u8>();
+                                let len6 = vec6.len();
+                                ::core::mem::forget(vec6);
+                                *ptr4
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len6;
+                                *ptr4
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr6.cast_mut();
+                                *ptr4
+                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<u8>() = (kind5.clone() as i32) as u8;
+                                let vec7 = <_ as Into<_rt::Vec<_>>>::into(payload5)
+                                    .into_boxed_slice();
+                                let ptr7 = vec7.as_ptr().cast::<u8>();
+                                let len7 = vec7.len();
+                                ::core::mem::forget(vec7);
+                                *ptr4
+                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len7;
+                                *ptr4
+                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr7.cast_mut();
+                            }
+                            Err(e) => {
+                                *ptr4.add(0).cast::<u8>() = (1i32) as u8;
+                                let super::super::super::super::host::protocol::types::Response {
+                                    status: status8,
+                                    body: body8,
+                                    ask: ask8,
+                                } = e;
+                                *ptr4
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<u16>() = (_rt::as_i32(status8)) as u16;
+                                let vec9 = <_ as Into<_rt::Vec<_>>>::into(body8)
+                                    .into_boxed_slice();
+                                let ptr9 = vec9.as_ptr().cast::<u8>();
+                                let len9 = vec9.len();
+                                ::core::mem::forget(vec9);
+                                *ptr4
+                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>() = len9;
+                                *ptr4
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>() = ptr9.cast_mut();
+                                match ask8 {
+                                    Some(e) => {
+                                        *ptr4
+                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<u8>() = (1i32) as u8;
+                                        *ptr4
+                                            .add(4 + 4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<i32>() = _rt::as_i32(e);
+                                    }
+                                    None => {
+                                        *ptr4
+                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<u8>() = (0i32) as u8;
+                                    }
+                                };
+                            }
+                        };
+                        ptr4
+                    }
+                }
+                #[doc(hidden)]
+                #[allow(non_snake_case)]
+                pub unsafe fn __post_return_accept<T_: Guest>(arg0: *mut u8) {
+                    unsafe {
+                        let l0 = i32::from(*arg0.add(0).cast::<u8>());
+                        match l0 {
+                            0 => {
+                                let l1 = *arg0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l2 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                _rt::cabi_dealloc(l1, l2, 1);
+                                let l3 = *arg0
+                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l4 = *arg0
+                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base5 = l3;
+                                let len5 = l4;
+                                _rt::cabi_dealloc(base5, len5 * 1, 1);
+                            }
+                            _ => {
+                                let l6 = *arg0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l7 = *arg0
+                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base8 = l6;
+                                let len8 = l7;
+                                _rt::cabi_dealloc(base8, len8 * 1, 1);
+                            }
+                        }
+                    }
+                }
+                pub trait Guest {
+                    /// The local event that a request becomes: `handle-local` runs it next, in this very state, though `local-events` need not
+                    /// list it. Or an answer at once, if nothing has to happen for it.
+                    ///
+                    /// `number` names the request: no other request to this node has it, before or after a reset. What happens with it is answered
+                    /// by `live.answer`, at any time, or never.
+                    ///
+                    /// A search explores what `local-events` lists and knows no requests: a plugin lists there, as calls of the application,
+                    /// the events that its requests become. Called after `init`; changes nothing.
+                    #[allow(async_fn_in_trait)]
+                    fn accept(
+                        number: u64,
+                        content: Request,
+                    ) -> Result<LocalEvent, Response>;
+                }
+                #[doc(hidden)]
+                #[macro_export]
+                macro_rules! __export_host_protocol_clients_0_1_0_cabi {
+                    ($ty:ident with_types_in $($path_to_types:tt)*) => {
+                        const _ : () = { #[unsafe (export_name =
+                        "host:protocol/clients@0.1.0#accept")] unsafe extern "C" fn
+                        export_accept(arg0 : i64, arg1 : * mut u8, arg2 : usize, arg3 : *
+                        mut u8, arg4 : usize, arg5 : * mut u8, arg6 : usize,) -> * mut u8
+                        { unsafe { $($path_to_types)*:: _export_accept_cabi::<$ty >
+                        (arg0, arg1, arg2, arg3, arg4, arg5, arg6) } } #[unsafe
+                        (export_name = "cabi_post_host:protocol/clients@0.1.0#accept")]
+                        unsafe extern "C" fn _post_return_accept(arg0 : * mut u8,) {
+                        unsafe { $($path_to_types)*:: __post_return_accept::<$ty > (arg0)
+                        } } };
+                    };
+                }
+                #[doc(hidden)]
+                pub use __export_host_protocol_clients_0_1_0_cabi;
+                #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                struct _RetArea(
+                    [::core::mem::MaybeUninit<
+                        u8,
+                    >; 6 * ::core::mem::size_of::<*const u8>()],
+                );
+                static mut _RET_AREA: _RetArea = _RetArea(
+                    [::core::mem::MaybeUninit::uninit(); 6
+                        * ::core::mem::size_of::<*const u8>()],
+                );
+            }
             /// The protocol: one instance is one node.
             ///
             /// Life of an instance: `init` once, then `handle-message` and `handle-local` in any order and number.
@@ -2737,6 +3185,30 @@ pub mod exports {
 mod _rt {
     #![allow(dead_code, unused_imports, clippy::all)]
     pub use alloc_crate::vec::Vec;
+    pub use alloc_crate::string::String;
+    pub fn as_i64<T: AsI64>(t: T) -> i64 {
+        t.as_i64()
+    }
+    pub trait AsI64 {
+        fn as_i64(self) -> i64;
+    }
+    impl<'a, T: Copy + AsI64> AsI64 for &'a T {
+        fn as_i64(self) -> i64 {
+            (*self).as_i64()
+        }
+    }
+    impl AsI64 for i64 {
+        #[inline]
+        fn as_i64(self) -> i64 {
+            self as i64
+        }
+    }
+    impl AsI64 for u64 {
+        #[inline]
+        fn as_i64(self) -> i64 {
+            self as i64
+        }
+    }
     pub fn as_i32<T: AsI32>(t: T) -> i32 {
         t.as_i32()
     }
@@ -2807,7 +3279,6 @@ mod _rt {
             val != 0
         }
     }
-    pub use alloc_crate::string::String;
     #[cfg(target_arch = "wasm32")]
     pub fn run_ctors_once() {
         wit_bindgen::rt::run_ctors_once();
@@ -2890,6 +3361,12 @@ macro_rules! __export_full_impl {
         exports::host::protocol::completion::__export_host_protocol_completion_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::completion);
         $($path_to_types_root)*::
+        exports::host::protocol::timing::__export_host_protocol_timing_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::timing);
+        $($path_to_types_root)*::
+        exports::host::protocol::clients::__export_host_protocol_clients_0_1_0_cabi!($ty
+        with_types_in $($path_to_types_root)*:: exports::host::protocol::clients);
+        $($path_to_types_root)*::
         exports::host::protocol::node::__export_host_protocol_node_0_1_0_cabi!($ty
         with_types_in $($path_to_types_root)*:: exports::host::protocol::node);
         $($path_to_types_root)*::
@@ -2899,60 +3376,71 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2247] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2703] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xcc\x10\x01A\x02\x01\
-A\x20\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
-\0\x18host:protocol/odds@0.1.0\x05\0\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x94\x14\x01A\x02\x01\
+A(\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
+\x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01\
+r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05timer\x0b\
+application\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\
+\x07payload\x02\x04\0\x0blocal-event\x03\0\x07\x01m\x03\x06always\x09sometimes\x0a\
+eventually\x04\0\x0dproperty-kind\x03\0\x09\x01m\x02\x04node\x06system\x04\0\x0e\
+property-scope\x03\0\x0b\x01r\x03\x04names\x04kind\x0a\x05scope\x0c\x04\0\x08pro\
+perty\x03\0\x0d\x01r\x03\x06methods\x04paths\x04body\x02\x04\0\x07request\x03\0\x0f\
+\x01k\x01\x01r\x03\x06status{\x04body\x02\x03ask\x11\x04\0\x08response\x03\0\x12\
+\x03\0\x19host:protocol/types@0.1.0\x05\x01\x02\x03\0\x01\x08response\x01B\x06\x02\
+\x03\x02\x01\x02\x04\0\x08response\x03\0\0\x01@\x02\x06numberw\x07content\x01\x01\
+\0\x04\0\x06answer\x01\x02\x01@\x01\x04names\x01\0\x04\0\x07restart\x01\x03\x03\0\
+\x18host:protocol/live@0.1.0\x05\x03\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
 \x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
-es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x01\x01\
-B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
-\x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
-al-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\x07payload\x02\x04\0\x0blocal-ev\
-ent\x03\0\x07\x01m\x03\x06always\x09sometimes\x0aeventually\x04\0\x0dproperty-ki\
-nd\x03\0\x09\x01m\x02\x04node\x06system\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\
-\x04names\x04kind\x0a\x05scope\x0c\x04\0\x08property\x03\0\x0d\x03\0\x19host:pro\
-tocol/types@0.1.0\x05\x02\x01B\x0b\x01m\x03\x09unordered\x15unordered-duplicatin\
-g\x07ordered\x04\0\x07network\x03\0\0\x01m\x02\x0aserialized\x06memory\x04\0\x08\
-identity\x03\0\x02\x01r\x03\x04names\x0ddefault-values\x07meanings\x04\0\x09para\
-meter\x03\0\x04\x01p\x05\x01r\x07\x04names\x07versions\x07summarys\x05nodesy\x07\
-network\x01\x08identity\x03\x0aparameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\
-\x08\x04\0\x05about\x01\x09\x04\0\x1chost:protocol/defaults@0.1.0\x05\x03\x01B\x05\
-\x01@\0\0s\x04\0\x05state\x01\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07messag\
-e\x01\x02\x04\0\x1chost:protocol/describe@0.1.0\x05\x04\x01B\x03\x01p}\x01@\x02\x08\
-propertyy\x04view\0\0s\x04\0\x0ddescribe-view\x01\x01\x04\0\x19host:protocol/vie\
-ws@0.1.0\x05\x05\x01B\x03\x01ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19h\
-ost:protocol/names@0.1.0\x05\x06\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07per\
-sist\x01\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x07\x02\x03\0\x02\x07node-\
-id\x02\x03\0\x02\x08envelope\x01B\x14\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\
-\0\x02\x03\x02\x01\x09\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\
-\0\x04kind\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\
-\x04role\x03\0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\0\x08received\x03\
-\0\x09\x01@\0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\
-\x07\x04\0\x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08me\
-ssages\x0d\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.\
-1.0\x05\x0a\x01B\x0b\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\
-\x01@\0\0\x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07message\x05\x08\
-renaming\x02\0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payload\x05\x08re\
-naming\x02\0\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0\
-.1.0\x05\x0b\x01B\x07\x02\x03\x02\x01\x08\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\
-\x09\x04\0\x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16ha\
-ndle-transport-error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x0c\x01B\
-\x02\x01@\0\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\
-\x05\x0d\x02\x03\0\x02\x0blocal-event\x01B\x15\x02\x03\x02\x01\x08\x04\0\x07node\
--id\x03\0\0\x02\x03\x02\x01\x09\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x0e\x04\
-\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\x02\
-me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\x01\
-@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\x01\
-@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0chan\
-dle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:protocol\
-/node@0.1.0\x05\x0f\x02\x03\0\x02\x08property\x01B\x0d\x02\x03\x02\x01\x10\x04\0\
-\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01\
-k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01\
-@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:prot\
-ocol/specification@0.1.0\x05\x11\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
-\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
-0.254.2\x10wit-bindgen-rust\x060.60.0";
+es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x04\x01\
+B\x0b\x01m\x03\x09unordered\x15unordered-duplicating\x07ordered\x04\0\x07network\
+\x03\0\0\x01m\x02\x0aserialized\x06memory\x04\0\x08identity\x03\0\x02\x01r\x03\x04\
+names\x0ddefault-values\x07meanings\x04\0\x09parameter\x03\0\x04\x01p\x05\x01r\x07\
+\x04names\x07versions\x07summarys\x05nodesy\x07network\x01\x08identity\x03\x0apa\
+rameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\x08\x04\0\x05about\x01\x09\x04\0\
+\x1chost:protocol/defaults@0.1.0\x05\x05\x01B\x05\x01@\0\0s\x04\0\x05state\x01\0\
+\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07message\x01\x02\x04\0\x1chost:protoco\
+l/describe@0.1.0\x05\x06\x01B\x03\x01p}\x01@\x02\x08propertyy\x04view\0\0s\x04\0\
+\x0ddescribe-view\x01\x01\x04\0\x19host:protocol/views@0.1.0\x05\x07\x01B\x03\x01\
+ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19host:protocol/names@0.1.0\x05\x08\
+\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\x02\x04\0\x1bhost:proto\
+col/durable@0.1.0\x05\x09\x02\x03\0\x01\x07node-id\x02\x03\0\x01\x08envelope\x01\
+B\x14\x02\x03\x02\x01\x0a\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08\
+envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kind\x03\0\x04\x01q\x03\x05\
+alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\x04role\x03\0\x06\x01p}\x01r\x02\
+\x03src\x01\x07message\x08\x04\0\x08received\x03\0\x09\x01@\0\0\x7f\x04\0\x07is-\
+used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\x07\x04\0\x07role-of\x01\x0c\x01\
+p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08messages\x0d\0\x0f\x04\0\x0dhandle-\
+quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x0c\x01B\x0b\x02\x03\x02\x01\
+\x0a\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\x03\x04\0\x0finterchang\
+eable\x01\x04\x01p}\x01@\x02\x07message\x05\x08renaming\x02\0\x05\x04\0\x0erenam\
+e-message\x01\x06\x01@\x02\x07payload\x05\x08renaming\x02\0\x05\x04\0\x0crename-\
+local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x0d\x01B\x07\x02\x03\x02\
+\x01\x0a\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08envelope\x03\0\x02\
+\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-transport-error\x01\x05\x04\
+\0\x1dhost:protocol/transport@0.1.0\x05\x0e\x01B\x02\x01@\0\0\x7f\x04\0\x07is-do\
+ne\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x0f\x02\x03\0\x01\x0blocal-\
+event\x01B\x07\x02\x03\x02\x01\x10\x04\0\x0blocal-event\x03\0\0\x01r\x02\x08shor\
+testw\x07longestw\x04\0\x04span\x03\0\x02\x01k\x03\x01@\x01\x05event\x01\0\x04\x04\
+\0\x08duration\x01\x05\x04\0\x1ahost:protocol/timing@0.1.0\x05\x11\x02\x03\0\x01\
+\x07request\x01B\x09\x02\x03\x02\x01\x10\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\
+\x01\x12\x04\0\x07request\x03\0\x02\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\x04\
+\x01j\x01\x01\x01\x05\x01@\x02\x06numberw\x07content\x03\0\x06\x04\0\x06accept\x01\
+\x07\x04\0\x1bhost:protocol/clients@0.1.0\x05\x13\x01B\x15\x02\x03\x02\x01\x0a\x04\
+\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0b\x04\0\x08envelope\x03\0\x02\x02\x03\x02\
+\x01\x10\x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01\
+s\x01@\x04\x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04i\
+nit\x01\x0a\x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\
+\x0b\x01p\x05\x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\
+\x08\x04\0\x0chandle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\
+\x18host:protocol/node@0.1.0\x05\x14\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\
+\x01\x15\x04\0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\
+\x03\x01p}\x01k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01\
+j\0\x01s\x01@\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\
+\0!host:protocol/specification@0.1.0\x05\x16\x04\0\x18host:protocol/full@0.1.0\x04\
+\0\x0b\x0a\x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-\
+component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -2965,22 +3453,26 @@ pub use __export_full_impl as __export_plugin;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 690] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x97\x04\x01A\x02\x01\
-A\x06\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
-\0\x18host:protocol/odds@0.1.0\x05\0\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
-\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
-es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x01\x01\
-B\x0f\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01r\x02\x02to\x01\x07message\x02\x04\0\
-\x08envelope\x03\0\x03\x01m\x03\x05timer\x0bapplication\x08internal\x04\0\x0aloc\
-al-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\x07payload\x02\x04\0\x0blocal-ev\
-ent\x03\0\x07\x01m\x03\x06always\x09sometimes\x0aeventually\x04\0\x0dproperty-ki\
-nd\x03\0\x09\x01m\x02\x04node\x06system\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\
-\x04names\x04kind\x0a\x05scope\x0c\x04\0\x08property\x03\0\x0d\x03\0\x19host:pro\
-tocol/types@0.1.0\x05\x02\x04\08host:protocol/full-with-all-of-its-exports-remov\
-ed@0.1.0\x04\0\x0b*\x01\0$full-with-all-of-its-exports-removed\x03\0\0\0G\x09pro\
-ducers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x06\
-0.60.0";
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 885] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xda\x05\x01A\x02\x01\
+A\x09\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
+\0\x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p\
+}\x01r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05time\
+r\x0bapplication\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04\
+kind\x06\x07payload\x02\x04\0\x0blocal-event\x03\0\x07\x01m\x03\x06always\x09som\
+etimes\x0aeventually\x04\0\x0dproperty-kind\x03\0\x09\x01m\x02\x04node\x06system\
+\x04\0\x0eproperty-scope\x03\0\x0b\x01r\x03\x04names\x04kind\x0a\x05scope\x0c\x04\
+\0\x08property\x03\0\x0d\x01r\x03\x06methods\x04paths\x04body\x02\x04\0\x07reque\
+st\x03\0\x0f\x01k\x01\x01r\x03\x06status{\x04body\x02\x03ask\x11\x04\0\x08respon\
+se\x03\0\x12\x03\0\x19host:protocol/types@0.1.0\x05\x01\x02\x03\0\x01\x08respons\
+e\x01B\x06\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\0\x01@\x02\x06numberw\x07\
+content\x01\x01\0\x04\0\x06answer\x01\x02\x01@\x01\x04names\x01\0\x04\0\x07resta\
+rt\x01\x03\x03\0\x18host:protocol/live@0.1.0\x05\x03\x01B\x06\x01@\x01\x0caltern\
+ativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\
+\x01@\x01\x04lines\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment\
+@0.1.0\x05\x04\x04\08host:protocol/full-with-all-of-its-exports-removed@0.1.0\x04\
+\0\x0b*\x01\0$full-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0c\
+processed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -177,11 +177,22 @@ pub(crate) fn wit_text(offers: impl Fn(&str) -> bool, wants: impl Fn(&str) -> bo
 }
 
 /// Imports of the world `full` besides those of every plugin.
-const OPTIONAL_IMPORTS: [&str; 1] = ["odds"];
+const OPTIONAL_IMPORTS: [&str; 2] = ["live", "odds"];
 
 /// Exports of the world `full` besides those of every plugin.
-const OPTIONAL_EXPORTS: [&str; 9] =
-    ["completion", "defaults", "describe", "durable", "names", "quorum", "symmetry", "transport", "views"];
+const OPTIONAL_EXPORTS: [&str; 11] = [
+    "clients",
+    "completion",
+    "defaults",
+    "describe",
+    "durable",
+    "names",
+    "quorum",
+    "symmetry",
+    "timing",
+    "transport",
+    "views",
+];
 
 fn contract(error: impl std::fmt::Debug) -> ComponentError {
     // The debug form of the encoder's errors is the chain of causes; one line is enough for people.
@@ -241,7 +252,7 @@ mod tests {
     #[test]
     fn a_module_without_bindings_becomes_what_its_exports_say() {
         assert_eq!(exports_of("protocol"), ["host:protocol/node@0.1.0", "host:protocol/specification@0.1.0"]);
-        // These two, and completion, defaults, describe, durable, names, quorum, symmetry, transport and views.
-        assert_eq!(exports_of("full").len(), 11);
+        // These two, and those of `OPTIONAL_EXPORTS`.
+        assert_eq!(exports_of("full").len(), 13);
     }
 }

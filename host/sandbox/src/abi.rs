@@ -1,8 +1,9 @@
 //! The contract in Rust types, as wasmtime lifts and lowers them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use host_model::contract::{LocalKind, Property, PropertyKind, PropertyScope};
+use host_model::contract::{LocalEvent, LocalKind, Property, PropertyKind, PropertyScope, Request, Response, Span};
 use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// The version of the contract that this host speaks.
@@ -10,6 +11,7 @@ pub(crate) const VERSION: &str = "0.1.0";
 pub(crate) const PACKAGE: &str = "host:protocol";
 pub(crate) const ENVIRONMENT: &str = "host:protocol/environment@0.1.0";
 pub(crate) const ODDS: &str = "host:protocol/odds@0.1.0";
+pub(crate) const LIVE: &str = "host:protocol/live@0.1.0";
 
 /// The name of an interface of the contract, with its version.
 pub(crate) fn interface(name: &str) -> String {
@@ -94,12 +96,60 @@ pub(crate) struct LocalEventOut {
     pub payload: Vec<u8>,
 }
 
+impl From<LocalEventOut> for LocalEvent {
+    fn from(LocalEventOut { name, kind, payload }: LocalEventOut) -> Self {
+        Self { name, kind: kind.into(), payload }
+    }
+}
+
 #[derive(ComponentType, Lower)]
 #[component(record)]
 pub(crate) struct LocalEventIn {
     pub name: Text,
     pub kind: Kind,
     pub payload: Bytes,
+}
+
+/// Durations, in microseconds.
+#[derive(ComponentType, Lift, Clone, Copy)]
+#[component(record)]
+pub(crate) struct SpanOut {
+    pub shortest: u64,
+    pub longest: u64,
+}
+
+impl From<SpanOut> for Span {
+    fn from(span: SpanOut) -> Self {
+        (Duration::from_micros(span.shortest), Duration::from_micros(span.longest))
+    }
+}
+
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct RequestIn {
+    method: String,
+    path: String,
+    body: Vec<u8>,
+}
+
+impl From<&Request> for RequestIn {
+    fn from(Request { method, path, body }: &Request) -> Self {
+        Self { method: method.clone(), path: path.clone(), body: body.clone() }
+    }
+}
+
+#[derive(ComponentType, Lift)]
+#[component(record)]
+pub(crate) struct ResponseOut {
+    status: u16,
+    body: Vec<u8>,
+    ask: Option<u32>,
+}
+
+impl From<ResponseOut> for Response {
+    fn from(ResponseOut { status, body, ask }: ResponseOut) -> Self {
+        Self { status, body, ask }
+    }
 }
 
 #[derive(ComponentType, Lift, Clone, Copy)]

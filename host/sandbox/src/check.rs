@@ -16,7 +16,7 @@ use crate::error::LoadError;
 use crate::limits::GuestLimits;
 
 /// The functions of every interface, and whether a plugin must have it.
-const INTERFACES: [(&str, bool, &[&str]); 11] = [
+const INTERFACES: [(&str, bool, &[&str]); 13] = [
     ("node", true, &["init", "handle-message", "local-events", "handle-local", "serialize"]),
     ("specification", true, &["properties", "view", "invariant"]),
     ("defaults", false, &["about"]),
@@ -28,6 +28,8 @@ const INTERFACES: [(&str, bool, &[&str]); 11] = [
     ("symmetry", false, &["interchangeable", "rename-message", "rename-local"]),
     ("transport", false, &["handle-transport-error"]),
     ("completion", false, &["is-done"]),
+    ("timing", false, &["duration"]),
+    ("clients", false, &["accept"]),
 ];
 
 /// The proposals that the rewriting knows. Threads, exceptions and garbage collection are left out on purpose.
@@ -178,6 +180,8 @@ pub(crate) struct Interfaces {
     pub symmetry: Option<String>,
     pub transport: Option<String>,
     pub completion: Option<String>,
+    pub timing: Option<String>,
+    pub clients: Option<String>,
 }
 
 /// The names that a component imports and exports, and what whoever built it says of how.
@@ -250,8 +254,21 @@ fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
     if !missing.is_empty() {
         return Err(LoadError::MissingExports { names: missing });
     }
-    let [node, specification, defaults, describe, views, names, durable, quorum, symmetry, transport, completion] =
-        found;
+    let [
+        node,
+        specification,
+        defaults,
+        describe,
+        views,
+        names,
+        durable,
+        quorum,
+        symmetry,
+        transport,
+        completion,
+        timing,
+        clients,
+    ] = found;
     let (node, specification) = (node.unwrap_or_default(), specification.unwrap_or_default());
     Ok(Interfaces {
         node,
@@ -265,6 +282,8 @@ fn interfaces(exports: &[String]) -> Result<Interfaces, LoadError> {
         symmetry,
         transport,
         completion,
+        timing,
+        clients,
     })
 }
 
@@ -324,8 +343,8 @@ fn compatible(version: &str) -> bool {
 
 fn check_import(name: &str) -> Result<(), LoadError> {
     let remedy = match split(name) {
-        Some(("environment" | "odds" | "types", version)) if compatible(version) => return Ok(()),
-        Some((interface @ ("environment" | "odds" | "types"), _)) => {
+        Some(("environment" | "odds" | "live" | "types", version)) if compatible(version) => return Ok(()),
+        Some((interface @ ("environment" | "odds" | "live" | "types"), _)) => {
             let supported = abi::interface(interface);
             return Err(LoadError::Version { found: name.to_owned(), supported });
         }
@@ -334,7 +353,7 @@ fn check_import(name: &str) -> Result<(), LoadError> {
              componentize-py and componentize-qjs; C, C++, Go and others by giving the core module to `host build`, \
              which adapts it"
             .into(),
-        _ => format!("a plugin may import `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS),
+        _ => format!("a plugin may import `{}`, `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS, abi::LIVE),
     };
     Err(LoadError::Import { name: name.to_owned(), remedy })
 }
@@ -350,9 +369,14 @@ fn check_environment(engine: &Engine, name: &str, item: &ComponentItem) -> Resul
     let functions: &[&str] = match split(name) {
         Some(("environment", _)) => &["choose", "can-send", "log"],
         Some(("odds", _)) => &["choose-weighted"],
+        Some(("live", _)) => &["answer", "restart"],
         _ => return Ok(()),
     };
-    match instance.exports(engine).find(|(function, _)| !functions.contains(function)) {
+    // Types that an interface uses are among its exports.
+    let is_function = |item: &ComponentItem| !matches!(item, ComponentItem::Type(_));
+    let mut unknown =
+        instance.exports(engine).filter(|(name, item)| !functions.contains(name) && is_function(&item.ty));
+    match unknown.next() {
         None => Ok(()),
         Some((function, _)) => Err(LoadError::Import {
             name: format!("{name}#{function}"),

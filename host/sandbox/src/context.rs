@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use host_model::contract::{Choice, Draws, Fault, FaultKind, Likelihood};
+use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, Response};
 use wasmtime::ResourceLimiter;
 
-use crate::limits::{GuestLimits, allows_more};
+use crate::limits::{GuestLimits, allows_more, within};
 use crate::memory::Budget;
 
 /// How the panic hook of a guest begins the line that it logs.
@@ -32,6 +32,7 @@ pub(crate) struct Context {
     pub likelihood: Likelihood,
     pub draws: Draws,
     pub log: Vec<String>,
+    pub aside: Aside,
     log_bytes: usize,
     keep_log: bool,
     pub panic_line: Option<String>,
@@ -58,6 +59,7 @@ impl Context {
             likelihood: Likelihood::CERTAIN,
             draws: Draws::default(),
             log: Vec::new(),
+            aside: Aside::default(),
             log_bytes: 0,
             keep_log: false,
             panic_line: None,
@@ -84,6 +86,7 @@ impl Context {
         self.likelihood = Likelihood::CERTAIN;
         self.draws = Draws::default();
         self.log.clear();
+        self.aside.clear();
         self.log_bytes = 0;
         self.keep_log = keep_log;
         self.panic_line = None;
@@ -132,6 +135,49 @@ impl Context {
     fn refuse_choice(&mut self, message: String) -> wasmtime::Error {
         self.fault = Some(Fault { kind: FaultKind::Choose, message });
         Refused.into()
+    }
+
+    /// Takes an answer to a client.
+    pub(crate) fn answer(&mut self, number: u64, content: Response) -> wasmtime::Result<()> {
+        let result =
+            self.check_aside("answer", self.aside.answers.len()).and_then(|()| self.limits.check_answer(&content));
+        self.refuse(result)?;
+        self.aside.answers.push((number, content));
+        Ok(())
+    }
+
+    /// Takes the name of local events that wait anew.
+    pub(crate) fn restart(&mut self, name: String) -> wasmtime::Result<()> {
+        let result = self
+            .check_aside("restart", self.aside.restarted.len())
+            .and_then(|()| self.limits.check_name(&name, "a local event"));
+        self.refuse(result)?;
+        self.aside.restarted.push(name);
+        Ok(())
+    }
+
+    /// Whether a handler runs, and has called this function less often than it may.
+    fn check_aside(&self, function: &str, calls: usize) -> Result<(), Fault> {
+        let place = match self.phase {
+            Phase::Handler => {
+                let limit = self.limits.items_per_call;
+                return within(calls + 1, limit, "items", || {
+                    format!("calls `{function}` {} times in one handler", calls + 1)
+                });
+            }
+            Phase::Start => "while it starts".to_owned(),
+            Phase::Reading(reader) => format!("in `{reader}`"),
+        };
+        let message = format!("calls `{function}` {place}; only handlers may");
+        Err(Fault { kind: FaultKind::Malformed, message })
+    }
+
+    /// Carries a fault through the guest.
+    fn refuse(&mut self, result: Result<(), Fault>) -> wasmtime::Result<()> {
+        result.map_err(|fault| {
+            self.fault = Some(fault);
+            Refused.into()
+        })
     }
 
     fn pick(&mut self, alternatives: u32) -> wasmtime::Result<u32> {

@@ -7,7 +7,10 @@ use host_model::contract::{Fault, FaultKind, MachineError, Snapshot};
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 
-use crate::abi::{About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, ReceivedIn, RoleOut, Text};
+use crate::abi::{
+    About, Bytes, EnvelopeOut, LocalEventIn, LocalEventOut, PropertyOut, ReceivedIn, RequestIn, ResponseOut, RoleOut,
+    SpanOut, Text,
+};
 use crate::check::Interfaces;
 use crate::context::Context;
 use crate::error::{LoadError, host_error};
@@ -31,6 +34,8 @@ pub(crate) type Views = Arc<Vec<Option<Vec<u8>>>>;
 pub(crate) type QuorumParams = (Text, Arc<Vec<ReceivedIn>>);
 /// The bytes to rename, and the new name of each node.
 pub(crate) type RenameParams = (Bytes, Vec<u32>);
+/// What becomes of a request of a client.
+pub(crate) type RequestResult = Result<LocalEventOut, ResponseOut>;
 pub(crate) type InitResult = Result<Vec<EnvelopeOut>, String>;
 
 /// The functions of the contract, looked up once.
@@ -57,6 +62,8 @@ pub(crate) struct Functions {
     pub interchangeable: Option<TypedFunc<(), (Vec<Vec<u32>>,)>>,
     pub rename_message: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
     pub rename_local: Option<TypedFunc<RenameParams, (Vec<u8>,)>>,
+    pub duration: Option<TypedFunc<(LocalEventIn,), (Option<SpanOut>,)>>,
+    pub request: Option<TypedFunc<(u64, RequestIn), (RequestResult,)>>,
 }
 
 /// The synchronising export of one core instance.
@@ -378,6 +385,8 @@ pub(crate) fn functions(
         interchangeable: optional(store, instance, names.symmetry.as_deref(), "interchangeable")?,
         rename_message: optional(store, instance, names.symmetry.as_deref(), "rename-message")?,
         rename_local: optional(store, instance, names.symmetry.as_deref(), "rename-local")?,
+        duration: optional(store, instance, names.timing.as_deref(), "duration")?,
+        request: optional(store, instance, names.clients.as_deref(), "accept")?,
     })
 }
 

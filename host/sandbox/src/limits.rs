@@ -1,6 +1,8 @@
 //! Limits of a guest, and the configuration of the sandbox.
 
-use host_model::contract::{Fault, FaultKind};
+use host_model::contract::{Fault, FaultKind, Response};
+
+use crate::abi::LocalEventOut;
 
 /// Bounds on what one guest may take. All but the last two are deterministic: the same guest and input run into them at
 /// the same point on every machine. [`LIMITS`] has their names, units and ranges.
@@ -105,6 +107,24 @@ impl GuestLimits {
     pub(crate) fn check_name(&self, name: &str, what: &str) -> Result<(), Fault> {
         let bytes = name.len();
         within(bytes, self.text_bytes, "text", || format!("gives {what} a name of {bytes} bytes"))
+    }
+}
+
+impl GuestLimits {
+    /// A local event is within the limits.
+    pub(crate) fn check_local(&self, event: &LocalEventOut) -> Result<(), Fault> {
+        self.check_name(&event.name, "a local event")?;
+        self.check_message(&event.payload, "a local event with an argument")
+    }
+
+    /// An answer to a client is within the limits, and one of HTTP.
+    pub(crate) fn check_answer(&self, answer: &Response) -> Result<(), Fault> {
+        self.check_message(&answer.body, "an answer")?;
+        if (200..600).contains(&answer.status) {
+            return Ok(());
+        }
+        let message = format!("answers with status {}, which is none of 200 to 599", answer.status);
+        Err(Fault { kind: FaultKind::Malformed, message })
     }
 }
 

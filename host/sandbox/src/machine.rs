@@ -1,14 +1,22 @@
 //! The sandbox as a [`Machine`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `handlers` | the calls of handlers |
+//! | `running` | what only a running node asks |
+
+mod handlers;
+mod running;
 
 use std::sync::Arc;
 
 use host_model::contract::{
-    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
-    Snapshot, StateOwner, TransferError,
+    Effects, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Request, Response,
+    Role, Snapshot, Span, StateOwner, TransferError,
 };
 
-use crate::abi::{Bytes, EnvelopeOut, LocalEventIn, QuorumOut, ReceivedIn, RoleOut, Text};
-use crate::buffers::{fill, fill_text, fill_views};
+use crate::abi::{Bytes, QuorumOut, RoleOut, Text};
+use crate::buffers::{fill, fill_views};
 use crate::context::shortened;
 use crate::error::host_error;
 use crate::instance::{Live, StartError};
@@ -120,91 +128,6 @@ impl GuestMachine {
         }
     }
 
-    fn run(&mut self, input: Input<'_>) -> Result<Vec<EnvelopeOut>, Fault> {
-        match input {
-            Input::Init { node, nodes, config, durable } => {
-                fill_text(&mut self.text, config);
-                let durable = durable.map(|bytes| Arc::new(bytes.to_vec()));
-                let params = (node, nodes, Arc::clone(&self.text), durable);
-                let live = self.live();
-                live.nodes = nodes;
-                let (result,) = live.call("init", |f| &f.init, params)?;
-                result.map_err(|reason| Fault {
-                    kind: FaultKind::Refused,
-                    message: format!("`init` refuses its configuration: {}", self.explanation(reason)),
-                })
-            }
-            Input::Message { src, payload } => {
-                fill(&mut self.bytes, payload);
-                let params = (src, Arc::clone(&self.bytes));
-                Ok(self.live().call("handle-message", |f| &f.handle_message, params)?.0)
-            }
-            Input::Quorum { .. } => unreachable!("a quorum may be declined, so it is run apart"),
-            Input::Local(event) => {
-                fill(&mut self.bytes, &event.payload);
-                fill_text(&mut self.text, &event.name);
-                let event = LocalEventIn {
-                    name: Arc::clone(&self.text),
-                    kind: event.kind.into(),
-                    payload: Arc::clone(&self.bytes),
-                };
-                Ok(self.live().call("handle-local", |f| &f.handle_local, (event,))?.0)
-            }
-            Input::TransportError { peer } => {
-                if self.plugin.interfaces.transport.is_none() {
-                    return Ok(Vec::new());
-                }
-                let live = self.live();
-                let function = "handle-transport-error";
-                let (sent,) = live.call(
-                    function,
-                    |f| f.handle_transport_error.as_ref().expect("the interface is there"),
-                    (peer,),
-                )?;
-                Ok(sent)
-            }
-        }
-    }
-
-    /// Delivers a quorum; none if the node does not take it.
-    fn run_quorum(&mut self, name: &str, messages: &[(NodeId, Vec<u8>)]) -> Result<Option<Vec<EnvelopeOut>>, Fault> {
-        if self.plugin.interfaces.quorum.is_none() {
-            return Ok(None);
-        }
-        fill_text(&mut self.text, name);
-        let received = messages.iter().map(|(src, payload)| ReceivedIn { src: *src, message: payload.clone() });
-        let params = (Arc::clone(&self.text), Arc::new(received.collect()));
-        let live = self.live();
-        let function = "handle-quorum";
-        let (sent,) = live.call(function, |f| f.handle_quorum.as_ref().expect("the interface is there"), params)?;
-        Ok(sent)
-    }
-
-    /// Moves the messages into `effects` and checks them.
-    fn deliver(&mut self, sent: Vec<EnvelopeOut>, effects: &mut Effects) -> Result<(), Fault> {
-        self.limits().check_count(sent.len(), "messages")?;
-        let nodes = self.live().nodes;
-        if let Some(to) = effects.choices.iter().filter_map(|choice| choice.to).find(|to| *to >= nodes) {
-            return Err(Fault {
-                kind: FaultKind::Malformed,
-                message: format!("calls `can-send` for node {to} of a cluster of {nodes}, numbered from 0"),
-            });
-        }
-        for EnvelopeOut { message, .. } in &sent {
-            self.limits().check_message(message, "a message")?;
-        }
-        for EnvelopeOut { to, message } in sent {
-            if to >= nodes {
-                return Err(Fault {
-                    kind: FaultKind::Malformed,
-                    message: format!("sends a message to node {to} of a cluster of {nodes}, numbered from 0"),
-                });
-            }
-            effects.sent.push(Envelope { to, payload: message });
-        }
-        Ok(())
-    }
-
     fn limits(&self) -> &GuestLimits {
         &self.plugin.sandbox.config.limits
     }
@@ -250,6 +173,7 @@ impl Machine for GuestMachine {
         effects.sent.clear();
         effects.choices.clear();
         effects.log.clear();
+        effects.aside.clear();
         effects.is_declined = false;
         let keep_log = self.keep_log;
         self.come_to_rest();
@@ -266,6 +190,7 @@ impl Machine for GuestMachine {
         effects.likelihood = context.likelihood;
         effects.draws = context.draws;
         std::mem::swap(&mut effects.log, &mut context.log);
+        std::mem::swap(&mut effects.aside, &mut context.aside);
         let result = result.and_then(|sent| self.deliver(sent, effects));
         if let (Ok(()), Some(bytes)) = (&result, self.plugin.dead_stack) {
             self.live().clear_stack(bytes);
@@ -286,19 +211,20 @@ impl Machine for GuestMachine {
         let result = self.read("local-events").call("local-events", |f| &f.local_events, ());
         let result = result.and_then(|(events,)| {
             self.limits().check_count(events.len(), "local events")?;
-            for event in &events {
-                self.limits().check_name(&event.name, "a local event")?;
-                self.limits().check_message(&event.payload, "a local event with an argument")?;
-            }
+            events.iter().try_for_each(|event| self.limits().check_local(event))?;
             Ok(events)
         });
-        let events = self.settle(result)?;
-        let event = |event: crate::abi::LocalEventOut| LocalEvent {
-            name: event.name,
-            kind: event.kind.into(),
-            payload: event.payload,
-        };
-        Ok(events.into_iter().map(event).collect())
+        Ok(self.settle(result)?.into_iter().map(LocalEvent::from).collect())
+    }
+
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let result = self.ask_duration(event);
+        self.settle(result)
+    }
+
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let result = self.ask_request(number, request);
+        self.settle(result)
     }
 
     fn takes_quorums(&mut self) -> Result<bool, Fault> {

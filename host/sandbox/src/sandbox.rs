@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use host_model::contract::Stop;
+use host_model::contract::{Response, Stop};
 use wasmtime::component::{Linker, WasmList, WasmStr};
 use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
 
-use crate::abi;
+use crate::abi::{self, ResponseOut};
 use crate::cache::Cache;
 use crate::context::{Context, cut};
 use crate::limits::SandboxConfig;
@@ -154,10 +154,21 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
         burn(&mut store, weights.len() as u64)?;
         Ok((store.data_mut().choose_weighted(&weights)?,))
     })?;
+    let mut live = linker.instance(abi::LIVE)?;
+    live.func_wrap("answer", |mut store: StoreContextMut<'_, Context>, (number, content): (u64, ResponseOut)| {
+        let content = Response::from(content);
+        burn(&mut store, LOG_FUEL + content.body.len() as u64)?;
+        store.data_mut().answer(number, content)
+    })?;
+    live.func_wrap("restart", |mut store: StoreContextMut<'_, Context>, (name,): (WasmStr,)| {
+        let name = name.to_str(&store)?.into_owned();
+        burn(&mut store, LOG_FUEL + name.len() as u64)?;
+        store.data_mut().restart(name)
+    })?;
     Ok(linker)
 }
 
-/// The cost of a call of `log` besides a unit for each byte.
+/// The cost of a call of `log`, `answer` and `restart` besides a unit for each byte.
 const LOG_FUEL: u64 = 200;
 
 /// Takes fuel for work that the host does.

@@ -1,6 +1,7 @@
 //! 128-bit fingerprints of contents, and sums of them for multisets.
 
-use crate::contract::machine::{Fault, LocalEvent, NodeId};
+use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::machine::Fault;
 
 /// The first 128 bits of a blake3 hash.
 ///

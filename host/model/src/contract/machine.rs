@@ -10,41 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::draws::Draws;
 use crate::contract::error::{MachineError, TransferError};
-
-/// A node of the cluster: 0 up to, not including, the cluster size.
-pub type NodeId = u32;
-
-/// A message on its way out of a handler.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Envelope {
-    /// The destination; smaller than the cluster size.
-    pub to: NodeId,
-    /// The content, opaque to the host.
-    pub payload: Vec<u8>,
-}
-
-/// Why a local event can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LocalKind {
-    /// A timer that is due.
-    Timer,
-    /// A call of the application above the protocol.
-    Application,
-    /// A step that the protocol takes by itself.
-    Internal,
-}
-
-/// Something that can happen to one node without a message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LocalEvent {
-    /// Its name for people, such as `propose`.
-    pub name: String,
-    /// Why it can happen.
-    pub kind: LocalKind,
-    /// The argument, opaque to the host.
-    pub payload: Vec<u8>,
-}
+use crate::contract::event::{Envelope, LocalEvent, NodeId};
+use crate::contract::live::{Aside, Request, Response, Span};
 
 /// The claim of a property about the reachable states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -244,6 +211,8 @@ pub struct Effects {
     pub draws: Draws,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
+    /// What matters only where the protocol runs.
+    pub aside: Aside,
     /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.
     pub is_declined: bool,
 }
@@ -363,6 +332,20 @@ pub trait Machine: Send {
 
     /// The events of this state without a message, in the guest's order.
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault>;
+
+    /// How long it takes from when a local event of this state can happen until it does, where the protocol runs; `None` if the
+    /// protocol does not say so.
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        let _ = event;
+        Ok(None)
+    }
+
+    /// The local event that a request of a client becomes in this state, which [`local_events`](Self::local_events) need not list; or
+    /// an answer at once. `number` names the request: no other request to this node has it.
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        let _ = (number, request);
+        Ok(Err(Response::words(501, "this protocol takes no requests\n")))
+    }
 
     /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
     fn takes_quorums(&mut self) -> Result<bool, Fault> {

@@ -2,7 +2,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; events, faults, effects, snapshots |
+//! | `machine` | `Machine`, `MachineFactory` with the determinism duty; faults, effects, snapshots |
+//! | `event` | nodes, messages that they send, local events |
+//! | `live` | what matters only where a protocol runs: requests, answers, durations |
 //! | `draws` | which answers to a handler were drawn by chance |
 //! | `error` | why a machine does not go on, or a local state does not move to another one |
 //! | `property` | classes of local states with equal views; judgements |
@@ -16,7 +18,9 @@
 
 mod draws;
 mod error;
+mod event;
 pub mod fingerprint;
+mod live;
 mod machine;
 mod muffled;
 mod outside;
@@ -28,9 +32,11 @@ mod wrapper;
 
 pub use draws::Draws;
 pub use error::{MachineError, TransferError};
+pub use event::{Envelope, LocalEvent, LocalKind, NodeId};
+pub use live::{Aside, Request, Response, Span};
 pub use machine::{
-    Arrival, Choice, Effects, Envelope, Fault, FaultKind, Input, Likelihood, LocalEvent, LocalKind, Machine,
-    MachineFactory, NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner,
+    Arrival, Choice, Effects, Fault, FaultKind, Input, Likelihood, Machine, MachineFactory, Property, PropertyKind,
+    PropertyScope, Quorum, Role, Snapshot, StateOwner,
 };
 pub use muffled::{Ignores, Muffled};
 pub use outside::{Observed, Outside};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::contract::error::MachineError;
+use crate::contract::event::{LocalEvent, NodeId};
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::machine::{Fault, Input, LocalEvent, Machine, MachineFactory, NodeId};
+use crate::contract::machine::{Fault, Input, Machine, MachineFactory};
 use crate::contract::wrapper::{Wrap, Wrapped};
 
 /// The events that a node does not take.

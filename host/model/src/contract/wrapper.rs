@@ -1,9 +1,9 @@
 //! Machines around other machines: they pass on what they are asked, and do something besides.
 
 use crate::contract::error::{MachineError, TransferError};
-use crate::contract::machine::{
-    Arrival, Effects, Fault, Input, LocalEvent, Machine, NodeId, Property, Quorum, Role, Snapshot, StateOwner,
-};
+use crate::contract::event::{LocalEvent, NodeId};
+use crate::contract::live::{Request, Response, Span};
+use crate::contract::machine::{Arrival, Effects, Fault, Input, Machine, Property, Quorum, Role, Snapshot, StateOwner};
 
 /// A wrapper around a machine: what it does besides passing on, which is nothing by default.
 pub(crate) trait Wrap: Send {
@@ -122,6 +122,14 @@ impl<W: Wrap> Machine for Wrapped<W> {
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
         let all = self.machine.local_events()?;
         self.wrap.local_events(&mut *self.machine, all)
+    }
+
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        self.machine.duration(event)
+    }
+
+    fn request(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Fault> {
+        self.machine.request(number, request)
     }
 
     fn takes_quorums(&mut self) -> Result<bool, Fault> {

@@ -182,6 +182,8 @@ pub(crate) fn explore(
         let mut effects = Effects::default();
         let result = machine.handle(input, &script, &mut effects);
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
+        // Nothing depends on it, so nobody keeps it.
+        effects.aside.clear();
         let is_declined = effects.is_declined && result.is_ok();
         let next = match result.and_then(|()| match is_declined {
             true => Ok(None),

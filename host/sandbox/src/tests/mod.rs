@@ -8,6 +8,7 @@
 //! | `memory_identity` | states that the whole memory tells apart |
 //! | `portable` | a state that was exported and imported is the state that it was |
 //! | `faults` | each kind of misbehaviour ends in a fault |
+//! | `running` | durations, requests and answers of a running node |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod cache;
@@ -16,6 +17,7 @@ mod load;
 mod memory_identity;
 mod portable;
 mod resistance;
+mod running;
 mod snapshots;
 
 use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};

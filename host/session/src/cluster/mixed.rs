@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use host_model::contract::{
     Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property,
-    PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
+    PropertyScope, Quorum, Role, Snapshot, Span, StateOwner, TransferError,
 };
 
 /// One component of the cluster.
@@ -205,6 +205,10 @@ impl Machine for MixedMachine {
         };
         self.address(effects);
         result
+    }
+
+    fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault> {
+        self.machine().duration(event)
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {

@@ -1,0 +1,23 @@
+//! Requests of clients.
+
+use crate::test::Cluster;
+use crate::{NodeId, Protocol, Request, Response};
+
+impl<P: Protocol> Cluster<P> {
+    /// A client asks a node: the event that the request becomes happens, or the answer is there at once. Returns the number of the
+    /// request.
+    pub fn request(&mut self, node: NodeId, request: Request) -> u64 {
+        self.requests += 1;
+        let number = self.requests;
+        match self.configured_nodes[node as usize].request(self.state(node), number, request) {
+            Ok(event) => self.happen_event(node, &event.event),
+            Err(response) => self.script.responses.push((number, response)),
+        }
+        number
+    }
+
+    /// The first answer to the request of this number, if there is one so far.
+    pub fn response(&self, number: u64) -> Option<&Response> {
+        self.script.responses.iter().find(|(of, _)| *of == number).map(|(_, response)| response)
+    }
+}
