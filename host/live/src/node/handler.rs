@@ -1,7 +1,7 @@
 //! One handler, from the gate before it to the gate after it.
 
 use host_model::contract::{
-    Effects, Envelope, Fault, Input, LocalKind, Machine, MachineError, NodeId, Property, PropertyKind, PropertyScope,
+    Effects, Envelope, Fault, Input, Machine, MachineError, NodeId, Property, PropertyKind, PropertyScope,
 };
 
 use crate::gate::{Cause, Event, Gate, Handled, Substitute, Verdict, Views};
@@ -20,8 +20,7 @@ impl<G: Gate> Node<G> {
             && let Verdict::Instead(substitute) = self.gate.before(self.now, &event)
         {
             self.counts.filtered += 1;
-            self.carry_out_substitute(substitute, event.cause);
-            return Ok(());
+            return self.carry_out_substitute(substitute, event.cause);
         }
         let mut effects = Effects::default();
         let state = Some(&self.moment.snapshot);
@@ -33,15 +32,13 @@ impl<G: Gate> Node<G> {
             && let Verdict::Instead(substitute) = self.ask_after(event, &next)?
         {
             self.counts.discarded += 1;
-            self.carry_out_substitute(substitute, event.cause);
-            return Ok(());
+            return self.carry_out_substitute(substitute, event.cause);
         }
-        self.adopt(next, effects.sent);
-        Ok(())
+        self.adopt(next, effects)
     }
 
     /// Goes to a state, and lets out what led there: first to the disk, then to the network.
-    pub(super) fn adopt(&mut self, next: Moment, sent: Vec<Envelope>) {
+    fn adopt(&mut self, next: Moment, Effects { sent, aside, .. }: Effects) -> Result<(), Failure> {
         let is_new = next.durable != self.moment.durable;
         self.moment = next;
         if is_new {
@@ -53,7 +50,9 @@ impl<G: Gate> Node<G> {
             self.manager.send(to, payload, &mut outputs);
         }
         self.pass_on(outputs);
-        self.arm();
+        self.answer(aside.answers);
+        self.timers.restart(&aside.restarted);
+        self.arm()
     }
 
     /// Whether the effects of a handler leave.
@@ -73,17 +72,20 @@ impl<G: Gate> Node<G> {
     }
 
     /// What takes the place of an event that is filtered.
-    fn carry_out_substitute(&mut self, substitute: Substitute, cause: Cause<'_>) {
+    fn carry_out_substitute(&mut self, substitute: Substitute, cause: Cause<'_>) -> Result<(), Failure> {
         debug_assert_eq!(Substitute::of(cause), Some(substitute), "each cause has one");
         match (substitute, cause) {
             (Substitute::Break, Cause::Message { from, .. }) => self.outbox.add(Output::Disconnect { peer: from }),
             (Substitute::Postpone | Substitute::Delay, Cause::Local(event)) => {
-                let at = self.draw(event.kind).or_else(|| self.draw(LocalKind::Timer));
-                self.timers.set(event.clone(), at.expect("timers have a range"));
+                let is_listed = self.moment.local_events.contains(event);
+                let at = if is_listed { self.draw(event)? } else { None };
+                let at = at.unwrap_or_else(|| self.now.after(self.settings.delays.timer.draw(&mut self.dice)));
+                self.timers.set(event.clone(), at, is_listed);
             }
             // The message is gone already.
             _ => {}
         }
+        Ok(())
     }
 
     /// A fault, unless it was the host's.

@@ -12,19 +12,23 @@
 //! | `handler` | one handler, from the gate before it to the gate after it |
 //! | `moment` | what is known of a node between two events |
 //! | `answers` | the answers to `choose` and `can-send` |
+//! | `clients` | requests of clients, and answers to them |
 //! | `outbox` | outputs, and what they wait for |
 //! | `timers` | when local events are due |
 //! | `frame` | packets on a wire |
 //! | `refusal` | why an input is not taken, and how often that was |
+//! | `requests` | the requests that a node has taken since it started |
 //! | `settings` | who a node is, and how it behaves in time |
 //! | `tests` | two nodes, their disks and the links between them |
 
 mod answers;
+mod clients;
 mod frame;
 mod handler;
 mod moment;
 mod outbox;
 mod refusal;
+mod requests;
 mod runtime;
 mod settings;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use host_model::contract::NodeId;
+use host_model::contract::{NodeId, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
@@ -35,6 +35,13 @@ pub enum Output {
         to: NodeId,
         /// The frame.
         frame: Vec<u8>,
+    },
+    /// The answer to the request of a client.
+    Answer {
+        /// The number of the request.
+        number: u64,
+        /// The answer.
+        response: Response,
     },
     /// The connection to this node has to be broken: nothing that is on its way over it may come any more, and both ends are told.
     Disconnect {

@@ -106,6 +106,8 @@ pub struct Counts {
     pub messages: u64,
     /// Local events that were handled.
     pub local: u64,
+    /// Requests of clients.
+    pub requests: u64,
     /// Broken connections that were handled.
     pub breaks: u64,
     /// Events that the gate filtered.

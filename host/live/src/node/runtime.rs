@@ -17,8 +17,10 @@ use crate::node::frame::{self, Frame};
 use crate::node::moment::Moment;
 use crate::node::outbox::{Outbox, Output, Record};
 use crate::node::refusal::{Counts, Failure, NotNow, Refusal};
+use crate::node::requests::Requests;
 use crate::node::settings::{Identity, Settings};
 use crate::node::timers::Timers;
+use crate::simulator::Range;
 use crate::time::Time;
 
 /// Local events that are handled at once: a protocol whose steps take no time must not keep messages waiting.
@@ -49,13 +51,14 @@ pub struct Node<G> {
     pub(super) dice: ChaCha8Rng,
     pub(super) timers: Timers,
     pub(super) outbox: Outbox,
+    pub(super) requests: Requests,
     peers: BTreeMap<NodeId, Peer>,
     pub(super) full: BTreeSet<NodeId>,
     pub(super) now: Time,
     pub(super) moment: Moment,
     pub(super) properties: Vec<Property>,
     pub(super) counts: Counts,
-    is_failed: bool,
+    pub(super) is_failed: bool,
 }
 
 impl<G: Gate> Node<G> {
@@ -109,6 +112,7 @@ impl<G: Gate> Node<G> {
             dice,
             timers: Timers::default(),
             outbox: Outbox::default(),
+            requests: Requests::default(),
             peers: BTreeMap::from([(node, own)]),
             full: BTreeSet::new(),
             now,
@@ -124,7 +128,7 @@ impl<G: Gate> Node<G> {
             started.manager.send(sent.to, sent.payload, &mut outputs);
         }
         started.pass_on(outputs);
-        started.arm();
+        started.arm()?;
         Ok(started)
     }
 
@@ -318,14 +322,14 @@ impl<G: Gate> Node<G> {
     }
 
     /// The node has failed, if this is a failure.
-    fn end(&mut self, result: Result<(), Failure>) {
+    pub(super) fn end(&mut self, result: Result<(), Failure>) {
         if let Err(failure) = result {
             self.is_failed = true;
             self.outbox.add(Output::Failed(failure));
         }
     }
 
-    fn tick(&mut self, now: Time) {
+    pub(super) fn tick(&mut self, now: Time) {
         if now < self.now {
             self.counts.backwards += 1;
         } else {
@@ -350,15 +354,24 @@ impl<G: Gate> Node<G> {
     }
 
     /// Calls off the local events that cannot happen any more, and draws times for those that can now.
-    pub(super) fn arm(&mut self) {
-        let (delays, now, dice) = (self.settings.delays, self.now, &mut self.dice);
-        self.timers.arm(&self.moment.local_events, |event| Some(now.after(delays.of(event.kind)?.draw(dice))));
+    pub(super) fn arm(&mut self) -> Result<(), Failure> {
+        self.timers.retain(&self.moment.local_events);
+        let new: Vec<LocalEvent> =
+            self.moment.local_events.iter().filter(|event| !self.timers.has(event)).cloned().collect();
+        for event in new {
+            if let Some(at) = self.draw(&event)? {
+                self.timers.set(event, at, true);
+            }
+        }
+        Ok(())
     }
 
-    /// When an event of this kind happens that can happen from now on; none if only clients make it happen.
-    pub(super) fn draw(&mut self, kind: LocalKind) -> Option<Time> {
-        let range = self.settings.delays.of(kind)?;
-        Some(self.now.after(range.draw(&mut self.dice)))
+    /// When an event of the present state happens that can happen from now on; none if only clients make it happen.
+    pub(super) fn draw(&mut self, event: &LocalEvent) -> Result<Option<Time>, Failure> {
+        self.machine.restore(Some(&self.moment.snapshot))?;
+        let said = self.machine.duration(event).map_err(|fault| self.confirm(fault))?;
+        let range = said.map(|(from, to)| Range { from, to }).or_else(|| self.settings.delays.of(event.kind));
+        Ok(range.map(|range| self.now.after(range.draw(&mut self.dice))))
     }
 }
 

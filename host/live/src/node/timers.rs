@@ -1,6 +1,6 @@
 //! When local events are due.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::LocalEvent;
 
@@ -8,43 +8,53 @@ use crate::time::Time;
 
 /// The local events of a node that are going to happen.
 #[derive(Debug, Default)]
-pub(super) struct Timers(BTreeMap<LocalEvent, Time>);
+pub(super) struct Timers {
+    due: BTreeMap<LocalEvent, Time>,
+    /// Those of them that requests have become: they wait, listed or not.
+    requested: BTreeSet<LocalEvent>,
+}
 
 impl Timers {
-    /// Calls off what cannot happen any more, and has `draw` say when each other event happens that is new; never if it says so.
-    pub(super) fn arm(&mut self, events: &[LocalEvent], mut draw: impl FnMut(&LocalEvent) -> Option<Time>) {
-        self.0.retain(|event, _| events.contains(event));
-        for event in events {
-            if !self.0.contains_key(event)
-                && let Some(at) = draw(event)
-            {
-                self.0.insert(event.clone(), at);
-            }
-        }
+    /// Calls off what cannot happen any more.
+    pub(super) fn retain(&mut self, events: &[LocalEvent]) {
+        self.due.retain(|event, _| events.contains(event) || self.requested.contains(event));
     }
 
-    /// An event happens at this instant, whatever was said of it before.
-    pub(super) fn set(&mut self, event: LocalEvent, at: Time) {
-        self.0.insert(event, at);
+    pub(super) fn has(&self, event: &LocalEvent) -> bool {
+        self.due.contains_key(event)
+    }
+
+    /// An event happens at this instant, whatever was said of it before; also if it is not `listed`, because a request has become it.
+    pub(super) fn set(&mut self, event: LocalEvent, at: Time, is_listed: bool) {
+        if !is_listed {
+            self.requested.insert(event.clone());
+        }
+        self.due.insert(event, at);
     }
 
     pub(super) fn forget(&mut self, event: &LocalEvent) {
-        self.0.remove(event);
+        self.due.remove(event);
+        self.requested.remove(event);
+    }
+
+    /// Forgets the events of these names, which begin to wait anew.
+    pub(super) fn restart(&mut self, names: &[String]) {
+        self.due.retain(|event, _| self.requested.contains(event) || !names.contains(&event.name));
     }
 
     /// When the next one is due.
     pub(super) fn next(&self) -> Option<Time> {
-        self.0.values().min().copied()
+        self.due.values().min().copied()
     }
 
     /// Takes the one that is due first, if it is by now.
     pub(super) fn due(&mut self, now: Time) -> Option<LocalEvent> {
-        let (event, at) = self.0.iter().min_by_key(|(event, at)| (**at, *event))?;
+        let (event, at) = self.due.iter().min_by_key(|(event, at)| (**at, *event))?;
         if *at > now {
             return None;
         }
         let event = event.clone();
-        self.0.remove(&event);
+        self.forget(&event);
         Some(event)
     }
 }

@@ -7,9 +7,11 @@
 //! | `filters` | gates |
 //! | `snapshots` | snapshots of running nodes as the beginning of a round |
 //! | `bad_input` | what is refused |
+//! | `clients` | requests of clients, answers to them, and durations |
 //! | `draws` | answers by weights |
 
 mod bad_input;
+mod clients;
 mod draws;
 mod filters;
 mod order;

@@ -105,6 +105,7 @@ impl<G: Gate> Pair<G> {
             match output {
                 Output::Persist { ticket, record } => self.writing[node as usize] = Some((ticket, record)),
                 Output::Send { to, frame } => self.links.entry((node, to)).or_default().push_back(frame),
+                Output::Answer { number, response } => unreachable!("{number}: {response:?}"),
                 Output::Disconnect { peer } => self.disconnects.push((node, peer)),
                 Output::Gathered(outcome) => self.gathered.push(outcome),
                 Output::Failed(failure) => self.failures.push(failure),

@@ -1,0 +1,64 @@
+//! Clients of a node: their requests become local events, and answers leave as messages do.
+
+use host_model::contract::{Fault, Input, LocalEvent, Request, Response};
+
+use crate::gate::{Cause, Gate};
+use crate::node::outbox::Output;
+use crate::node::refusal::{Failure, NotNow};
+use crate::node::requests::REQUESTS_BITS;
+use crate::node::runtime::Node;
+use crate::time::Time;
+
+impl<G: Gate> Node<G> {
+    /// A client asks. The answer is one of the [outputs](Self::next_output) to come, with the number that this returns; there may never
+    /// be one. A gate may have the event wait that the request becomes; it is not lost then.
+    ///
+    /// # Errors
+    ///
+    /// Nothing happens.
+    pub fn request(&mut self, now: Time, request: &Request) -> Result<u64, NotNow> {
+        self.tick(now);
+        match () {
+            () if self.is_failed => return Err(NotNow::Failed),
+            () if self.outbox.len() >= self.settings.held_max => return Err(NotNow::Full),
+            () if self.requests.count >> REQUESTS_BITS > 0 => return Err(NotNow::Full),
+            () => {}
+        }
+        // The number is that of no other request to this node: which start this is was on the disk before anything happened.
+        let number = self.manager.incarnation() << REQUESTS_BITS | self.requests.count;
+        self.requests.count += 1;
+        self.counts.requests += 1;
+        match self.ask(number, request) {
+            Ok(Ok(event)) => {
+                self.requests.waiting.insert(number);
+                self.counts.local += 1;
+                let result = self.handle(Some(Cause::Local(&event)), Input::Local(&event));
+                self.end(result);
+            }
+            Ok(Err(response)) => self.outbox.add(Output::Answer { number, response }),
+            Err(failure) => self.end(Err(failure)),
+        }
+        Ok(number)
+    }
+
+    /// Nobody waits for the answer to this request any more.
+    pub fn forget(&mut self, number: u64) {
+        self.requests.waiting.remove(&number);
+    }
+
+    /// The event that a request becomes in the present state.
+    fn ask(&mut self, number: u64, request: &Request) -> Result<Result<LocalEvent, Response>, Failure> {
+        self.machine.restore(Some(&self.moment.snapshot))?;
+        let result: Result<_, Fault> = self.machine.request(number, request);
+        result.map_err(|fault| self.confirm(fault))
+    }
+
+    /// Lets out the answers of a handler that somebody waits for.
+    pub(super) fn answer(&mut self, answers: Vec<(u64, Response)>) {
+        for (number, response) in answers {
+            if self.requests.waiting.remove(&number) {
+                self.outbox.add(Output::Answer { number, response });
+            }
+        }
+    }
+}

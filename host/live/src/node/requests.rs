@@ -1,0 +1,14 @@
+//! The requests that a node has taken since it started.
+
+use std::collections::BTreeSet;
+
+/// Requests of one start of a node: beyond, their numbers would be those of the next one.
+pub(super) const REQUESTS_BITS: u32 = 40;
+
+/// The requests of one start of a node.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub(super) count: u64,
+    /// Those that somebody waits for.
+    pub(super) waiting: BTreeSet<u64>,
+}
