@@ -1,0 +1,303 @@
+//! A key-value store that is replicated by Raft and answers clients over HTTP: checked by `host run`, run by `host live`.
+//!
+//! Source: Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", USENIX ATC 2014, the extended version:
+//! figure 2 is the algorithm, section 7 has the snapshots, section 8 the clients.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `store` | keys with values, and operations on them |
+//! | `log` | the replicated log behind a snapshot |
+//! | `election` | votes |
+//! | `replication` | the leader's log becomes that of the others |
+//! | `clients` | requests, and histories of them |
+//! | `answers` | what clients are told once an operation is done |
+//! | `spec` | what must hold |
+
+mod answers;
+mod clients;
+mod election;
+mod log;
+mod replication;
+mod spec;
+mod store;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use guest_sdk::linearizability::{Client, ClientId};
+use guest_sdk::{
+    About, Context, LocalEvent, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Request,
+    Response,
+};
+use serde::{Deserialize, Serialize};
+
+pub use log::{Command, Entry, Index, Log, Mark, Term};
+pub use replication::Progress;
+pub use store::{Operation, Outcome, Sequential, Store};
+
+/// The configuration of a run.
+#[derive(Clone, Debug)]
+pub struct RaftKv {
+    /// No node stands for election in a later term.
+    terms: Term,
+    /// Requests that each node gets in a search.
+    requests: u64,
+    /// Committed entries that stay in the log, for nodes that are behind.
+    kept: Index,
+    /// Whether a leader says again what others may not have heard.
+    heartbeats: bool,
+    /// Whether nodes remember their clients' operations, for `linearizable`.
+    records: bool,
+    bug: Bug,
+}
+
+/// What is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// A leader answers what a key has at once.
+    ReadLocal,
+    /// A leader answers when an entry is in its own log.
+    AnswerEarly,
+    /// The store on the disk is behind the log that goes with it.
+    ForgetStore,
+}
+
+/// What nodes tell each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// Something of Raft; each has the sender's term.
+    Raft {
+        /// The sender's term.
+        term: Term,
+        /// What it says.
+        what: Raft,
+    },
+    /// So many operations of the sender's clients have returned; only where histories are recorded.
+    Returned(u32),
+}
+
+/// What Raft tells.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Raft {
+    /// Candidate to all others: vote for me, the end of whose log this is.
+    RequestVote(Mark),
+    /// The answer: whether the candidate has the vote.
+    Vote(bool),
+    /// Leader to another node: make your log like mine.
+    Append {
+        /// The place before the first entry. The follower must have the same entry there.
+        prev: Mark,
+        /// What follows in the leader's log.
+        entries: Vec<Entry>,
+        /// What the leader has committed.
+        commit: Index,
+    },
+    /// Leader to a node that lacks what the leader's log does not have any more: all that is committed.
+    Install {
+        /// The last entry that is in it.
+        last: Mark,
+        /// What has come of all entries up to there.
+        store: Store,
+    },
+    /// The answer to both: the logs are equal up to here.
+    Matched(Index),
+    /// The answer to Append: the entry before is missing; the logs may be equal up to here.
+    Missing(Index),
+}
+
+/// What can happen to a node without a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Local {
+    /// Nothing was heard of a leader for too long.
+    Timeout,
+    /// The leader says that it is there, and what others lack.
+    Heartbeat,
+    /// A client asks.
+    Request {
+        /// The number of the request.
+        number: u64,
+        /// What it asks.
+        operation: Operation,
+    },
+}
+
+/// What a node does in its term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Votes, and keeps what a leader sends.
+    Follower {
+        /// The leader of the term, once it was heard of.
+        leader: Option<NodeId>,
+    },
+    /// Wants to lead.
+    Candidate {
+        /// Who has voted for it, itself included.
+        votes: BTreeSet<NodeId>,
+    },
+    /// Takes requests and replicates them.
+    Leader {
+        /// All other nodes.
+        followers: BTreeMap<NodeId, Progress>,
+    },
+}
+
+/// The operations of a node's clients, one after the other.
+pub type History = Client<Operation, Outcome>;
+
+/// What one node knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct State {
+    /// What is on its disk, if nothing is wrong.
+    pub disk: Disk,
+    /// What it does.
+    pub role: Role,
+}
+
+/// What survives a reset.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Disk {
+    /// The latest term that it has heard of.
+    pub term: Term,
+    /// Who has its vote in this term.
+    pub voted_for: Option<NodeId>,
+    /// The entries that are not only in the store.
+    pub log: Log,
+    /// Up to here the log is final, and done.
+    pub commit: Index,
+    /// What has come of it.
+    pub store: Store,
+    /// How many requests it has got in a search.
+    pub asked: u64,
+    /// Their operations; none where they are not recorded.
+    pub history: Option<History>,
+}
+
+impl Protocol for RaftKv {
+    const ABOUT: About = guest_sdk::about!().nodes(3);
+    type State = State;
+    type Message = Message;
+    type Local = Local;
+    type Durable = Disk;
+
+    fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+        let bugs = &[
+            ("none", Bug::None),
+            ("read-local", Bug::ReadLocal),
+            ("answer-early", Bug::AnswerEarly),
+            ("forget-store", Bug::ForgetStore),
+        ];
+        Ok(Self {
+            terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
+            requests: parameters.get("requests", 1, "how many requests each node gets in a search")?,
+            kept: parameters.get("kept", 0, "committed entries that a log keeps, for nodes that are behind")?,
+            heartbeats: parameters.get("heartbeats", false, "whether a leader says again what may have been lost")?,
+            records: parameters.get("records", false, "whether nodes remember operations, for `linearizable`")?,
+            bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
+        })
+    }
+
+    fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
+        let disk = durable.unwrap_or_else(|| Disk {
+            term: 0,
+            voted_for: None,
+            log: Log::default(),
+            commit: 0,
+            store: Store::default(),
+            asked: 0,
+            history: self.records.then(|| History::new(ctx.me() as ClientId)),
+        });
+        State { disk, role: Role::Follower { leader: None } }
+    }
+
+    fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
+        match message {
+            Message::Raft { term, what } => self.handle_raft(ctx, state, (from, term), what),
+            Message::Returned(count) => {
+                if let Some(history) = &mut state.disk.history {
+                    history.learn(from as ClientId, count);
+                }
+            }
+        }
+    }
+
+    fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
+        let is_leader = matches!(state.role, Role::Leader { .. });
+        if !is_leader && (self.terms == 0 || state.disk.term < self.terms) {
+            events.timer("timeout", Local::Timeout);
+        }
+        if is_leader && self.heartbeats {
+            events.timer("heartbeat", Local::Heartbeat);
+        }
+        clients::list(self, state, events);
+    }
+
+    fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
+        match event {
+            Local::Timeout => election::stand(self, ctx, state),
+            Local::Heartbeat => replication::send_to_all(ctx, state),
+            Local::Request { number, operation } => clients::request(self, ctx, state, (number, operation)),
+        }
+    }
+
+    fn persist(&self, state: &State) -> Option<Disk> {
+        let mut disk = state.disk.clone();
+        if self.bug == Bug::ForgetStore {
+            disk.store = Store::default();
+        }
+        Some(disk)
+    }
+
+    /// A time-out is at least three heartbeats, and those of two nodes differ enough for one of them to win its election.
+    fn duration(&self, _: Place, _: &State, event: &Local) -> Option<RangeInclusive<Duration>> {
+        let milliseconds = |from, to| Some(Duration::from_millis(from)..=Duration::from_millis(to));
+        match event {
+            Local::Timeout => milliseconds(150, 300),
+            Local::Heartbeat => milliseconds(50, 50),
+            Local::Request { .. } => None,
+        }
+    }
+
+    fn request(&self, _: Place, state: &State, number: u64, request: Request) -> Result<LocalEvent<Local>, Response> {
+        clients::accept(state, number, request)
+    }
+
+    fn properties(claims: &mut Properties<Self>) {
+        spec::properties(claims);
+    }
+}
+
+impl RaftKv {
+    fn handle_raft(&self, ctx: &mut Context<Message>, state: &mut State, (from, term): (NodeId, Term), what: Raft) {
+        election::observe_term(state, term);
+        let is_current = term == state.disk.term;
+        match what {
+            Raft::RequestVote(last) => election::request_vote(ctx, state, (from, term), last),
+            Raft::Vote(true) if is_current => election::vote(self, ctx, state, from),
+            Raft::Append { .. } | Raft::Install { .. } if !is_current => {
+                // Its sender learns of the later term.
+                tell(ctx, state, from, Raft::Missing(0));
+            }
+            Raft::Append { prev, entries, commit } => {
+                replication::append(self, ctx, state, from, (prev, &entries, commit));
+            }
+            Raft::Install { last, store } => replication::install(ctx, state, from, last, store),
+            Raft::Matched(index) if is_current => replication::matched(self, ctx, state, from, index),
+            Raft::Missing(index) if is_current => replication::missing(ctx, state, from, index),
+            Raft::Vote(_) | Raft::Matched(_) | Raft::Missing(_) => {}
+        }
+    }
+}
+
+/// Tells a node something in the present term.
+fn tell(ctx: &mut Context<Message>, state: &State, to: NodeId, what: Raft) {
+    ctx.send(to, Message::Raft { term: state.disk.term, what });
+}
+
+fn others(ctx: &Context<Message>) -> impl Iterator<Item = NodeId> + use<> {
+    let me = ctx.me();
+    (0..ctx.nodes()).filter(move |node| *node != me)
+}
+
+guest_sdk::export!(RaftKv);

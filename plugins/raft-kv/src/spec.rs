@@ -1,0 +1,134 @@
+//! What must hold, over views of the nodes.
+
+use guest_sdk::linearizability::{ClientId, History as Histories};
+use guest_sdk::{NodeId, Properties};
+use serde::{Deserialize, Serialize};
+
+use crate::{Entry, Log, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Store, Term};
+
+/// What a node has done: all that it does not mention is left out, to have few views.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Done {
+    commit: Mark,
+    store: Store,
+    /// The last ones of the entries that led there, as far as the log has them.
+    entries: Vec<Entry>,
+}
+
+/// What leader completeness reads of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Knowledge {
+    term: Term,
+    /// The log of a leader.
+    leads: Option<Log>,
+    commit: Mark,
+}
+
+type Operations = Vec<guest_sdk::linearizability::Operation<Operation, Outcome>>;
+
+pub(crate) fn properties(claims: &mut Properties<RaftKv>) {
+    claims.always("election-safety").system(|_, state| leads(state), election_safety);
+    claims.always("leader-completeness").system(|_, state| Some(knowledge(state)), leader_completeness);
+    claims.always("state-machine-safety").system(|_, state| done(state), state_machine_safety);
+    claims.always("linearizable").system(|_, state| operations(state), linearizable);
+    claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
+    claims.sometimes("done").node(|_, state| (!state.disk.store.is_empty()).then_some(()), |()| Ok(()));
+    claims
+        .sometimes("returned")
+        .node(|_, state| operations(state).filter(|all| all.iter().any(|one| one.returned().is_some())), |_| Ok(()));
+}
+
+fn leads(state: &State) -> Option<Term> {
+    matches!(state.role, Role::Leader { .. }).then_some(state.disk.term)
+}
+
+fn committed(state: &State) -> Mark {
+    state.disk.log.mark(state.disk.commit).expect("what is committed is not before the base")
+}
+
+fn done(state: &State) -> Option<Done> {
+    let disk = &state.disk;
+    let (commit, base) = (committed(state), disk.log.base().index);
+    let entries = disk.log.after(base)[..(commit.index - base) as usize].to_vec();
+    (commit.index > 0).then(|| Done { commit, store: disk.store.clone(), entries })
+}
+
+fn knowledge(state: &State) -> Knowledge {
+    let leads = leads(state).map(|_| state.disk.log.clone());
+    Knowledge { term: state.disk.term, leads, commit: committed(state) }
+}
+
+fn operations(state: &State) -> Option<Operations> {
+    state.disk.history.as_ref().map(|history| history.operations().to_vec()).filter(|all| !all.is_empty())
+}
+
+/// At most one leader in a term.
+fn election_safety(leads: &[Option<Term>]) -> Result<(), String> {
+    of_pairs(leads, |one, other| match one.1 == other.1 {
+        true => Err(format!("nodes {} and {} both lead in term {}", one.0, other.0, one.1)),
+        false => Ok(()),
+    })
+}
+
+/// A leader has what was committed in its term or before.
+fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
+    for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {
+        for (node, known) in named(views).filter(|(_, known)| known.term <= leads.term) {
+            let is_there = match known.commit.index.checked_sub(log.base().index) {
+                // The leader has forgotten it, as something that was committed.
+                None => true,
+                Some(_) => log.mark(known.commit.index) == Some(known.commit),
+            };
+            if !is_there {
+                let (term, place) = (leads.term, known.commit.index);
+                return Err(format!(
+                    "node {leader} leads in term {term} without what node {node} has committed up to {place}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No two nodes have committed different entries at one place, or come to different stores by the same ones.
+fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
+    of_pairs(views, |(one, left), (other, right)| {
+        let common = left.commit.index.min(right.commit.index);
+        // The last entries are at the places up to what is committed.
+        let at = |done: &Done, place: u32| -> Option<Entry> {
+            let back = (done.commit.index - place) as usize;
+            done.entries.len().checked_sub(back + 1).map(|index| done.entries[index].clone())
+        };
+        for place in 1..=common {
+            if let (Some(left), Some(right)) = (at(left, place), at(right, place))
+                && left != right
+            {
+                return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
+            }
+        }
+        if left.commit == right.commit && left.store != right.store {
+            return Err(format!(
+                "nodes {one} and {other} have done the same {common} entries and have different stores"
+            ));
+        }
+        Ok(())
+    })
+}
+
+/// What clients were told has one order that explains it.
+fn linearizable(views: &[Option<Operations>]) -> Result<(), String> {
+    let all = named(views).map(|(node, operations)| (node as ClientId, operations.clone()));
+    Histories::of(all).linearize(&Sequential).map(|_| ()).map_err(|why| why.to_string())
+}
+
+fn named<V>(views: &[Option<V>]) -> impl Iterator<Item = (NodeId, &V)> {
+    (0..).zip(views).filter_map(|(node, view)| Some((node, view.as_ref()?)))
+}
+
+fn of_pairs<V>(
+    views: &[Option<V>],
+    check: impl Fn((NodeId, &V), (NodeId, &V)) -> Result<(), String>,
+) -> Result<(), String> {
+    named(views)
+        .try_for_each(|one| named(views).filter(|other| other.0 > one.0).try_for_each(|other| check(one, other)))
+}
