@@ -12,13 +12,16 @@ use std::time::{Duration, Instant};
 use host_live::gate::Gate;
 use host_live::node::{Counts, Failure, Identity, Node, Output, Settings, sender_of};
 use host_live::time::Time;
-use host_model::contract::{MachineFactory, NodeId};
+use host_model::contract::{MachineFactory, NodeId, Response};
 use host_model::scenario::Network;
 
 use crate::disk::{Disk, DiskError};
+use crate::http::Server;
+use crate::metrics::{self, Measured};
+use crate::requests::Waiting;
 use crate::tcp::Tcp;
 use crate::udp::Udp;
-use crate::wire::{ARRIVALS_MAX, Arrival};
+use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 
 /// How long the node waits for something to happen before it looks whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -34,6 +37,10 @@ pub struct Place {
     pub settings: Settings,
     /// The address of each node, on loopback.
     pub addresses: Vec<SocketAddr>,
+    /// Where the clients of each node ask, on loopback; empty if they do nowhere.
+    pub clients: Vec<SocketAddr>,
+    /// Where the node says what it has counted, on loopback.
+    pub metrics: Option<SocketAddr>,
     /// Its file; a file beside it with the extension `lock` says that it is in use.
     pub disk: PathBuf,
 }
@@ -92,11 +99,12 @@ pub fn run<G: Gate>(
     gate: G,
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
-    let Place { identity, settings, addresses, disk } = place;
-    if let Some(address) = addresses.iter().find(|address| !address.ip().is_loopback()) {
+    let Place { identity, settings, addresses, clients, metrics, disk } = place;
+    if let Some(address) = place.listens().find(|address| !address.ip().is_loopback()) {
         return Err(RunError::NotLoopback(*address));
     }
-    if addresses.len() != identity.nodes as usize || identity.node >= identity.nodes {
+    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
+    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
         return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
     }
     let (disk, record) = Disk::open(disk)?;
@@ -104,6 +112,16 @@ pub fn run<G: Gate>(
     let node = Node::start(factory, (identity.clone(), *settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let (me, stopped) = (identity.node, Arc::new(AtomicBool::new(false)));
+    let server = |port| Server {
+        port,
+        arrivals: sender.clone(),
+        stopped: Arc::clone(&stopped),
+        clients: Arc::new(clients.clone()),
+    };
+    let ports = clients.get(me as usize).map(|address| (Port::Clients, address));
+    for (port, address) in ports.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address))) {
+        server(port).bind(*address).map_err(|error| RunError::Bind { address: *address, error })?;
+    }
     let net = match settings.network {
         Network::Ordered => Tcp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Tcp),
         _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
@@ -119,6 +137,8 @@ pub fn run<G: Gate>(
         streams: BTreeMap::new(),
         incoming: BTreeMap::new(),
         unsent: 0,
+        waiting: Waiting::default(),
+        written: (0, Duration::ZERO),
     };
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
@@ -145,6 +165,17 @@ struct Running<G> {
     /// The one over which a peer sends.
     incoming: BTreeMap<NodeId, u64>,
     unsent: u64,
+    /// The requests of clients that wait.
+    waiting: Waiting,
+    /// Records, and the time that the disk took for them.
+    written: (u64, Duration),
+}
+
+impl Place {
+    /// All addresses that it names.
+    fn listens(&self) -> impl Iterator<Item = &SocketAddr> {
+        self.addresses.iter().chain(&self.clients).chain(&self.metrics)
+    }
 }
 
 impl<G: Gate> Running<G> {
@@ -168,6 +199,7 @@ impl<G: Gate> Running<G> {
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
             }
             self.node.elapse(self.now());
+            self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
         }
     }
 
@@ -181,11 +213,14 @@ impl<G: Gate> Running<G> {
             while let Some(output) = self.node.next_output() {
                 match output {
                     Output::Persist { ticket, record } => {
+                        let begun = Instant::now();
                         self.disk.write(&record)?;
+                        self.written = (self.written.0 + 1, self.written.1 + begun.elapsed());
                         self.node.persisted(ticket);
                     }
                     Output::Send { to, frame } if to == self.me => self.own.push_back(frame),
                     Output::Send { to, frame } => self.send(to, frame),
+                    Output::Answer { number, response } => self.waiting.answer(number, response),
                     Output::Disconnect { peer } => self.disconnect(peer),
                     // Nobody has asked for one.
                     Output::Gathered(_) => {}
@@ -221,6 +256,7 @@ impl<G: Gate> Running<G> {
                 let _ = self.node.receive(self.now(), &bytes);
             }
             Arrival::Frame { connection: Some(connection), bytes } => self.take_frame(connection, &bytes),
+            Arrival::Asked(asked) => self.take_request(asked),
             Arrival::Closed { connection, refusal } => {
                 refusal.into_iter().for_each(|refusal| self.node.refuse(refusal));
                 // Those that this node has closed are not among them.
@@ -230,6 +266,32 @@ impl<G: Gate> Running<G> {
             }
         }
         self.carry_out()
+    }
+
+    /// Somebody asks.
+    fn take_request(&mut self, Asked { port, request, reply }: Asked) {
+        let answer = match port {
+            Port::Clients => match self.node.request(self.now(), &request) {
+                Ok(number) => return self.waiting.add(number, reply),
+                Err(why) => Response::words(503, format!("{why}\n")),
+            },
+            Port::Metrics if request.path == "/metrics" => Response::words(200, metrics::text(self.measured())),
+            Port::Metrics => Response::words(404, "there is /metrics\n"),
+        };
+        // Who has gone away gets none.
+        let _ = reply.try_send(answer);
+    }
+
+    fn measured(&self) -> Measured {
+        Measured {
+            counts: self.node.counts().clone(),
+            incarnation: self.node.incarnation(),
+            unsent: self.unsent,
+            seconds: self.begun.elapsed().as_secs_f64(),
+            written: self.written.0,
+            write_seconds: self.written.1.as_secs_f64(),
+            waiting: self.waiting.len() as u64,
+        }
     }
 
     /// A frame has come over a connection. The first one that is taken says whom the connection is from.

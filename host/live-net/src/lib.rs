@@ -9,13 +9,21 @@
 //! | `drive` | a node from its start to its end: inputs in, outputs carried out |
 //! | `tcp` | connections between nodes, where links have an order |
 //! | `udp` | datagrams between nodes, where they have none |
-//! | `wire` | what comes from other nodes |
+//! | `http` | HTTP for clients and metrics |
+//! | `requests` | the requests that wait for an answer of the node |
+//! | `metrics` | what a node has counted, for Prometheus |
+//! | `wire` | what comes from other nodes and from clients |
+//! | `status` | whether a node runs, from outside |
 //! | `disk` | the file of a node |
 //! | `tests` | processes on loopback that are killed, and what else goes wrong |
 #![forbid(unsafe_code)]
 
 mod disk;
 mod drive;
+mod http;
+mod metrics;
+mod requests;
+mod status;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -24,3 +32,4 @@ mod wire;
 
 pub use disk::{Disk, DiskError};
 pub use drive::{Ended, Place, RunError, run};
+pub use status::{Status, status};

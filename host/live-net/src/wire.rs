@@ -1,9 +1,10 @@
-//! What comes from other nodes.
+//! What comes from other nodes and from clients.
 
 use std::net::TcpStream;
+use std::sync::mpsc::SyncSender;
 
 use host_live::node::Refusal;
-use host_model::contract::NodeId;
+use host_model::contract::{NodeId, Request, Response};
 
 /// What a thread that serves the network has to say.
 pub(crate) enum Arrival {
@@ -13,6 +14,33 @@ pub(crate) enum Arrival {
     Frame { connection: Option<u64>, bytes: Vec<u8> },
     /// The connection is gone, because of what came over it or not.
     Closed { connection: u64, refusal: Option<Refusal> },
+    /// A request.
+    Asked(Asked),
+}
+
+/// A request, and where the answer goes. Without one, that is dropped.
+pub(crate) struct Asked {
+    pub(crate) port: Port,
+    pub(crate) request: Request,
+    pub(crate) reply: SyncSender<Response>,
+}
+
+/// What a port is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port {
+    /// Requests to the protocol.
+    Clients,
+    /// Questions about the node.
+    Metrics,
+}
+
+impl Port {
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Clients => "application/octet-stream",
+            Self::Metrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
 }
 
 /// What arrives waits in a queue of this length: beyond, the network has to.

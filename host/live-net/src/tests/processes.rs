@@ -56,6 +56,8 @@ fn node_of_another_test() {
         identity: Identity { node, nodes: 3, config: String::new(), cluster: [3; 16], session },
         settings,
         addresses: addresses.iter().map(|address| address.parse().expect("an address")).collect(),
+        clients: Vec::new(),
+        metrics: None,
         disk: Path::new(folder).join(format!("node-{node}.disk")),
     };
     let ended = run(&Arc::new(counter()), &place, Open, &AtomicBool::new(false));

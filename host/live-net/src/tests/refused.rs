@@ -14,7 +14,14 @@ fn refused(addresses: &[SocketAddr]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let identity = Identity { node: 0, nodes: 1, config: String::new(), cluster: [0; 16], session: 1 };
     let disk = folder.path().join("node-0.disk");
-    let place = Place { identity, settings: Settings::default(), addresses: addresses.to_vec(), disk };
+    let place = Place {
+        identity,
+        settings: Settings::default(),
+        addresses: addresses.to_vec(),
+        clients: Vec::new(),
+        metrics: None,
+        disk,
+    };
     let toy = Arc::new(Toy::new(1));
     run(&toy, &place, Open, &AtomicBool::new(true)).expect_err("it does not run").to_string()
 }

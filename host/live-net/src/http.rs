@@ -1,0 +1,269 @@
+//! HTTP/1.1 for clients and for metrics: as much of it as a curl needs.
+//!
+//! One thread per connection, and one request at a time on each. What a request takes is bounded; whatever is not understood is
+//! refused with the reason, and the connection is closed.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use host_model::contract::{Request, Response};
+
+use crate::wire::{Arrival, Asked, Port};
+
+/// How often a thread looks whether the node has ended.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Connections at a time; others are closed at once.
+const CONNECTIONS_MAX: usize = 256;
+/// How long a connection may be idle, and a request take to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client is heard that was refused.
+const HEARING_OUT: Duration = Duration::from_secs(2);
+/// Bytes of the head of a request.
+const HEAD_MAX: usize = 16 << 10;
+/// Bytes of the body of a request: a local event takes no more.
+const BODY_MAX: usize = 1 << 20;
+const HEADERS_MAX: usize = 64;
+
+/// What the connections of a port share.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) port: Port,
+    pub(crate) arrivals: SyncSender<Arrival>,
+    pub(crate) stopped: Arc<AtomicBool>,
+    /// Where the clients of each node ask; empty if they do nowhere.
+    pub(crate) clients: Arc<Vec<SocketAddr>>,
+}
+
+/// What cannot be gone on with: an answer if there is one, and the connection is closed.
+struct Close(Option<Response>);
+
+impl From<io::Error> for Close {
+    fn from(_: io::Error) -> Self {
+        Self(None)
+    }
+}
+
+/// A request as it stands in the stream.
+struct Head {
+    request: Request,
+    /// Bytes of the head.
+    length: usize,
+    body: usize,
+    keeps_open: bool,
+    expects: bool,
+}
+
+impl Server {
+    /// Listens at an address until the node ends.
+    pub(crate) fn bind(self, address: SocketAddr) -> io::Result<()> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        std::thread::spawn(move || self.listen(&listener));
+        Ok(())
+    }
+
+    fn listen(&self, listener: &TcpListener) {
+        let open = Arc::<AtomicUsize>::default();
+        while !self.stopped.load(Ordering::Relaxed) {
+            let Ok((stream, _)) = listener.accept() else {
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+                continue;
+            }
+            let (server, open) = (self.clone(), Arc::clone(&open));
+            open.fetch_add(1, Ordering::Relaxed);
+            std::thread::spawn(move || {
+                server.serve(stream);
+                open.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// Answers the requests of a connection, one after the other.
+    fn serve(&self, mut stream: TcpStream) {
+        let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PAUSE)));
+        if set_up.and_then(|()| stream.set_nodelay(true)).is_err() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        while !self.stopped.load(Ordering::Relaxed) {
+            match self.serve_one(&mut stream, &mut bytes) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(Close(answer)) => {
+                    if let Some(answer) = answer
+                        && self.write(&mut stream, &answer, "", false).is_ok()
+                    {
+                        self.hear_out(&mut stream);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Answers the next request; whether the connection stays open. `bytes` have come before they were asked for.
+    fn serve_one(&self, stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<bool, Close> {
+        let until = Instant::now() + PATIENCE;
+        let head = loop {
+            if let Some(head) = head(bytes)? {
+                break head;
+            }
+            self.read(stream, bytes, until)?;
+        };
+        if head.expects {
+            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        }
+        while bytes.len() < head.length + head.body {
+            self.read(stream, bytes, until)?;
+        }
+        let body = bytes[head.length..head.length + head.body].to_vec();
+        bytes.drain(..head.length + head.body);
+        let request = Request { body, ..head.request };
+        let path = request.path.clone();
+        let is_head = request.method == "HEAD";
+        let mut answer = self.ask(request);
+        if is_head {
+            answer.body.clear();
+        }
+        self.write(stream, &answer, &path, head.keeps_open)?;
+        Ok(head.keeps_open)
+    }
+
+    /// Takes what a client is still sending, and forgets it: a connection that is closed before takes the answer with it.
+    fn hear_out(&self, stream: &mut TcpStream) {
+        let until = Instant::now() + HEARING_OUT;
+        let mut bytes = Vec::new();
+        let mut left = 4 * BODY_MAX;
+        let _ = stream.shutdown(Shutdown::Write);
+        while left > 0 && self.read(stream, &mut bytes, until).is_ok() {
+            left = left.saturating_sub(bytes.len());
+            bytes.clear();
+        }
+    }
+
+    fn read(&self, stream: &mut TcpStream, bytes: &mut Vec<u8>, until: Instant) -> Result<(), Close> {
+        let mut more = [0; 1 << 13];
+        loop {
+            match stream.read(&mut more) {
+                Ok(0) => return Err(Close(None)),
+                Ok(length) => {
+                    bytes.extend_from_slice(&more[..length]);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    if self.stopped.load(Ordering::Relaxed) || Instant::now() >= until {
+                        let late = Response::words(408, "the request takes too long\n");
+                        return Err(Close((!bytes.is_empty()).then_some(late)));
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The answer of the node; it gives up a request after a while.
+    fn ask(&self, request: Request) -> Response {
+        let (reply, answer) = sync_channel(1);
+        let asked = Asked { port: self.port, request, reply };
+        let sent = self.arrivals.send(Arrival::Asked(asked));
+        match sent.ok().and_then(|()| answer.recv().ok()) {
+            Some(answer) => answer,
+            None => Response::words(504, "no answer in time: what was asked for may happen or not\n"),
+        }
+    }
+
+    fn write(&self, stream: &mut TcpStream, answer: &Response, path: &str, keeps_open: bool) -> io::Result<()> {
+        let Response { status, body, ask } = answer;
+        let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(*status));
+        // These have no body, by definition.
+        if !matches!(status, 204 | 304) {
+            head += &format!("Content-Type: {}\r\nContent-Length: {}\r\n", self.port.content_type(), body.len());
+        }
+        if let Some(address) = ask.and_then(|node| self.clients.get(node as usize)) {
+            head += &format!("Location: http://{address}{path}\r\n");
+        }
+        if !keeps_open {
+            head += "Connection: close\r\n";
+        }
+        head += "\r\n";
+        let mut bytes = head.into_bytes();
+        if !matches!(status, 204 | 304) {
+            bytes.extend_from_slice(body);
+        }
+        stream.write_all(&bytes)
+    }
+}
+
+/// The head that these bytes begin with; none if it is not complete.
+fn head(bytes: &[u8]) -> Result<Option<Head>, Close> {
+    let refuse = |status, why: &str| Err(Close(Some(Response::words(status, format!("{why}\n")))));
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let length = match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_MAX => return Ok(None),
+        Ok(httparse::Status::Partial) => return refuse(431, "the head of the request is too long"),
+        Err(error) => return refuse(400, &format!("this is no request: {error}")),
+    };
+    if length > HEAD_MAX {
+        return refuse(431, "the head of the request is too long");
+    }
+    let all = |name: &'static str| parsed.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+    let first = |name| all(name).next().map(|header| String::from_utf8_lossy(header.value).trim().to_ascii_lowercase());
+    if first("origin").is_some() {
+        // Whoever visits a page has not agreed to what it does here.
+        return refuse(403, "requests of web pages are not taken");
+    }
+    if first("transfer-encoding").is_some() {
+        return refuse(411, "give the length of the body: pieces are not taken");
+    }
+    if all("content-length").count() > 1 {
+        return refuse(400, "the request has several lengths");
+    }
+    let body = match first("content-length").map(|length| length.parse::<usize>()) {
+        None => 0,
+        Some(Ok(body)) if body <= BODY_MAX => body,
+        Some(Ok(_)) => return refuse(413, &format!("the body is longer than {BODY_MAX} bytes")),
+        Some(Err(_)) => return refuse(400, "the length of the body is no number"),
+    };
+    let path = parsed.path.unwrap_or_default();
+    if !path.starts_with('/') {
+        return refuse(400, "the path does not begin with `/`");
+    }
+    let request = Request { method: parsed.method.unwrap_or_default().into(), path: path.into(), body: Vec::new() };
+    let connection = first("connection").unwrap_or_default();
+    let keeps_open = if parsed.version == Some(1) { connection != "close" } else { connection == "keep-alive" };
+    let expects = first("expect").is_some_and(|expect| expect == "100-continue");
+    Ok(Some(Head { request, length, body, keeps_open, expects }))
+}
+
+/// The words of a status that a node or this file uses; nobody depends on them.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        204 => "No Content",
+        307 => "Temporary Redirect",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        431 => "Request Header Fields Too Large",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "",
+    }
+}

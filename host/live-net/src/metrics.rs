@@ -1,0 +1,68 @@
+//! What a node has counted, in Prometheus's text form.
+
+use host_live::node::Counts;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// What is known of a node that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) counts: Counts,
+    pub(crate) incarnation: u64,
+    pub(crate) unsent: u64,
+    pub(crate) seconds: f64,
+    pub(crate) written: u64,
+    pub(crate) write_seconds: f64,
+    pub(crate) waiting: u64,
+}
+
+/// The text.
+pub(crate) fn text(measured: Measured) -> String {
+    let mut registry = Registry::with_prefix("host_live");
+    registry.register_collector(Box::new(measured));
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("a text takes everything");
+    text
+}
+
+impl Collector for Measured {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let Counts { messages, local, requests, breaks, filtered, discarded, refused, backwards } = &self.counts;
+        let counters = [
+            ("messages", "Messages that were handled", messages),
+            ("local_events", "Local events that were handled", local),
+            ("requests", "Requests of clients", requests),
+            ("breaks", "Broken connections that were handled", breaks),
+            ("filtered", "Events that the gate filtered", filtered),
+            ("discarded", "Handlers whose effects the gate discarded", discarded),
+            ("clock_backwards", "How often the clock was behind what it had said before", backwards),
+            ("frames_unsent", "Frames that were lost on their way out", &self.unsent),
+            ("disk_writes", "Records that were written to the disk", &self.written),
+        ];
+        for (name, help, count) in counters {
+            ConstCounter::new(*count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+        }
+        let disk =
+            encoder.encode_descriptor("disk_write_seconds", "Time that the disk took", None, MetricType::Counter)?;
+        ConstCounter::new(self.write_seconds).encode(disk)?;
+        let mut by_reason =
+            encoder.encode_descriptor("frames_refused", "Frames that were refused", None, MetricType::Counter)?;
+        for (reason, count) in refused {
+            ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
+        }
+        let gauges = [
+            ("incarnation", "Which start of the node this is", self.incarnation),
+            ("requests_waiting", "Requests that wait for an answer", self.waiting),
+        ];
+        for (name, help, value) in gauges {
+            let value = i64::try_from(value).unwrap_or(i64::MAX);
+            ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        }
+        let up = encoder.encode_descriptor("up_seconds", "Time since the start", None, MetricType::Gauge)?;
+        ConstGauge::new(self.seconds).encode(up)
+    }
+}

@@ -1,0 +1,58 @@
+//! Whether a node runs, from outside.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a node may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes of an answer.
+const ANSWER_MAX: u64 = 1 << 20;
+
+/// What is known of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// It does not run.
+    Down,
+    /// It runs; what it has counted, by the names of its metrics, if it says so.
+    Up(BTreeMap<String, f64>),
+}
+
+/// Whether a node runs whose file this is, and what it has counted, if it has an address for that.
+pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
+    match metrics.map(ask) {
+        Some(Ok(text)) => Status::Up(numbers(&text)),
+        _ if is_locked(disk) => Status::Up(BTreeMap::new()),
+        _ => Status::Down,
+    }
+}
+
+/// Whether a process has the file of a node. One that starts in this very moment may be told that the file is in use.
+fn is_locked(disk: &Path) -> bool {
+    let lock = File::open(disk.with_extension("lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn ask(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// The metrics in a text of Prometheus's.
+fn numbers(text: &str) -> BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.rsplit_once(' '))
+        .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
+        .collect()
+}
