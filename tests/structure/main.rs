@@ -28,7 +28,16 @@ const EDGES: &[Rule] = &[
     },
     Rule {
         package: "host",
-        on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search", "host-session"],
+        on: &[
+            "host-build",
+            "host-inspect",
+            "host-live",
+            "host-live-net",
+            "host-model",
+            "host-sandbox",
+            "host-search",
+            "host-session",
+        ],
     },
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.

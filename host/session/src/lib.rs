@@ -13,6 +13,7 @@
 //! | `expression` | properties from outside: expressions over described states |
 //! | `cluster` | from what to run to a cluster that is ready, and traces in files |
 //! | `scenario_file` | scenarios in files |
+//! | `live` | clusters that run, in files |
 //! | `search` | a search and what surrounds it: progress, checkpoints, findings |
 //! | `report` | the result of a run |
 //! | `request` | a run from what is asked for to its report |
@@ -21,6 +22,7 @@
 pub mod base;
 pub mod cluster;
 pub mod expression;
+pub mod live;
 pub mod report;
 mod request;
 pub mod scenario_file;

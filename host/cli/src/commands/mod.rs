@@ -14,6 +14,7 @@
 //! | `draw` | `host draw` |
 //! | `graph` | `host graph` |
 //! | `simulate` | `host simulate` |
+//! | `live` | `host live` |
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
@@ -37,6 +38,7 @@ mod inspect;
 mod languages;
 mod line_editor;
 mod list;
+mod live;
 mod man;
 mod minimize;
 mod new;
@@ -74,6 +76,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
+        Command::Live(arguments) => live::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, program, environment),
         Command::List(arguments) => list::run(arguments, environment),

@@ -7,10 +7,12 @@
 //! | `faults` | options for what can go wrong |
 //! | `run` | the options of `host run` |
 //! | `simulate` | the options of `host simulate` |
+//! | `live` | the options of `host live` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 
 pub mod faults;
+pub mod live;
 pub mod placement;
 pub mod plugins;
 pub mod run;
@@ -24,6 +26,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host_session::base::exit;
 use host_session::spec::limits;
 
+use crate::options::live::LiveArguments;
 use crate::options::plugins::{
     BuildArguments, CacheArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments,
 };
@@ -131,6 +134,12 @@ pub enum Command {
     /// properties are not judged. Ends with the exit code of the violation, or with 0 if there is none.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(Box<SimulateArguments>),
+    /// Run the component as a real cluster: over TCP or UDP on this machine, with files, and clients over HTTP
+    ///
+    /// What runs is the component that `host run` checks: timers take the time that it says, requests of clients become the local
+    /// events that it says, and nothing leaves a node before what it depends on is on the disk. Only loopback addresses are taken.
+    #[command(after_help = LIVE_EXAMPLES)]
+    Live(LiveArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -212,6 +221,11 @@ const SIMULATE_EXAMPLES: &str = "Examples:\n  \
     host simulate plugins/paxos --seed 1 --runs 1000 --loss 1% -- --set bug=last-response --set proposers=2\n  \
     host simulate plugins/rand-tree --time 90m --churn 1/m -- --nodes 25\n  \
     host simulate plugins/paxos --partition 4/m --partition-time 20s --json";
+
+const LIVE_EXAMPLES: &str = "Examples:\n  \
+    host live up plugins/raft-kv/cluster.toml\n  \
+    host live node plugins/raft-kv/cluster.toml --id 0\n  \
+    host live status plugins/raft-kv/cluster.toml";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

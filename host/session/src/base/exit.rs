@@ -50,6 +50,11 @@ pub const TABLE: &[(Exit, &str)] = &[
 ];
 
 impl Exit {
+    /// The way to end that has this number.
+    pub fn of_code(code: i32) -> Option<Self> {
+        TABLE.iter().map(|(exit, _)| *exit).find(|exit| i32::from(exit.code()) == code)
+    }
+
     /// The number that the shell sees.
     pub fn code(self) -> u8 {
         self as u8

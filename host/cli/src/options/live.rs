@@ -1,0 +1,65 @@
+//! The options of `host live`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::options::values::SourceArguments;
+
+/// `host live`.
+#[derive(Debug, Args)]
+pub struct LiveArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LiveCommand,
+}
+
+/// What can be done with a cluster that runs.
+#[derive(Debug, Subcommand)]
+pub enum LiveCommand {
+    /// Start all nodes of a cluster, each in a process of its own, and end them together
+    Up(UpArguments),
+    /// Run a node of a cluster until a signal ends it
+    Node(NodeArguments),
+    /// Say which nodes of a cluster run on this machine; ends with 1 if not all of them do
+    Status(StatusArguments),
+}
+
+/// `host live up`.
+#[derive(Debug, Args)]
+pub struct UpArguments {
+    /// The cluster (.toml): its plugin, parameters, addresses and data
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: PathBuf,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host live node`.
+#[derive(Debug, Args)]
+pub struct NodeArguments {
+    /// The cluster (.toml): its plugin, parameters, addresses and data
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: PathBuf,
+    /// The number of the node
+    #[arg(long, value_name = "N")]
+    pub id: u32,
+    /// End when standard input does, as it does when whoever started the node ends
+    #[arg(long, hide = true)]
+    pub until_stdin_ends: bool,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// `host live status`.
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// The cluster (.toml)
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}

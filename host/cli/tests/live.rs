@@ -1,0 +1,158 @@
+//! `host live` from outside: how it starts, ends, and what it refuses.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+/// The one of the tests of clients.
+#[path = "../../../tests/cli/live/http.rs"]
+mod http;
+
+const HOST: &str = env!("CARGO_BIN_EXE_host");
+
+/// The component, built once.
+fn component() -> &'static Path {
+    static COMPONENT: OnceLock<PathBuf> = OnceLock::new();
+    COMPONENT.get_or_init(|| {
+        let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/raft-kv");
+        let built = Command::new(HOST).args(["build", "--no-examine", plugin]).output().expect("it starts");
+        let text = String::from_utf8(built.stdout).expect("a path is text");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        PathBuf::from(text.lines().last().expect("the last line is the path"))
+    })
+}
+
+/// The last byte of the next address.
+static NEXT: AtomicU8 = AtomicU8::new(0);
+
+/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
+fn addresses(count: u8) -> Vec<SocketAddr> {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let first = NEXT.fetch_add(count, Ordering::Relaxed) + 1;
+    (first..first + count).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_432))).collect()
+}
+
+/// A folder with `cluster.toml`: nodes with an address for the others, for clients and for metrics each.
+fn folder(all: &[SocketAddr], more: &str) -> TempDir {
+    let folder = TempDir::new().expect("a temporary folder");
+    let mut text = format!("plugin = {:?}\n{more}\n[parameters]\nterms = 0\nheartbeats = true\n", component());
+    for node in all.chunks(3) {
+        let [address, clients, metrics] = node else { panic!("three each") };
+        text += &format!("[[node]]\naddress = \"{address}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n");
+    }
+    std::fs::write(folder.path().join("cluster.toml"), text).expect("writable");
+    folder
+}
+
+fn live(folder: &TempDir, words: &[&str]) -> Command {
+    let mut command = Command::new(HOST);
+    command.arg("live").args(words).current_dir(folder.path());
+    command
+}
+
+fn output(folder: &TempDir, words: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = live(folder, words).output().expect("it starts");
+    let text = |bytes| String::from_utf8(bytes).expect("it is text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// Waits until something is so; gives up after a minute.
+fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A process that does not outlive its test. An interrupt lets it end what it has started.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.try_wait().is_ok_and(|status| status.is_none()) {
+            interrupt(&self.0);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+fn interrupt(child: &Child) {
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).expect("it is not waited for yet");
+}
+
+#[test]
+fn a_cluster_comes_up_answers_and_goes_down_with_its_data() {
+    let all = addresses(9);
+    let folder = folder(&all, "");
+    let status = || output(&folder, &["status", "cluster.toml"]);
+    assert_eq!(status().0, Some(1), "nobody runs");
+    for (start, stored) in [(1, None), (2, Some("blue"))] {
+        let up = live(&folder, &["up", "cluster.toml"]).stderr(Stdio::piped()).spawn();
+        let mut up = Running(up.expect("it starts"));
+        // Some node leads after a while, and says so to whoever asks the others.
+        let ask = |method: &str, body: &str| {
+            all.chunks(3).find_map(|node| {
+                let answer = http::request(node[1], method, "/color", body.as_bytes()).ok()?;
+                assert!(answer.status != 307 || answer.head.contains("\r\nLocation: http://"), "{}", answer.head);
+                matches!(answer.status, 200 | 204 | 404).then_some(answer)
+            })
+        };
+        wait("somebody leads", || ask("GET", "").is_some());
+        let answer = ask("GET", "").expect("somebody leads");
+        assert!(stored.map_or(answer.status == 404, |value| answer.body == value.as_bytes()), "{}", answer.status);
+        wait("it is written", || ask("PUT", "blue").is_some_and(|answer| answer.status == 204));
+        let (code, out, _) = status();
+        assert_eq!((code, out.lines().count()), (Some(0), 3), "{out}");
+        assert!(out.lines().all(|line| line.contains(&format!("start {start}; "))), "{out}");
+        interrupt(&up.0);
+        let mut said = String::new();
+        up.0.stderr.take().expect("piped above").read_to_string(&mut said).expect("it is text");
+        assert_eq!(up.0.wait().expect("it was started").code(), Some(0), "{said}");
+        assert!(said.contains("3 nodes of raft-kv"), "{said}");
+        wait("all nodes have ended", || status().0 == Some(1));
+    }
+}
+
+#[test]
+fn one_node_in_two_processes_ports_in_use_and_other_components_are_refused() {
+    let all = addresses(3);
+    let folder = folder(&all, "");
+    let node = ["node", "cluster.toml", "--id", "0"];
+    let mut first = Running(live(&folder, &node).stderr(Stdio::piped()).spawn().expect("it starts"));
+    let mut line = String::new();
+    let mut stderr = BufReader::new(first.0.stderr.take().expect("piped above"));
+    stderr.read_line(&mut line).expect("it is text");
+    assert!(line.starts_with("node 0 of raft-kv ("), "{line}");
+    wait("it runs", || output(&folder, &["status", "cluster.toml"]).0 == Some(0));
+    let (code, _, err) = output(&folder, &node);
+    assert_eq!(code, Some(153), "{err}");
+    assert!(err.contains("is in use: another process is this node"), "{err}");
+    // What a client must not send, and what it gets.
+    let wrong = |method, path, body: &[u8]| http::request(all[1], method, path, body).expect("an answer").status;
+    assert_eq!([wrong("POST", "/color", b""), wrong("GET", "*", b""), wrong("GET", "/", b"")], [405, 400, 404]);
+    assert_eq!(wrong("PUT", "/color", &vec![0; (1 << 20) + 1]), 413);
+    assert_eq!(http::request(all[2], "GET", "/", b"").expect("an answer").status, 404);
+    let metrics = http::request(all[2], "GET", "/metrics", b"").expect("an answer").body;
+    let metrics = String::from_utf8(metrics).expect("it is text");
+    assert!(metrics.contains("\nhost_live_incarnation 1\n") && metrics.ends_with("# EOF\n"), "{metrics}");
+    interrupt(&first.0);
+    assert_eq!(first.0.wait().expect("it was started").code(), Some(0));
+
+    let taken = UdpSocket::bind(all[0]).expect("it is free again");
+    let (code, _, err) = output(&folder, &node);
+    assert_eq!(code, Some(153), "{err}");
+    assert!(err.contains(&format!("node 0: cannot listen at {}: Address already in use", all[0])), "{err}");
+    drop(taken);
+    let (code, _, err) = output(&self::folder(&all, "digest = \"00\""), &node);
+    assert_eq!(code, Some(151), "{err}");
+    assert!(err.contains("the cluster runs the component 00, and "), "{err}");
+}

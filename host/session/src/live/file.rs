@@ -1,0 +1,170 @@
+//! A cluster in a file: addresses, plugin, parameters, data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use host_model::scenario::Network;
+use serde::Deserialize;
+
+use crate::base::text::on_one_line;
+use crate::base::{Context, Failure, files};
+use crate::spec::{ClusterSpec, ProcessSpec, RunSpec, Source, values};
+
+/// Bytes of the longest file.
+const FILE_MAX: u64 = 1 << 20;
+
+/// A cluster that runs, as its file says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningSpec {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// Plugin, nodes, parameters and network.
+    pub run: RunSpec,
+    /// The digest that the component must have; none if any will do.
+    pub digest: Option<String>,
+    /// The folder with the files of the nodes, from where the program runs.
+    pub data: PathBuf,
+    /// The nodes, by their numbers.
+    pub nodes: Vec<NodeSpec>,
+}
+
+/// A node of it. All addresses are on loopback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeSpec {
+    /// Where the other nodes find it.
+    pub address: SocketAddr,
+    /// Where its clients ask; of all nodes or of none.
+    pub clients: Option<SocketAddr>,
+    /// Where it says what it has counted.
+    pub metrics: Option<SocketAddr>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    plugin: PathBuf,
+    digest: Option<String>,
+    network: Option<String>,
+    #[serde(default = "data")]
+    data: PathBuf,
+    #[serde(default)]
+    parameters: BTreeMap<String, toml::Value>,
+    node: Vec<NodeSpec>,
+}
+
+fn data() -> PathBuf {
+    "data".into()
+}
+
+impl RunningSpec {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, is no such file, or what it says does not go together.
+    pub fn read(path: &Path, context: &Context<'_>) -> Result<Self, Failure> {
+        let text = files::read_text_bounded(&context.path(path), FILE_MAX);
+        let text =
+            text.map_err(|error| Failure::configuration(format_args!("cannot read {}: {error}", path.display())))?;
+        let file: File = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            Failure::configuration(format_args!("{}{line}: {}", path.display(), on_one_line(error.message())))
+        })?;
+        Self::new(path, file).map_err(|mut failure| {
+            failure.message = format!("{}: {}", path.display(), failure.message);
+            failure
+        })
+    }
+
+    fn new(path: &Path, file: File) -> Result<Self, Failure> {
+        check(&file.node)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let plugin = folder.join(&file.plugin);
+        // To build runs what a folder says, and who runs a cluster has not said that they trust a folder somewhere else.
+        let finished = !matches!(file.plugin.to_str(), Some("." | ".." | "../"));
+        let cluster = ClusterSpec {
+            plugin,
+            nodes: Some(u32::try_from(file.node.len()).unwrap_or(u32::MAX)),
+            parameters: file.parameters.into_iter().map(parameter).collect::<Result<_, _>>()?,
+            network: file.network.map(|name| network(&name)).transpose()?,
+            ..ClusterSpec::default()
+        };
+        let process = ProcessSpec { source: Source { finished, ..Source::default() }, ..ProcessSpec::default() };
+        Ok(Self {
+            path: path.to_owned(),
+            run: RunSpec { cluster, process, ..RunSpec::default() },
+            digest: file.digest,
+            data: folder.join(file.data),
+            nodes: file.node,
+        })
+    }
+
+    /// The file of a node.
+    pub fn disk(&self, node: u32) -> PathBuf {
+        self.data.join(format!("node-{node}.disk"))
+    }
+
+    /// One of the nodes.
+    ///
+    /// # Errors
+    ///
+    /// There is no such node.
+    pub fn node(&self, node: u32) -> Result<&NodeSpec, Failure> {
+        self.nodes.get(node as usize).ok_or_else(|| {
+            let (path, nodes) = (self.path.display(), self.nodes.len());
+            Failure::configuration(format_args!("`--id {node}`: {path} has {nodes} nodes, numbered from 0"))
+        })
+    }
+}
+
+fn network(name: &str) -> Result<Network, Failure> {
+    values::network(name).map_err(|why| Failure::configuration(format_args!("`network = {name:?}`: {why}")))
+}
+
+fn parameter((key, value): (String, toml::Value)) -> Result<(String, String), Failure> {
+    match value {
+        toml::Value::String(text) if !text.contains('\n') => Ok((key, text)),
+        toml::Value::Integer(number) => Ok((key, number.to_string())),
+        toml::Value::Boolean(value) => Ok((key, value.to_string())),
+        _ => Err(Failure::configuration(format_args!(
+            "the parameter `{}` must be a text on one line, a whole number, true or false",
+            on_one_line(&key)
+        ))),
+    }
+}
+
+/// Whether the nodes go together.
+fn check(nodes: &[NodeSpec]) -> Result<(), Failure> {
+    if !(1..=values::NODES_MAX as usize).contains(&nodes.len()) {
+        return Err(Failure::configuration(format_args!("a cluster has between 1 and {} nodes", values::NODES_MAX)));
+    }
+    let mut taken = BTreeSet::new();
+    for (id, node) in nodes.iter().enumerate() {
+        for address in [Some(node.address), node.clients, node.metrics].into_iter().flatten() {
+            if !address.ip().is_loopback() {
+                return Err(Failure::configuration(format_args!(
+                    "node {id}: {address} is no loopback address, and nothing here proves who a peer is"
+                ))
+                .help("use 127.0.0.1 or [::1]"));
+            }
+            if address.port() == 0 {
+                let what = format_args!("node {id}: {address} has no port by which others find it");
+                return Err(Failure::configuration(what));
+            }
+            if !taken.insert(address) {
+                return Err(Failure::configuration(format_args!("node {id}: {address} is there twice")));
+            }
+        }
+    }
+    let with_clients = nodes.iter().filter(|node| node.clients.is_some()).count();
+    match with_clients {
+        0 => Ok(()),
+        all if all == nodes.len() => Ok(()),
+        _ => {
+            Err(Failure::configuration("some nodes have an address for clients and others do not, who are sent there"))
+        }
+    }
+}

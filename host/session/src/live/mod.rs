@@ -1,0 +1,12 @@
+//! Clusters that run: what a file says of one, and its nodes.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `file` | a cluster in a file: addresses, plugin, parameters, data |
+//! | `open` | the nodes of a cluster, ready to run |
+
+mod file;
+mod open;
+
+pub use file::{NodeSpec, RunningSpec};
+pub use open::{Running, Seat};

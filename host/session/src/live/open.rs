@@ -1,0 +1,95 @@
+//! The nodes of a cluster, ready to run.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use host_live::node::{Identity, Settings, VERSION};
+use host_model::contract::MachineFactory;
+use host_model::scenario::Network;
+
+use crate::base::{Context, Failure};
+use crate::cluster::Cluster;
+use crate::live::file::RunningSpec;
+
+/// A cluster whose nodes can run.
+pub struct Running<'s> {
+    spec: &'s RunningSpec,
+    cluster: Cluster,
+}
+
+/// Who a node is, how it behaves, and where.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Who it is.
+    pub identity: Identity,
+    /// How it behaves.
+    pub settings: Settings,
+    /// The addresses of all nodes.
+    pub addresses: Vec<SocketAddr>,
+    /// Where their clients ask; empty if they do nowhere.
+    pub clients: Vec<SocketAddr>,
+    /// Where the node says what it has counted.
+    pub metrics: Option<SocketAddr>,
+    /// Its file.
+    pub disk: PathBuf,
+}
+
+impl<'s> Running<'s> {
+    /// Loads the plugin of a cluster.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be loaded, is another one than the file says, or does not fit it.
+    pub fn open(spec: &'s RunningSpec, context: &mut Context<'_>) -> Result<Self, Failure> {
+        let cluster = Cluster::open(&spec.run, context)?;
+        let digest = cluster.plugin.plugin.digest();
+        if let Some(wanted) = spec.digest.as_ref().filter(|wanted| *wanted != digest) {
+            let (path, plugin) = (spec.path.display(), cluster.plugin.given.display());
+            return Err(Failure::configuration(format_args!(
+                "{path}: the cluster runs the component {wanted}, and {plugin} is {digest}"
+            ))
+            .help("all nodes run the same component: build that one, or change `digest` for all of them"));
+        }
+        Ok(Self { spec, cluster })
+    }
+
+    /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls.
+    pub fn factory(&self) -> &dyn MachineFactory {
+        &self.cluster.plugin.plugin
+    }
+
+    /// Name and digest of the component.
+    pub fn plugin(&self) -> (&str, &str) {
+        (&self.cluster.plugin.reference.name, self.cluster.plugin.plugin.digest())
+    }
+
+    /// The network, which decides between TCP and UDP.
+    pub fn network(&self) -> Network {
+        self.cluster.scenario.network
+    }
+
+    /// The seat of a node; `session` is a random number of its process, which other processes do not have.
+    ///
+    /// # Errors
+    ///
+    /// There is no such node.
+    pub fn seat(&self, node: u32, session: u64, context: &Context<'_>) -> Result<Seat, Failure> {
+        let here = self.spec.node(node)?;
+        let nodes = &self.spec.nodes;
+        let scenario = &self.cluster.scenario;
+        let config = scenario.config();
+        let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
+        // What nodes must agree on; how a node is found may differ from node to node, where something stands in between.
+        let common = format!("{VERSION}\n{}\n{}\n{}\n{config}", self.plugin().1, nodes.len(), scenario.network);
+        let mut cluster = [0; 16];
+        cluster.copy_from_slice(&blake3::hash(common.as_bytes()).as_bytes()[..16]);
+        Ok(Seat {
+            identity: Identity { node, nodes: scenario.nodes, config, cluster, session },
+            settings: Settings { network: scenario.network, seed: session, ..Settings::default() },
+            addresses,
+            clients: nodes.iter().filter_map(|node| node.clients).collect(),
+            metrics: here.metrics,
+            disk: context.path(&self.spec.disk(node)),
+        })
+    }
+}
