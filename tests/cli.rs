@@ -19,6 +19,7 @@
 //! | `graphs` | the states of small clusters, drawn |
 //! | `simulate` | whole runs from seeds |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
+//! | `live` | a cluster that runs the bundled key-value store, killed and cut off, under clients |
 //! | `cache` | what is kept between runs, and how it is cleared |
 //! | `golden` | what people see of each seeded bug, word for word |
 //! | `ends` | deadlocks, refused messages, goals that are never reached |
@@ -58,6 +59,8 @@ mod hostile_text;
 mod install;
 mod languages;
 mod links;
+#[cfg(unix)]
+mod live;
 mod losses;
 #[cfg(unix)]
 mod machines;
@@ -266,6 +269,7 @@ fn bundled(name: &str) -> &'static str {
             "lock",
             "paxos",
             "query",
+            "raft-kv",
             "register",
             "register-text",
             "regular-storage",

@@ -328,3 +328,47 @@ fn a_trace_that_cannot_be_written_is_told_beside_the_violation() {
     assert!(ran.out.starts_with("violation: trap of node 0"), "{ran:?}");
     ran.says(&["cannot write a file/below/trace.json"]);
 }
+
+/// Clusters that run are refused before anything is built or opened.
+#[test]
+fn a_wrong_cluster_to_run_is_named_with_its_place() {
+    let node = |rest: &str| format!("plugin = \"guest.wasm\"\n[[node]]\naddress = {rest}\n");
+    let cases = [
+        ("plugin = ", "c.toml:1: "),
+        ("plugin = \"guest.wasm\"\n", "c.toml:1: missing field `node`"),
+        ("plugin = \"guest.wasm\"\nport = 1\nnode = []\n", "c.toml:2: unknown field `port`"),
+        ("plugin = \"guest.wasm\"\nnode = []\n", "a cluster has between 1 and 1024 nodes"),
+        (&node("\"localhost\""), "c.toml:3: "),
+        (
+            &node("\"0.0.0.0:7101\""),
+            "node 0: 0.0.0.0:7101 is no loopback address, and nothing here proves who a peer is",
+        ),
+        (&node("\"192.168.1.7:7101\""), "node 0: 192.168.1.7:7101 is no loopback address"),
+        (&node("\"127.0.0.1:0\""), "node 0: 127.0.0.1:0 has no port by which others find it"),
+        (&node("\"127.0.0.1:7101\"\nclients = \"127.0.0.1:7101\""), "node 0: 127.0.0.1:7101 is there twice"),
+        (
+            &(node("\"127.0.0.1:7101\"\nclients = \"127.0.0.1:7102\"") + "[[node]]\naddress = \"127.0.0.1:7103\"\n"),
+            "some nodes have an address for clients and others do not",
+        ),
+        (&(node("\"127.0.0.1:7101\"") + "[parameters]\nx = [1]\n"), "the parameter `x` must be a text on one line"),
+        (
+            &node("\"127.0.0.1:7101\"").replacen('\n', "\nnetwork = \"tcp\"\n", 1),
+            "`network = \"tcp\"`: possible values: ",
+        ),
+    ];
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    for (text, words) in cases {
+        place.put("c.toml", text);
+        for command in [&["live", "up", "c.toml"][..], &["live", "node", "c.toml", "--id", "0"]] {
+            place.host(command).exits(151).says(&["c.toml", words]);
+        }
+    }
+    place.put("c.toml", node("\"127.0.0.1:7101\""));
+    place.host(&["live", "node", "c.toml", "--id", "1"]).exits(151).says(&["c.toml has 1 nodes, numbered from 0"]);
+    place.host(&["live", "node", "c.toml"]).exits(2);
+    place.host(&["live", "node", "none.toml", "--id", "0"]).exits(151).says(&["cannot read none.toml"]);
+    place.put("c.toml", node("\"127.0.0.1:7101\"").replace("guest", "none"));
+    place.host(&["live", "node", "c.toml", "--id", "0"]).exits(150).says(&["none.wasm"]);
+    assert_eq!(place.list(), ["c.toml", "guest.wasm"]);
+}

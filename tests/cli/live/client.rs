@@ -1,0 +1,53 @@
+//! Asks a node.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::http::{Response, request};
+use super::judge::{Answer, Operation, Outcome};
+
+/// Nodes that a client is sent on to before it gives up.
+const HOPS: usize = 3;
+
+/// Asks a node, and whoever it sends the client to.
+pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> Answer {
+    let (method, key, body) = match operation {
+        Operation::Get(key) => ("GET", key, &[][..]),
+        Operation::Put(key, value) => ("PUT", key, &value[..]),
+        Operation::Delete(key) => ("DELETE", key, &[][..]),
+    };
+    for _ in 0..HOPS {
+        let Response { status, head, body } = match request(clients[*node], method, &format!("/{key}"), body) {
+            Ok(response) => response,
+            Err(true) => return Answer::Unknown,
+            Err(false) => return Answer::Refused,
+        };
+        match (status, operation) {
+            (200, Operation::Get(_)) => return Answer::Outcome(Outcome::Value(Some(body))),
+            (404, Operation::Get(_)) => return Answer::Outcome(Outcome::Value(None)),
+            (204, Operation::Put(..) | Operation::Delete(_)) => return Answer::Outcome(Outcome::Done),
+            (503, _) => return Answer::Refused,
+            (504, _) => return Answer::Unknown,
+            (307, _) => {
+                let is_there = |address: &SocketAddr| head.contains(&format!("Location: http://{address}/{key}\r\n"));
+                *node = clients.iter().position(is_there).expect("it is one of the nodes");
+            }
+            _ => panic!("{operation:?}: {head}"),
+        }
+    }
+    Answer::Refused
+}
+
+/// Asks until there is an answer; gives up after a minute.
+pub fn ask_until_told(clients: &[SocketAddr], operation: &Operation) -> Outcome {
+    let begun = Instant::now();
+    let mut node = 0;
+    loop {
+        if let Answer::Outcome(outcome) = ask(clients, &mut node, operation) {
+            return outcome;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers {operation:?}");
+        node = (node + 1) % clients.len();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

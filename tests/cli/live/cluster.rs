@@ -1,0 +1,115 @@
+//! The processes, and what stands between them.
+
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::relay::Relay;
+use crate::cli::{Place, bundled};
+
+/// The last byte of the next address.
+static NEXT: AtomicU8 = AtomicU8::new(0);
+
+/// A process with this variable is a node: the words of its command line.
+const NODE: &str = "HOST_TESTS_LIVE_NODE";
+
+/// In a process of its own, a node that runs until it is killed; else nothing.
+#[test]
+fn node_of_another_test() {
+    let Ok(words) = std::env::var(NODE) else { return };
+    let ran = Place::new().host(&words.split(' ').collect::<Vec<_>>());
+    panic!("it runs until it is killed: {ran:?}");
+}
+
+/// Addresses that nobody else has: all of 127.0.0.0/8 is loopback, and the port is none that the system gives away.
+pub fn addresses(count: u8) -> Vec<SocketAddr> {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let first = NEXT.fetch_add(count, Ordering::Relaxed) + 1;
+    (first..first + count).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_432))).collect()
+}
+
+/// Where clients ask, and what stands between the nodes.
+pub struct Cluster {
+    clients: Vec<SocketAddr>,
+    relays: Vec<Relay>,
+}
+
+/// The processes.
+pub struct Nodes {
+    folder: tempfile::TempDir,
+    children: Vec<Child>,
+}
+
+impl Cluster {
+    /// Three nodes, each of which sees the others through a relay.
+    pub fn start(network: &str, bug: &str) -> (Nodes, Self) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let all = addresses(9);
+        let (addresses, seen, clients) = (&all[..3], &all[3..6], &all[6..]);
+        let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
+            "ordered" => Relay::tcp(*seen, *address, 400),
+            _ => Relay::udp(*seen, *address),
+        };
+        let relays = seen.iter().zip(addresses).map(relay).collect();
+        for node in 0..3 {
+            let mut text = format!(
+                "plugin = {:?}\nnetwork = {network:?}\n[parameters]\nterms = 0\nkept = 20\nheartbeats = true\nbug = {bug:?}\n",
+                bundled("raft-kv")
+            );
+            for other in 0..3 {
+                let address = if other == node { addresses[other] } else { seen[other] };
+                text += &format!("[[node]]\naddress = \"{address}\"\nclients = \"{}\"\n", clients[other]);
+            }
+            std::fs::write(folder.path().join(format!("{node}.toml")), text).expect("writable");
+        }
+        let mut nodes = Nodes { folder, children: Vec::new() };
+        for node in 0..3 {
+            let child = nodes.spawn(node);
+            nodes.children.push(child);
+        }
+        (nodes, Self { clients: clients.to_vec(), relays })
+    }
+
+    pub fn clients(&self) -> &[SocketAddr] {
+        &self.clients
+    }
+
+    /// How often the relays got in the way.
+    pub fn troubles(&self) -> u64 {
+        self.relays.iter().map(|relay| relay.troubles.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl Nodes {
+    fn spawn(&self, node: usize) -> Child {
+        let cluster = self.folder.path().join(format!("{node}.toml"));
+        Command::new(std::env::current_exe().expect("this is a program"))
+            .args(["--exact", "cli::live::cluster::node_of_another_test", "--nocapture"])
+            .env(NODE, format!("live node {} --id {node} --quiet", cluster.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts")
+    }
+
+    /// Kills a node, which cannot do anything about it.
+    pub fn kill(&mut self, node: usize) {
+        assert_eq!(self.children[node].try_wait().expect("it is a child"), None, "node {node} runs until then");
+        self.children[node].kill().expect("it runs");
+        self.children[node].wait().expect("it is a child");
+    }
+
+    /// Starts a node again that was killed.
+    pub fn start(&mut self, node: usize) {
+        self.children[node] = self.spawn(node);
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What clients were told, and whether it has an order that explains it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use guest_sdk::linearizability::{History, SequentialObject};
+
+/// What a client asks about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Get(String),
+    Put(String, Vec<u8>),
+    Delete(String),
+}
+
+/// What has come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Value(Option<Vec<u8>>),
+    Done,
+}
+
+/// One key of a store that nobody else has: what the protocol says of itself is not asked.
+struct OneKey;
+
+impl SequentialObject for OneKey {
+    type State = Option<Vec<u8>>;
+    type Call = Operation;
+    type Return = Outcome;
+
+    fn start(&self) -> Self::State {
+        None
+    }
+
+    fn apply(&self, value: &mut Self::State, call: &Operation) -> Outcome {
+        match call {
+            Operation::Get(_) => return Outcome::Value(value.clone()),
+            Operation::Put(_, new) => *value = Some(new.clone()),
+            Operation::Delete(_) => *value = None,
+        }
+        Outcome::Done
+    }
+}
+
+/// An answer, or what is known without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done, with this result.
+    Outcome(Outcome),
+    /// It did not happen and is not going to.
+    Refused,
+    /// It may have happened, or happen later.
+    Unknown,
+}
+
+/// Calls and answers in the order in which they happened.
+#[derive(Default)]
+pub struct Judge {
+    calls: Vec<(Operation, Option<Answer>)>,
+    /// Calls, and answers that came.
+    order: Vec<(usize, bool)>,
+}
+
+/// What there was.
+#[derive(Debug)]
+pub struct Told {
+    pub answered: usize,
+    pub unknown: usize,
+    pub keys: usize,
+}
+
+fn key_of(operation: &Operation) -> &String {
+    let (Operation::Get(key) | Operation::Put(key, _) | Operation::Delete(key)) = operation;
+    key
+}
+
+impl Judge {
+    /// A client is about to ask.
+    pub fn call(&mut self, operation: Operation) -> usize {
+        self.calls.push((operation, None));
+        self.order.push((self.calls.len() - 1, false));
+        self.calls.len() - 1
+    }
+
+    /// It was told something.
+    pub fn told(&mut self, call: usize, answer: Answer) {
+        self.calls[call].1 = Some(answer);
+        self.order.push((call, true));
+    }
+
+    /// Reads every key.
+    pub fn read_all(&mut self, mut ask: impl FnMut(&Operation) -> Outcome) {
+        let keys: BTreeSet<String> = self.calls.iter().map(|(operation, _)| key_of(operation).clone()).collect();
+        for key in keys {
+            let operation = Operation::Get(key);
+            let call = self.call(operation.clone());
+            let outcome = ask(&operation);
+            self.told(call, Answer::Outcome(outcome));
+        }
+    }
+
+    /// Whether there is an order that explains what was told: key by key, since objects are linearizable together if each is.
+    pub fn verdict(&self) -> Result<Told, String> {
+        let mut histories: BTreeMap<&String, History<Operation, Outcome>> = BTreeMap::new();
+        let mut told = Told { answered: 0, unknown: 0, keys: 0 };
+        for (call, is_answer) in &self.order {
+            let (operation, answer) = &self.calls[*call];
+            let history = histories.entry(key_of(operation)).or_default();
+            match (is_answer, answer.as_ref().expect("everybody was told something")) {
+                (_, Answer::Refused) => {}
+                // A read without an answer says nothing and changes nothing.
+                (_, Answer::Unknown) if matches!(operation, Operation::Get(_)) => {}
+                // Each is a client of its own: some never hear of what they asked.
+                (false, _) => history.call(*call as u32, operation.clone()),
+                (true, Answer::Outcome(outcome)) => {
+                    history.returned(*call as u32, outcome.clone());
+                    told.answered += 1;
+                }
+                (true, Answer::Unknown) => told.unknown += 1,
+            }
+        }
+        told.keys = histories.len();
+        for (key, history) in histories {
+            history.linearize(&OneKey).map_err(|why| format!("{key}: {why}"))?;
+        }
+        Ok(told)
+    }
+}

@@ -1,0 +1,146 @@
+//! A cluster of processes that run the bundled key-value store: killed, cut off from each other, and asked by clients all the while.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `cluster` | the processes, and what stands between them |
+//! | `client` | asks a node |
+//! | `http` | as much of HTTP as a client needs |
+//! | `judge` | what clients were told, and whether it has an order that explains it |
+
+mod client;
+mod cluster;
+mod http;
+mod judge;
+/// The one of the tests of `host-live-net`.
+#[path = "../../../host/live-net/src/tests/relay.rs"]
+mod relay;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cluster::Cluster;
+use judge::{Answer, Judge, Operation, Outcome, Told};
+
+/// How long a cluster is tormented, unless `HOST_LIVE_SECONDS` says it.
+const SECONDS: u64 = 8;
+/// The time between two kills.
+const KILLS: Duration = Duration::from_millis(1_500);
+/// How long a key is asked for: so its history stays short.
+const EPOCH: Duration = Duration::from_secs(2);
+const CLIENTS: u32 = 3;
+const KEYS: u64 = 2;
+
+/// Numbers that look random, the same in every run.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+/// Asks one thing after the other, of whichever node, and notes what it is told.
+fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, is_over: &AtomicBool) {
+    let (mut seed, mut count, mut node) = (number.into(), 0_u64, 0);
+    while !is_over.load(Ordering::Relaxed) {
+        let epoch = begun.elapsed().as_millis() / EPOCH.as_millis();
+        let key = format!("{epoch}-{}", next(&mut seed) % KEYS);
+        count += 1;
+        let operation = match next(&mut seed) % 5 {
+            0 | 1 => Operation::Put(key, format!("{number}.{count}").into_bytes()),
+            2 => Operation::Delete(key),
+            _ => Operation::Get(key),
+        };
+        let call = judge.lock().expect("no client panics").call(operation.clone());
+        let told = client::ask(cluster.clients(), &mut node, &operation);
+        let is_answered = matches!(told, Answer::Outcome(_));
+        judge.lock().expect("no client panics").told(call, told);
+        if !is_answered {
+            node = (node + 1) % 3;
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+/// Clients ask while nodes are killed and connections are cut, or datagrams are lost. Nothing that they were told is wrong.
+fn tormented(network: &str) {
+    let seconds = std::env::var("HOST_LIVE_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(SECONDS);
+    let (mut nodes, cluster) = Cluster::start(network, "none");
+    let (begun, judge, is_over) = (Instant::now(), Mutex::new(Judge::default()), AtomicBool::new(false));
+    let mut kills = 0;
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (cluster, judge, is_over) = (&cluster, &judge, &is_over);
+            scope.spawn(move || ask_on(number, cluster, begun, judge, is_over));
+        }
+        let mut seed = 7;
+        while begun.elapsed() < Duration::from_secs(seconds) {
+            std::thread::sleep(KILLS);
+            let node = next(&mut seed) as usize % 3;
+            nodes.kill(node);
+            nodes.start(node);
+            kills += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let mut judge = judge.into_inner().expect("no client has panicked");
+    // What was acknowledged is there at the end as well.
+    judge.read_all(|operation| client::ask_until_told(cluster.clients(), operation));
+    let Told { answered, unknown, keys } = judge.verdict().unwrap_or_else(|why| panic!("{why}"));
+    let troubles = cluster.troubles();
+    let told = format!("{kills} kills, {answered} answers, {unknown} without one, {keys} keys, {troubles} troubles");
+    assert!(answered > 20 && kills > 2 && troubles > 3, "{told}");
+}
+
+#[test]
+fn what_clients_were_told_is_true_where_connections_are_cut_and_nodes_killed() {
+    tormented("ordered");
+}
+
+#[test]
+fn what_clients_were_told_is_true_where_datagrams_are_lost_and_nodes_killed() {
+    tormented("unordered");
+}
+
+/// A client writes at a leader whose followers are dead, and reads where that leader is dead and the others live again. What it was
+/// told of the write, and whether that is true.
+fn written_at_one_node(bug: &str) -> (Answer, Result<Told, String>) {
+    let (mut nodes, cluster) = Cluster::start("ordered", bug);
+    let mut judge = Judge::default();
+    let first = Operation::Put("key".into(), b"first".to_vec());
+    let call = judge.call(first.clone());
+    let outcome = client::ask_until_told(cluster.clients(), &first);
+    judge.told(call, Answer::Outcome(outcome));
+    // Whoever leads now answers a read itself.
+    let read = Operation::Get("key".into());
+    let mut leader = 0;
+    let found = client::ask(cluster.clients(), &mut leader, &read);
+    assert!(matches!(found, Answer::Outcome(_)), "{found:?}");
+    let followers = [(leader + 1) % 3, (leader + 2) % 3];
+    for node in followers {
+        nodes.kill(node);
+    }
+    let second = Operation::Put("key".into(), b"second".to_vec());
+    let call = judge.call(second.clone());
+    let told = client::ask(cluster.clients(), &mut leader, &second);
+    judge.told(call, told.clone());
+    nodes.kill(leader);
+    for node in followers {
+        nodes.start(node);
+    }
+    judge.read_all(|operation| client::ask_until_told(cluster.clients(), operation));
+    (told, judge.verdict())
+}
+
+#[test]
+fn a_store_that_answers_early_loses_what_it_acknowledged() {
+    let (told, verdict) = written_at_one_node("answer-early");
+    assert_eq!(told, Answer::Outcome(Outcome::Done));
+    let why = verdict.expect_err("the others never heard of it");
+    assert!(why.starts_with("key: "), "{why}");
+}
+
+#[test]
+fn what_a_majority_does_not_have_is_not_acknowledged() {
+    let (told, verdict) = written_at_one_node("none");
+    assert_eq!(told, Answer::Unknown);
+    assert_eq!(verdict.map(|told| (told.answered, told.unknown)), Ok((2, 1)));
+}
