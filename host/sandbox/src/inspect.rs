@@ -77,10 +77,11 @@ impl Inspection {
         component_bytes: usize,
         rewritten: &Rewritten,
         interfaces: &Interfaces,
-        names: Names,
+        mut names: Names,
         pristine_bytes: usize,
     ) -> Self {
         let optional = [
+            ("clients", &interfaces.clients),
             ("completion", &interfaces.completion),
             ("defaults", &interfaces.defaults),
             ("describe", &interfaces.describe),
@@ -88,9 +89,13 @@ impl Inspection {
             ("names", &interfaces.names),
             ("quorum", &interfaces.quorum),
             ("symmetry", &interfaces.symmetry),
+            ("timing", &interfaces.timing),
             ("transport", &interfaces.transport),
             ("views", &interfaces.views),
         ];
+        // Whoever links a component orders them as it likes, and not the same way each time.
+        names.imports.sort_unstable();
+        names.exports.sort_unstable();
         Self {
             imports: names.imports,
             exports: names.exports,
