@@ -66,10 +66,10 @@ pub struct LtsCache {
     outcomes: Vec<Arc<[Outcome]>>,
     states: Vec<Arc<LocalState>>,
     messages: Vec<Arc<Message>>,
-    /// The outcomes again, row after row, and where each row ends: small and side by side, because a global search reads
-    /// some at every step.
+    /// The outcomes again, row after row: small and side by side, because a global search reads some at every step.
     edges: Vec<Edge>,
-    edge_ends: Vec<u32>,
+    /// Where each row starts, and where the last one ends.
+    edge_bounds: Vec<u32>,
     sent: Vec<MessageId>,
     briefs: Vec<Brief>,
     takes_quorums: Vec<bool>,
@@ -91,7 +91,7 @@ const VERDICT_BYTES: usize = 96;
 
 impl LtsCache {
     pub(crate) fn new(is_ordered: bool) -> Self {
-        Self { is_ordered, ..Self::default() }
+        Self { is_ordered, edge_bounds: vec![0], ..Self::default() }
     }
 
     /// Whether messages in flight have an order, see [`InFlight`](crate::scenario::InFlight).
@@ -129,15 +129,13 @@ impl LtsCache {
     #[inline]
     pub fn edges(&self, row: OutcomesRef) -> &[Edge] {
         let row = row.0 as usize;
-        let start = if row == 0 { 0 } else { self.edge_ends[row - 1] };
-        &self.edges[start as usize..self.edge_ends[row] as usize]
+        &self.edges[self.edge_bounds[row] as usize..self.edge_bounds[row + 1] as usize]
     }
 
     /// The number of an outcome among those of all rows.
     #[inline]
     pub fn edge_number(&self, row: OutcomesRef, outcome: u32) -> u32 {
-        let row = row.0 as usize;
-        outcome + if row == 0 { 0 } else { self.edge_ends[row - 1] }
+        self.edge_bounds[row.0 as usize] + outcome
     }
 
     /// The messages that a step sends, in order.
@@ -284,7 +282,7 @@ impl LtsCache {
             let sent = (start, outcome.sent.len() as u32);
             self.edges.push(Edge { delta: outcome.delta, next: outcome.next, sent });
         }
-        self.edge_ends.push(u32::try_from(self.edges.len()).expect("fewer than four billion outcomes"));
+        self.edge_bounds.push(u32::try_from(self.edges.len()).expect("fewer than four billion outcomes"));
         self.outcomes.push(outcomes);
         self.rows.insert(pair, row);
     }
