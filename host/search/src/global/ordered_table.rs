@@ -96,6 +96,7 @@ impl<S: Slot> OrderedTable<S> {
     }
 
     /// Puts a new entry where it belongs and moves the entries up to the next empty place by one.
+    #[inline(never)]
     pub fn insert_at(&mut self, index: usize, entry: S) {
         let empty = self.slots[index..].iter().position(|slot| slot.high() == 0);
         let end = index + empty.expect("the last slot is empty");

@@ -229,7 +229,7 @@ impl PackedStack {
         let Successor { parent, edges, child, reached } = successor;
         let Step { node, trigger, outcome } = child.step;
         let edge = &known.edges(child.row)[outcome as usize];
-        self.make_room(parent.words.len() + known.sent(edge).len());
+        self.make_room(parent.words.len() + edge.sent_len());
         let start = self.words.len();
         self.words.extend_from_slice(&parent.words[..2 * self.nodes]);
         self.words[start + node as usize] = child.next.0;

@@ -26,7 +26,7 @@ pub struct Note {
 impl Partition {
     /// Sends the system state of a new state to its shard, and notes its judgements.
     pub(super) fn look_at(&mut self, round: RoundContext<'_>, parent: u32, index: usize) {
-        let end = self.end(round, parent, index);
+        let end = round.crashes_max.and_then(|crashes_max| self.end(round, crashes_max, parent, index));
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
         let node = child.step.node as usize;
@@ -63,11 +63,16 @@ impl Partition {
     }
 
     /// The local states of a child where nothing but faults can happen, and the nodes that have crashed; none if something else
-    /// can, or deadlocks are not looked for.
-    fn end(&self, round: RoundContext<'_>, parent: u32, index: usize) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
+    /// can.
+    fn end(
+        &self,
+        round: RoundContext<'_>,
+        crashes_max: u32,
+        parent: u32,
+        index: usize,
+    ) -> Option<(Box<[LocalStateId]>, Vec<NodeId>)> {
         let record = self.taken.record(parent as usize);
         let (_, child) = &self.children[index];
-        let crashes_max = round.crashes_max?;
         if crashes_max == 0 && self.in_flight_len(round, parent, child) > 0 {
             return None;
         }
