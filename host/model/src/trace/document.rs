@@ -11,6 +11,7 @@ use crate::contract::{Choice, Envelope, Fault, Judgement, LocalEvent, LocalKind,
 use crate::scenario::{FaultEvent, Scenario};
 use crate::trace::hex::Hex;
 use crate::trace::origin::{Beginning, Origin};
+use crate::trace::progress::{Fairness, Recovery, Timers, is_default};
 
 /// The version of the format that this build writes wherever it suffices.
 pub const TRACE_VERSION: u32 = 1;
@@ -332,6 +333,15 @@ pub struct BrokenPromise {
     pub class: BreachClass,
     /// Why it does not hold at the end, in the plugin's words.
     pub message: String,
+    /// What happens in the long run; absent if it is what nobody has to ask for, as in the next two.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fairness: Fairness,
+    /// When timers fire in the long run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timers: Timers,
+    /// What counts as a way back to where it is kept.
+    #[serde(default, rename = "recover_by", skip_serializing_if = "is_default")]
+    pub recovery: Recovery,
     /// The step after which the cluster is in the state of the last step already, 0 for the start: what follows it happens again and
     /// again. There for a lasso, and for nothing else.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]

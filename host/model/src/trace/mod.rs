@@ -5,6 +5,7 @@
 //! | `document` | the trace document and its version |
 //! | `hex` | bytes in documents |
 //! | `origin` | where a path begins: after `init`, or in states from elsewhere |
+//! | `progress` | what a promise of progress relies on |
 //! | `resolve` | from a recorded step to an event that is enabled |
 //! | `record` | from a path of a search to recorded steps |
 //! | `start` | the global states where a search begins |
@@ -21,6 +22,7 @@ mod document;
 mod hex;
 mod launch;
 mod origin;
+mod progress;
 mod promise;
 mod record;
 pub mod replay;
@@ -36,6 +38,7 @@ pub use document::{
 };
 pub use hex::Hex;
 pub use origin::{Beginning, Flight, NodeState, Origin};
+pub use progress::{Fairness, Recovery, Timers};
 pub use promise::{PromiseWatch, check_sibling, sibling};
 pub use record::{event, record};
 pub use resolve::{Enabled, GlobalSituation, Unresolved, resolve};

@@ -5,11 +5,15 @@ use host_model::lts::Step;
 pub use host_model::lts::Promise;
 pub use host_model::trace::BreachClass;
 
+use crate::kernel::rules::Rules;
+
 /// The part of a finding that only a broken promise has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundBreach {
     /// How it is broken.
     pub class: BreachClass,
+    /// What it relies on.
+    pub rules: Rules,
     /// So many events at the end of the path happen again and again; none unless it is a lasso.
     pub cycle: usize,
     /// Whether the last event of the path is a critical step: before it the promise could still be kept.

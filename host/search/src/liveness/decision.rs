@@ -46,7 +46,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
         if report.variants_max.is_none() && report.is_full() {
             break;
         }
-        let found = found(&mut stepper, search.starts, promise, breach)?;
+        let found = found(&mut stepper, search.starts, (promise, rules), breach)?;
         if report.wants_more(&found.kind) {
             report.violations.push(FoundViolation { shortest, ..found });
         }
@@ -82,7 +82,7 @@ fn decided(verdict: &Verdict) -> Decided {
 fn found(
     stepper: &mut Stepper<'_>,
     starts: &[Start],
-    promise: Promise,
+    (promise, rules): (Promise, Rules),
     breach: Breach,
 ) -> Result<FoundViolation, SearchError> {
     let start = &starts[breach.start];
@@ -97,6 +97,7 @@ fn found(
     let judgement = Judgement::Violated { property: promise.property, message };
     let found = FoundBreach {
         class: breach.class,
+        rules,
         cycle: breach.cycle.len(),
         is_critical: breach.critical.is_some(),
         sibling: breach.sibling,

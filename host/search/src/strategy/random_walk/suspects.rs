@@ -235,7 +235,8 @@ impl<'w, 's> Way<'w, 's> {
         let words = liveness::words(&mut self.ground.stepper, self.start, self.promise, &self.path)?;
         let message = words.expect("where a promise is dead it is not kept");
         let judgement = Judgement::Violated { property: self.promise.property, message };
-        let breach = FoundBreach { class: BreachClass::Dead, cycle: 0, is_critical, sibling };
+        let breach =
+            FoundBreach { class: BreachClass::Dead, rules: self.suspects.rules, cycle: 0, is_critical, sibling };
         let found = FoundViolation::new(self.start, &self.path, self.promise.node, judgement);
         Ok(found.broken(breach))
     }

@@ -1,0 +1,92 @@
+//! What a promise of progress relies on: without it nobody can say what a trace shows that breaks one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lts::Trigger;
+
+/// What happens in the long run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// Faults come to an end, and what stays possible happens.
+    #[default]
+    Stable,
+    /// Messages can be lost for ever, but one that is in flight again and again is delivered again and again.
+    FairLossy,
+    /// Nothing has to happen, and messages can be lost for ever.
+    None,
+}
+
+impl Fairness {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stable, Self::FairLossy, Self::None];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::FairLossy => "fair-lossy",
+            Self::None => "none",
+        }
+    }
+}
+
+/// When timers fire in the long run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timers {
+    /// Whenever they are set.
+    #[default]
+    Free,
+    /// Only where nothing can be delivered.
+    Late,
+}
+
+impl Timers {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Free, Self::Late];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// What counts as a way back to a kept promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// No fault does.
+    #[default]
+    Events,
+    /// Resets do.
+    Resets,
+}
+
+impl Recovery {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Events, Self::Resets];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Resets => "resets",
+        }
+    }
+
+    /// Whether a way back may take this step: no fault, unless it is a reset and resets are a way back.
+    #[inline]
+    pub fn can_rely_on(self, trigger: Trigger) -> bool {
+        let is_reset = || trigger.fault().is_some_and(|fault| fault.peer().is_none());
+        trigger.is_delivery() || trigger.local_event().is_some() || (self == Self::Resets && is_reset())
+    }
+}
+
+/// Whether it is what nobody has to ask for.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
