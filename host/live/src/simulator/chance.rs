@@ -51,6 +51,6 @@ impl Chance {
     }
 
     pub(super) fn outcome(&mut self, outcomes: &[Outcome]) -> usize {
-        draw_outcome(&mut self.0[Purpose::Choices as usize], outcomes)
+        draw_outcome(&mut self.0[Purpose::Choices as usize], outcomes.iter())
     }
 }

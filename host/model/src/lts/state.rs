@@ -124,6 +124,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether a message is refused on the way to it, which is a fault.
+    pub fn is_refused(&self) -> bool {
+        self.choices.iter().any(Choice::is_refusal)
+    }
+
     /// A step that sends nothing and asks for nothing; `delta` as in [`Outcome`].
     pub(crate) fn unconditional(next: LocalStateId, delta: Fingerprint) -> Self {
         Self {

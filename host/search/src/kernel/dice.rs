@@ -16,12 +16,13 @@ pub fn dice(seed: u64, stream: u64) -> ChaCha8Rng {
 /// # Panics
 ///
 /// There is none.
-pub fn draw_outcome(dice: &mut ChaCha8Rng, outcomes: &[Outcome]) -> usize {
-    let first = outcomes[0].likelihood;
-    if outcomes.iter().all(|outcome| outcome.likelihood == first) {
+pub fn draw_outcome<'o>(dice: &mut ChaCha8Rng, outcomes: impl ExactSizeIterator<Item = &'o Outcome> + Clone) -> usize {
+    let mut likelihoods = outcomes.clone().map(|outcome| outcome.likelihood);
+    let first = likelihoods.next();
+    if likelihoods.all(|other| Some(other) == first) {
         return below(dice, outcomes.len() as u64) as usize;
     }
-    draw(dice, outcomes.iter().map(|outcome| outcome.likelihood.parts()))
+    draw(dice, outcomes.map(|outcome| outcome.likelihood.parts()))
         .expect("weights are not all 0, so some outcome is likely")
 }
 

@@ -91,7 +91,7 @@ impl<'l> Recorder<'l> {
             let outcome = &edge.known.outcomes(edge.row)[edge.step.outcome as usize];
             let (mut class, action) = self.classify(edge.known, edge.local, edge.step);
             let mut action = action.map(|action| self.action(action));
-            if outcome.choices.iter().any(|choice| choice.is_refusal()) {
+            if outcome.is_refused() {
                 (class, action) = (EventClass::Fault, None);
             }
             let answer = |(index, choice): (usize, &host_model::contract::Choice)| {

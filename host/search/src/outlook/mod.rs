@@ -10,6 +10,7 @@ use host_model::contract::{MachineError, Stopped};
 use host_model::lts::{LocalStateId, Promise, Step, Stepper};
 
 use crate::kernel::EndCondition;
+use crate::kernel::rules::Recovery;
 
 pub mod certificate;
 pub mod nearby;
@@ -42,6 +43,23 @@ pub fn is_owed(stepper: &mut Stepper<'_>, locals: &[LocalStateId], promise: Prom
             Ok(stepper.owed(&classes)?.contains(&promise.property))
         }
     }
+}
+
+/// Whether progress cannot rely on a step from this local state of its node, so that it may lead back from the dead: it is a fault, or a
+/// message is refused in it.
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn is_fault(
+    stepper: &mut Stepper<'_>,
+    before: LocalStateId,
+    step: Step,
+    recovery: Recovery,
+) -> Result<bool, MachineError> {
+    let row = stepper.step(before, step.trigger)?;
+    let is_refused = stepper.outcomes(row)[step.outcome as usize].is_refused();
+    Ok(is_refused || !recovery.can_rely_on(step.trigger))
 }
 
 /// The end that a monitor asks for, as an error of the step in which it does.

@@ -2,7 +2,7 @@
 
 use host_model::contract::fingerprint::{self, Fingerprint};
 use host_model::contract::{LocalKind, MachineError, NodeId};
-use host_model::lts::{LocalStateId, Lts, Step, Stepper, Trigger};
+use host_model::lts::{LocalStateId, Lts, Outcome, Step, Stepper, Trigger};
 use host_model::trace::start::Start;
 use rand_chacha::ChaCha8Rng;
 
@@ -107,7 +107,7 @@ impl<'l> Ground<'l> {
         if drawn? != Drawn::Event {
             return Ok(None);
         }
-        let child = self.draw_child(walk)?;
+        let child = self.draw_child_without_refusals(walk)?;
         self.take(walk, &child);
         Ok(Some(child.step))
     }
@@ -141,11 +141,25 @@ impl<'l> Ground<'l> {
 
     /// Draws the outcome of the event that was drawn.
     pub(super) fn draw_child(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
+        let outcomes = self.outcomes(walk)?;
+        let drawn = draw_outcome(&mut walk.dice, outcomes.iter());
+        Ok(self.children[drawn])
+    }
+
+    /// Draws an outcome in which no message is refused: that is a fault. There is one, since a message that is asked about can be taken.
+    fn draw_child_without_refusals(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
+        let outcomes = self.outcomes(walk)?;
+        let possible: Vec<usize> = (0..outcomes.len()).filter(|index| !outcomes[*index].is_refused()).collect();
+        let drawn = draw_outcome(&mut walk.dice, possible.iter().map(|index| &outcomes[*index]));
+        Ok(self.children[possible[drawn]])
+    }
+
+    /// The outcomes of the event that was drawn, with a child for each.
+    fn outcomes(&mut self, walk: &Walk) -> Result<&[Outcome], MachineError> {
         let drawn = walk.drawn.expect("only walks that go on advance");
         self.children.clear();
         walk.cursor.children(&mut self.stepper, drawn, &mut self.children)?;
-        let outcomes = self.stepper.outcomes(self.children[0].row);
-        Ok(self.children[draw_outcome(&mut walk.dice, outcomes)])
+        Ok(self.stepper.outcomes(self.children[0].row))
     }
 
     /// Takes a step.

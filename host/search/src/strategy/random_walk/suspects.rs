@@ -5,7 +5,7 @@ use host_model::lts::{Promise, Step, Stepper};
 use host_model::trace::start::Start;
 
 use crate::global::cursor::GlobalCursor;
-use crate::kernel::rules::{Recovery, Rules};
+use crate::kernel::rules::Rules;
 use crate::kernel::{
     BreachClass, FoundBreach, FoundViolation, Progress, PromiseReport, Sampled, Search, SearchBounds, SearchError,
 };
@@ -13,7 +13,7 @@ use crate::liveness;
 use crate::outlook::certificate::certify;
 use crate::outlook::nearby::look_around;
 use crate::outlook::turning_point::turning_point;
-use crate::outlook::{Outlook, is_owed, stop};
+use crate::outlook::{self, Outlook, is_owed, stop};
 use crate::strategy::random_walk::ground::{Ground, Walk};
 use crate::strategy::random_walk::shorten::shortened;
 
@@ -208,7 +208,12 @@ impl<'w, 's> Way<'w, 's> {
 
     /// Cuts the path where the promise is dead; returns how it is kept from the state before, if that is known.
     fn cut(&mut self) -> Result<Option<Vec<Step>>, SearchError> {
-        let is_fault: Vec<bool> = self.path.iter().map(|step| !Recovery::Events.can_rely_on(step.trigger)).collect();
+        let (mut is_fault, recovery) = (Vec::with_capacity(self.path.len()), self.suspects.rules.recovery);
+        for (depth, step) in self.path.iter().enumerate() {
+            self.cursor.go_to(&mut self.ground.stepper, &self.path[..depth])?;
+            let before = self.cursor.locals()[step.node as usize];
+            is_fault.push(outlook::is_fault(&mut self.ground.stepper, before, *step, recovery)?);
+        }
         let turn = turning_point(self.path.len(), |step| is_fault[step], |depth| self.outlook(depth))?;
         self.path.truncate(turn.dead_from);
         Ok(turn.way)
