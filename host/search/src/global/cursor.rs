@@ -55,6 +55,11 @@ impl GlobalCursor {
         &self.state.locals
     }
 
+    /// The fingerprint of the state, budgets of local events included if they are bounded.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.state.fingerprint
+    }
+
     /// How many messages are in flight: what a step looks at grows with them.
     pub fn in_flight(&self) -> usize {
         self.state.in_flight.len()

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::EndCondition;
-use crate::kernel::rules::Mutant;
+use crate::kernel::rules::{Mutant, Rules};
 use crate::liveness::arena::Arena;
-use crate::liveness::graph::Edge;
+use crate::liveness::graph::{Edge, StoredGraph};
 use crate::liveness::label::ActionId;
 use crate::liveness::walk::{Need, is_fair_cycle, need};
 use crate::liveness::watch::Watch;
@@ -48,6 +48,20 @@ pub fn lasso(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Resul
     tour.shorten(&mut cycle, watch)?;
     assert!(arena.makes(Mutant::AnyCycle) || is_fair_cycle(arena, &cycle), "the cycle is one, and it is fair");
     Ok(Lasso { prefix: arena.graph.path_to(entry), cycle })
+}
+
+/// Whether an execution that owes a promise can repeat this cycle for ever and be fair; the events of all its states are known.
+///
+/// # Errors
+///
+/// The analysis is to end.
+pub fn is_fair_lasso(
+    graph: &StoredGraph,
+    (promise, rules): (usize, Rules),
+    cycle: &[Edge],
+    watch: &mut Watch<'_>,
+) -> Result<bool, EndCondition> {
+    Ok(is_fair_cycle(&Arena::new(graph, promise, rules, watch)?, cycle))
 }
 
 /// Ways inside a component.

@@ -229,6 +229,13 @@ impl Recorded {
         self.events[edge.label as usize].expect("an edge is an event")
     }
 
+    /// The edge by which a step leads on from a state; none if it cannot happen there.
+    pub fn edge(&self, from: u32, step: Step) -> Option<Edge> {
+        let mut row = self.graph.row(from);
+        let is_step = |label: LabelId| self.events[label as usize].is_some_and(|event| event.step == step);
+        row.find_map(|(to, label)| is_step(label).then_some(Edge { from, to, label }))
+    }
+
     /// The events of a path as steps.
     pub fn steps(&self, path: &[Edge]) -> Vec<Step> {
         path.iter().map(|edge| self.event(edge).step).collect()

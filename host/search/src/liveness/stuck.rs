@@ -28,13 +28,7 @@ pub fn stuck(
     watch: &mut Watch<'_>,
 ) -> Result<Stuck, EndCondition> {
     let note = |state: u32, found: &mut Stuck, watch: &mut Watch<'_>| {
-        if !graph.owes(promise, state) {
-            return Ok(());
-        }
-        let class = |label| graph.class(label);
-        let has_to_go_on =
-            graph.row(state).any(|(_, label)| class(label).is_fair() || class(label) == EventClass::Suppressed);
-        if !has_to_go_on {
+        if is_stuck(graph, promise, state) {
             found.states += 1;
             if found.first.is_none() && !prospects.is_dead(state) {
                 found.first = Some(state);
@@ -47,4 +41,10 @@ pub fn stuck(
         states: found.iter().map(|found| found.states).sum(),
         first: found.iter().filter_map(|found| found.first).min(),
     })
+}
+
+/// Whether the promise is not kept in a state whose events are known, and nothing is possible there that has to happen.
+pub fn is_stuck(graph: &StoredGraph, promise: usize, state: u32) -> bool {
+    let has_to_happen = |class: EventClass| class.is_fair() || class == EventClass::Suppressed;
+    graph.owes(promise, state) && !graph.row(state).any(|(_, label)| has_to_happen(graph.class(label)))
 }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `certificate` | a proof from local states alone that it cannot |
 //! | `nearby` | the answer of the part of the graph close by |
+//! | `question` | the question about one promise, asked of states one by one |
+//! | `execution` | whether one execution breaks a promise in a given way |
 //! | `turning_point` | the step of a path that takes the last chance |
 
 use host_model::contract::{MachineError, Stopped};
@@ -13,7 +15,9 @@ use crate::kernel::EndCondition;
 use crate::kernel::rules::Recovery;
 
 pub mod certificate;
+pub mod execution;
 pub mod nearby;
+pub mod question;
 pub mod turning_point;
 
 /// What can still become of a promise.

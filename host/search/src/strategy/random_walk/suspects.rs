@@ -10,8 +10,7 @@ use crate::kernel::{
     BreachClass, FoundBreach, FoundViolation, Progress, PromiseReport, Sampled, Search, SearchBounds, SearchError,
 };
 use crate::liveness;
-use crate::outlook::certificate::certify;
-use crate::outlook::nearby::look_around;
+use crate::outlook::question::Question;
 use crate::outlook::turning_point::turning_point;
 use crate::outlook::{self, Outlook, is_owed, stop};
 use crate::strategy::random_walk::ground::{Ground, Walk};
@@ -203,7 +202,7 @@ impl<'w, 's> Way<'w, 's> {
     /// The question that is asked about each state.
     fn question(&self) -> Question<'w, 's> {
         let Self { suspects, index, promise, progress, .. } = self;
-        Question { search: suspects.search, rules: suspects.rules, index: *index, promise: *promise, progress }
+        Question { search: suspects.search, progress, index: *index, promise: *promise, rules: suspects.rules }
     }
 
     /// Cuts the path where the promise is dead; returns how it is kept from the state before, if that is known.
@@ -251,36 +250,6 @@ impl<'w, 's> Way<'w, 's> {
         self.cursor.go_to(&mut self.ground.stepper, &self.path[..self.path.len() - 1])?;
         let (outlook, _) = self.question().look_around(&self.cursor.as_start())?;
         Ok(if let Outlook::Alive(way) = outlook { way } else { known })
-    }
-}
-
-/// What is asked about states: whether a promise can still be kept.
-#[derive(Clone, Copy)]
-struct Question<'w, 's> {
-    search: &'s Search<'s>,
-    rules: Rules,
-    index: usize,
-    promise: Promise,
-    progress: &'w Progress,
-}
-
-impl Question<'_, '_> {
-    /// What can be proven, and what it took.
-    fn ask(&self, stepper: &mut Stepper<'_>, state: &Start) -> Result<(Outlook, u64), SearchError> {
-        let (monitor, progress) = (self.search.monitor, self.progress);
-        let mut stop =
-            |bytes: u64| monitor.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..*progress });
-        let certified = certify(stepper, state, (self.promise, self.rules.recovery), &mut stop)?;
-        if certified.is_dead {
-            return Ok((Outlook::Dead, certified.work));
-        }
-        let (outlook, steps) = self.look_around(state)?;
-        Ok((outlook, certified.work + steps))
-    }
-
-    /// The same by the states close by alone.
-    fn look_around(&self, state: &Start) -> Result<(Outlook, u64), SearchError> {
-        look_around(self.search, state, (self.index, self.rules), self.progress)
     }
 }
 

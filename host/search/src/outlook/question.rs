@@ -1,0 +1,58 @@
+//! The question about one promise, asked of states one by one.
+
+use host_model::lts::{Promise, Stepper};
+use host_model::trace::start::Start;
+
+use crate::kernel::rules::Rules;
+use crate::kernel::{EndCondition, Progress, Search, SearchError};
+use crate::outlook::Outlook;
+use crate::outlook::certificate::certify;
+use crate::outlook::nearby::look_around;
+
+/// Whether a promise can still be kept.
+#[derive(Clone, Copy)]
+pub struct Question<'q, 's> {
+    /// The search that asks; its start states do not matter.
+    pub search: &'q Search<'s>,
+    /// How far it is.
+    pub progress: &'q Progress,
+    /// Which promise, in the order of the local transition system.
+    pub index: usize,
+    /// The same.
+    pub promise: Promise,
+    /// What it relies on.
+    pub rules: Rules,
+}
+
+impl Question<'_, '_> {
+    /// What can be proven of a state where the promise is not kept, and what it took: by the certificate, then by the states close by.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance, or it is told to stop.
+    pub fn ask(&self, stepper: &mut Stepper<'_>, state: &Start) -> Result<(Outlook, u64), SearchError> {
+        let mut ask = |bytes| self.stopped(bytes);
+        let certified = certify(stepper, state, (self.promise, self.rules.recovery), &mut ask)?;
+        let work = certified.work;
+        if certified.is_dead {
+            return Ok((Outlook::Dead, work));
+        }
+        let (outlook, steps) = self.look_around(state)?;
+        Ok((outlook, work + steps))
+    }
+
+    /// Why to stop, with so many bytes more.
+    pub fn stopped(&self, bytes: u64) -> Option<EndCondition> {
+        let Self { search, progress, .. } = self;
+        search.monitor.check(&Progress { bytes: progress.bytes.saturating_add(bytes), ..**progress })
+    }
+
+    /// The same by the states close by alone.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ask`](Self::ask).
+    pub fn look_around(&self, state: &Start) -> Result<(Outlook, u64), SearchError> {
+        look_around(self.search, state, (self.index, self.rules), self.progress)
+    }
+}
