@@ -17,7 +17,7 @@ use host_structure::tree::{self, Package, files, is_generated, packages, read, r
 const EDGES: &[Rule] = &[
     Rule { package: "host-model", on: &[] },
     Rule { package: "host-search", on: &["host-model"] },
-    Rule { package: "host-inspect", on: &["host-model"] },
+    Rule { package: "host-inspect", on: &["host-model", "host-search"] },
     Rule { package: "host-live", on: &["host-model", "host-search"] },
     Rule { package: "host-live-net", on: &["host-live", "host-model"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
@@ -42,7 +42,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.
     Rule { package: "rand-tree", on: &["guest-sdk", "mace-transport"] },
-    Rule { package: "host-agreement", on: &["host-model", "host-search"] },
+    Rule { package: "host-agreement", on: &["host-inspect", "host-model", "host-search"] },
     Rule {
         package: "host-tests",
         on: &[

@@ -10,6 +10,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyOutcome, ToyTrigger};
 use host_model::trace::{self, Finding, PluginRef, TRACE_VERSION, Trace, TraceStep, start};
+use host_search::kernel::Unmonitored;
 
 /// A path through a toy: at each state the event and the outcome that the dice say, until something is bad.
 fn walk(toy: &Arc<Toy>, seed: u64, length: usize) -> Option<Trace> {
@@ -84,7 +85,7 @@ fn trace(toy: &Toy, finding: Option<Finding>, steps: Vec<TraceStep>) -> Trace {
 fn minimized(toy: &Arc<Toy>, trace: &Trace, options: Options) -> Minimized {
     let lts = Lts::new(toy, trace.scenario.clone()).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
-    let short = minimize::minimize(&mut stepper, trace, options).expect("the trace shows a violation");
+    let short = minimize::minimize(&mut stepper, trace, options, &Unmonitored).expect("the trace shows a violation");
     let finding = minimize::finding(&lts, &short);
     match (&finding, trace.finding.as_ref().expect("it has one")) {
         (Finding::Property { name, .. }, Finding::Property { name: wanted, .. }) => assert_eq!(name, wanted),
@@ -192,7 +193,7 @@ fn what_shows_nothing_is_refused() {
     let toy = Arc::new(noisy(1));
     let lts = Lts::new(&toy, Scenario::new(3)).expect("toys work");
     let mut stepper = Stepper::new(&lts).expect("toys work");
-    let mut minimize = |trace: &Trace| minimize::minimize(&mut stepper, trace, Options::default());
+    let mut minimize = |trace: &Trace| minimize::minimize(&mut stepper, trace, Options::default(), &Unmonitored);
     assert_eq!(minimize(&trace(&toy, None, Vec::new())), Err(MinimizeError::NoFinding));
     let message = "nothing".to_owned();
     let finding = Finding::Property { name: "forbidden".to_owned(), kind: PropertyKind::Always, message };

@@ -7,6 +7,7 @@
 //! | `searches` | what `bdfs` reports of promises, under bounds, after prefixes, for any number of workers |
 //! | `toys` | toys whose graphs are recorded while they are explored |
 //! | `counted` | systems whose promises are counted by hand |
+//! | `minimising` | traces of broken promises made short |
 //! | `outlooks` | what can still become of each state of a graph, asked without the graph |
 //! | `walks` | what random walks report of promises |
 //! | `scale` | the time and memory of the analysis of a large graph |
@@ -15,6 +16,7 @@
 mod checks;
 mod counted;
 mod graphs;
+mod minimising;
 mod outlooks;
 mod scale;
 mod searches;

@@ -59,7 +59,12 @@ impl Prefix {
     /// Where it ends; none if it cannot happen in a system.
     fn end(&self, system: &System) -> Option<Global> {
         let starts = choices_of_starts(system).into_iter();
-        let (_, mut global) = starts.into_iter().find(|(choices, _)| *choices == self.init_choices)?;
+        // A trace leaves them out where there are none.
+        let is_same = |choices: &[Vec<Choice>]| match self.init_choices.is_empty() {
+            true => choices.iter().all(Vec::is_empty),
+            false => choices == self.init_choices,
+        };
+        let (_, mut global) = starts.into_iter().find(|(choices, _)| is_same(choices))?;
         for step in &self.steps {
             let possible = steps_and_losses_from(system, &global);
             (_, global) = possible.into_iter().find(|(other, _)| other == step)?;

@@ -14,6 +14,9 @@ use crate::base::{Exit, Failure};
 use crate::cluster::Cluster;
 use crate::search::minimizing;
 
+/// Work for a broken promise of progress: each question about a state may be a search of its own, in which handlers are executed.
+const PROMISE_WORK_MAX: u64 = 2_000_000;
+
 /// A finding that was run again from the start, in fresh machines.
 pub struct Violation {
     /// The way there, and what is there: the short one, if there is one.
@@ -101,6 +104,9 @@ pub fn confirm(
     }
     let short = match shorter {
         Some(options) if nondeterminism.is_none() && unfinished.is_none() => {
+            let is_promise = found.breach.is_some();
+            let work_max = if is_promise { options.work_max.min(PROMISE_WORK_MAX) } else { options.work_max };
+            let options = Options { is_shortest: found.shortest, work_max, ..options };
             match minimizing::shorten(lts, cluster, &trace, options) {
                 Ok(short) => Some(short),
                 Err(

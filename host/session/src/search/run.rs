@@ -94,7 +94,7 @@ fn searched(
 
 /// The violations that a search found, confirmed.
 fn violations(spec: &RunSpec, cluster: &Cluster, lts: &Lts<'_>, report: &Report) -> Result<Vec<Violation>, Failure> {
-    let options = Options { keep: cluster.prefix_steps(), work_max: WORK_MAX };
+    let options = Options { keep: cluster.prefix_steps(), work_max: WORK_MAX, is_shortest: false };
     let shorter = (!spec.process.no_minimize).then_some(options);
     let bounds = &cluster.plugin.bounds;
     // What was found is written down whatever the time. To look at it again takes a guest, and time.

@@ -308,7 +308,7 @@ fn confirmed(lts: &Lts<'_>, cluster: &Cluster, finished: Finished) -> Result<(Fi
     bounds.record();
     let trace = finding::record(lts, cluster, found)?;
     bounds.close();
-    let options = Options { keep: 0, work_max: WORK_MAX };
+    let options = Options { keep: 0, work_max: WORK_MAX, is_shortest: false };
     let violation = finding::confirm(lts, cluster, (found, trace), Some(options))?;
     Ok((finished, violation))
 }

@@ -115,6 +115,7 @@ fn confirmed(
 ) -> Result<Violation, Failure> {
     let name = lts.properties()[place as usize].name.clone();
     trace.finding = Some(Finding::Property { name, kind: PropertyKind::Sometimes, message: String::new() });
-    let options = Options { keep: cluster.prefix_steps().min(trace.steps.len()), work_max: WORK_MAX };
+    let options =
+        Options { keep: cluster.prefix_steps().min(trace.steps.len()), work_max: WORK_MAX, is_shortest: false };
     finding::confirm(lts, cluster, (found, trace), (!spec.process.no_minimize).then_some(options))
 }

@@ -1,0 +1,226 @@
+//! The broken promise of progress that a part of the events must show: in the same way, by the same critical step.
+//!
+//! No state shows it, so a part is executed to its end and judged as a whole. Of a lasso the events of the cycle must lead back to where
+//! the cycle begins. It may be entered at any of its states, so a way that comes to one of them earlier is as good.
+
+use host_model::contract::{Judgement, MachineError};
+use host_model::lts::{Lts, Promise, Step, Stepper};
+use host_model::scenario::InFlight;
+use host_model::trace::start::Start;
+use host_model::trace::{self, BreachClass, BrokenPromise};
+use host_search::kernel::rules::Rules;
+use host_search::kernel::{Monitor, SearchError};
+use host_search::outlook::execution::{Execution, Judge, Proof};
+
+use crate::minimize::MinimizeError;
+use crate::minimize::trial::{Broken, State, Trial, take_like};
+use crate::traced_state::{Event, MatchRule, Tag, TracedState};
+
+/// What stays of an event that is critical: without it the finding would be another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Critical {
+    tag: Tag,
+    is_lost: bool,
+    refusals: usize,
+}
+
+/// The promise that is to be broken, and how.
+pub(super) struct Promised<'l> {
+    judge: Judge<'l>,
+    class: BreachClass,
+    /// Where the whole trace begins, and the events that stay.
+    start: Start,
+    kept: Vec<Step>,
+    /// The number of the first event of the cycle.
+    cycle: Tag,
+    /// The critical step, which ends the trace; none if none is known, or it is among the events that stay.
+    critical: Option<Critical>,
+    /// Whether nothing else may be wrong on the way, since nothing was; not known before the whole trace was tried.
+    is_clean: Option<bool>,
+    entries: Vec<(State, Tag)>,
+}
+
+impl<'l> Promised<'l> {
+    /// That of a trace: where it begins, the events that stay, and the others.
+    ///
+    /// # Errors
+    ///
+    /// There is no such promise, or nobody could judge a part of the trace.
+    pub(super) fn new(
+        lts: &'l Lts<'l>,
+        promise: &BrokenPromise,
+        (start, kept, events): (&Start, &[Step], &[Event]),
+        monitor: &'l dyn Monitor,
+    ) -> Result<Self, MinimizeError> {
+        let cycle = promise.loop_start.map_or(Tag::MAX, |start| start as Tag);
+        if kept.len() as Tag > cycle {
+            return Err(MinimizeError::Promise("the events that are to stay reach into its loop"));
+        }
+        let wanted = of(lts, promise).ok_or(MinimizeError::Unconfirmed)?;
+        let judge = Judge::new(lts, wanted, Rules::of(promise), monitor).map_err(MinimizeError::Promise)?;
+        Ok(Self {
+            judge: judge.ok_or(MinimizeError::Unconfirmed)?,
+            class: promise.class,
+            start: start.clone(),
+            kept: kept.to_vec(),
+            cycle,
+            critical: events.last().filter(|_| promise.critical.is_some()).map(Critical::of),
+            is_clean: None,
+            entries: Vec::new(),
+        })
+    }
+
+    /// Work of the questions so far.
+    pub(super) fn work(&self) -> u64 {
+        self.judge.work()
+    }
+
+    /// The cycle of the best run may be entered at any of its states.
+    pub(super) fn enter_by(&mut self, best: &Broken) {
+        self.entries.clone_from(&best.entries);
+    }
+
+    /// Takes these events as far as they can happen; none if that does not break the promise as it is wanted.
+    pub(super) fn run(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        base: &TracedState,
+        events: &[Event],
+        rule: MatchRule,
+    ) -> Result<Option<Trial>, MachineError> {
+        let mut run = Run { traced: base.clone(), events: Vec::new(), path: self.kept.clone(), is_clean: true };
+        let (prefix, cycle) = events.split_at(events.partition_point(|event| event.tag < self.cycle));
+        let mut first = self.entry(stepper, &run.traced);
+        for event in prefix {
+            if first.is_some() {
+                break;
+            }
+            // The critical step is that event: the same message, or the one that the same event has sent.
+            let is_critical = self.critical.as_ref().is_some_and(|critical| critical.tag == event.tag);
+            let rule = if is_critical && rule == MatchRule::Sender { MatchRule::Origin } else { rule };
+            if run.take(stepper, event, rule)? && self.class == BreachClass::Lasso {
+                first = self.entry(stepper, &run.traced);
+            }
+        }
+        let first = first.and_then(|tag| cycle.iter().position(|event| event.tag == tag)).unwrap_or(0);
+        let before = run.events.len();
+        let entry = state(stepper, &run.traced);
+        let mut entries = Vec::new();
+        for event in cycle[first..].iter().chain(&cycle[..first]) {
+            let here = state(stepper, &run.traced);
+            if run.take(stepper, event, rule)? {
+                entries.push((here, event.tag));
+            }
+        }
+        let closes =
+            self.class != BreachClass::Lasso || run.events.len() > before && state(stepper, &run.traced) == entry;
+        let is_as_wanted = self.critical.is_none() || run.events.last().map(Critical::of) == self.critical;
+        let is_clean = *self.is_clean.get_or_insert(run.is_clean);
+        if !closes || !is_as_wanted || is_clean && !run.is_clean {
+            return Ok(None);
+        }
+        let cycle = run.events.len() - before;
+        let execution = Execution { start: &self.start, path: &run.path, cycle };
+        let proof = self.judge.judge(stepper, self.class, execution).map_err(machine_error)?;
+        let is_wanted = |proof: &Proof| self.critical.is_none() || proof.is_critical;
+        let Some(proof) = proof.filter(is_wanted) else { return Ok(None) };
+        let path = run.path.split_off(self.kept.len());
+        // The words are asked for once, of the trace that remains.
+        let judgement = Judgement::Violated { property: u32::MAX, message: String::new() };
+        let broken = Some(Broken { cycle, proof, entries });
+        Ok(Some(Trial { events: run.events, path, judgement, broken }))
+    }
+
+    /// The event of the cycle that leads on from a state; none if the cycle does not go through it.
+    fn entry(&self, stepper: &Stepper<'_>, traced: &TracedState) -> Option<Tag> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let here = state(stepper, traced);
+        self.entries.iter().find(|(state, _)| *state == here).map(|(_, tag)| *tag)
+    }
+}
+
+impl Critical {
+    fn of(event: &Event) -> Self {
+        let Event { tag, action } = event;
+        let refusals = action.choices.iter().filter(|choice| choice.is_refusal()).count();
+        Self { tag: *tag, is_lost: action.is_lost, refusals }
+    }
+}
+
+/// An execution in progress.
+struct Run {
+    traced: TracedState,
+    events: Vec<Event>,
+    path: Vec<Step>,
+    /// Whether nothing bad was said of the states so far.
+    is_clean: bool,
+}
+
+impl Run {
+    /// Takes an event, if it can happen; whether it did.
+    fn take(&mut self, stepper: &mut Stepper<'_>, event: &Event, rule: MatchRule) -> Result<bool, MachineError> {
+        let Some((taken, step, before)) = take_like(stepper, &mut self.traced, event, rule)? else { return Ok(false) };
+        self.events.push(taken);
+        self.path.push(step);
+        let next = &stepper.state(self.traced.locals()[step.node as usize]).protocol;
+        let is_news = next.class != stepper.state(before).protocol.class || !next.judgements.is_empty();
+        self.is_clean &= !is_news || !self.traced.judge(stepper)?.iter().any(Judgement::is_bad);
+        Ok(true)
+    }
+}
+
+/// What is in flight, and where the nodes are.
+fn state(stepper: &Stepper<'_>, traced: &TracedState) -> State {
+    let messages = traced.in_flight().iter().map(|traced| traced.message).collect();
+    (traced.locals().to_vec(), InFlight::of(&stepper.known().links(traced.locals()), messages))
+}
+
+/// The promise that a finding is about; none if there is no such property.
+fn of(lts: &Lts<'_>, promise: &BrokenPromise) -> Option<Promise> {
+    let named = (0..).zip(lts.properties()).find(|(_, property)| property.name == promise.name);
+    named.map(|(property, _)| Promise { property, node: promise.node })
+}
+
+fn machine_error(error: SearchError) -> MachineError {
+    match error {
+        SearchError::Machine(error) => error,
+        error => MachineError::Host(error.to_string()),
+    }
+}
+
+/// What a path shows that breaks a promise: the judgement at its end, and the finding.
+///
+/// # Errors
+///
+/// The host cannot provide an instance. The promise is kept at the end, which a search would have noticed.
+pub(super) fn described(
+    stepper: &mut Stepper<'_>,
+    start: &Start,
+    promise: &BrokenPromise,
+    (path, best): (&[Step], &Trial),
+) -> Result<(Judgement, Option<BrokenPromise>), MinimizeError> {
+    let Promise { property, node } = of(stepper.lts(), promise).ok_or(MinimizeError::Unconfirmed)?;
+    let broken = best.broken.as_ref().ok_or(MinimizeError::Unconfirmed)?;
+    let mut locals = start.locals.clone();
+    for step in path {
+        let row = stepper.step(locals[step.node as usize], step.trigger)?;
+        locals[step.node as usize] = stepper.outcomes(row)[step.outcome as usize].next;
+    }
+    let message = stepper.owing(property, node, &locals)?.ok_or(MinimizeError::Unconfirmed)?;
+    let Proof { is_critical, sibling } = &broken.proof;
+    let mut instead = Vec::new();
+    if *is_critical {
+        let before = path.len() - 1;
+        instead = trace::record(stepper, &start.initial, &[&path[..before], sibling].concat())?.split_off(before);
+    }
+    let found = BrokenPromise {
+        message: message.clone(),
+        loop_start: (broken.cycle > 0).then(|| path.len() - broken.cycle),
+        critical: is_critical.then_some(path.len()),
+        sibling: instead,
+        ..promise.clone()
+    };
+    Ok((Judgement::Violated { property, message }, Some(found)))
+}

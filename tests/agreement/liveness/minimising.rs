@@ -1,0 +1,375 @@
+//! Traces of broken promises made short: what is left replays, breaks the promise in the same way for the reference, and is compared
+//! with the shortest that the reference finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use host_agreement::effort::{systems, telling};
+use host_agreement::reference::progress::{Progress, Within, progress};
+use host_agreement::reference::promises::{self, Edge, Outcome};
+use host_agreement::reference::{Prefix, System};
+use host_agreement::toys::empty_trace;
+use host_inspect::minimize::{self, MinimizeError, Minimized, Options};
+use host_model::lts::{Lts, Promise, Step, Stepper};
+use host_model::toys::Dice;
+use host_model::trace::start::{self, Start};
+use host_model::trace::{self, BreachClass, BrokenPromise, Finding, Trace, TraceStep};
+use host_search::kernel::rules::{Fairness, Rules};
+use host_search::kernel::{EndCondition, Search, SearchBounds, Unmonitored};
+use host_search::liveness::{self, Checked, EventClass, FAR, Verdict};
+
+use super::all_rules;
+use super::graphs::watch;
+use super::toys::random;
+
+/// Larger systems are left out: everything is tried.
+const STATES_MAX: usize = 60;
+
+/// Events of a random way at most.
+const WAY_MAX: usize = 25;
+
+/// A random system, what is known of it, and the rules of its promises.
+struct Explored<'l> {
+    system: &'l System,
+    lts: &'l Lts<'l>,
+    start: &'l Start,
+    checked: Checked,
+    rules: Rules,
+    /// What the reference knows.
+    graph: Progress,
+    dice: Dice,
+}
+
+/// Explores a random system and shows it; not if it is too large, or has several starts.
+fn explore(seed: u64, work: &mut dyn FnMut(Explored<'_>)) {
+    let system = random(seed);
+    let Some(graph) = progress(&system, Within::default(), STATES_MAX) else { return };
+    let factory = Arc::new(system.toy.clone());
+    let lts = Lts::new(&factory, system.scenario()).expect("a toy lists its properties");
+    let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("a toy starts");
+    if starts.len() > 1 {
+        return;
+    }
+    let bounds = SearchBounds { violations: Some(u64::MAX), ..SearchBounds::default() };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+    let all = all_rules();
+    let rules = all[Dice(seed ^ 0x5407).below(all.len() as u32) as usize];
+    let checked = liveness::check(&search, rules).expect("a toy has no host faults");
+    assert_eq!(checked.report.end, EndCondition::SpaceExhausted);
+    work(Explored { system: &system, lts: &lts, start: &starts[0], checked, rules, graph, dice: Dice(seed ^ 0x10c6) });
+}
+
+impl Explored<'_> {
+    /// A random way of some events from the start to a state, or over an edge at its end; none if it does not come there.
+    fn way(&mut self, is_end: &dyn Fn(liveness::Edge) -> bool, may: &dyn Fn(u32) -> bool) -> Option<Vec<Step>> {
+        let graph = &self.checked.recorded.graph;
+        let (mut state, mut steps, min) = (0, Vec::new(), self.dice.below(12) as usize);
+        while steps.len() < WAY_MAX {
+            let row: Vec<_> = graph.row(state).map(|(to, label)| liveness::Edge { from: state, to, label }).collect();
+            let last: Vec<_> = row.iter().copied().filter(|edge| is_end(*edge)).collect();
+            if !last.is_empty() && steps.len() >= min {
+                let last = last[self.dice.below(last.len() as u32) as usize];
+                steps.push(self.checked.recorded.event(&last).step);
+                return Some(steps);
+            }
+            let row: Vec<_> = row.into_iter().filter(|edge| may(edge.to)).collect();
+            if row.is_empty() {
+                return None;
+            }
+            let edge = row[self.dice.below(row.len() as u32) as usize];
+            steps.push(self.checked.recorded.event(&edge).step);
+            state = edge.to;
+        }
+        None
+    }
+
+    /// Random long ways on which a promise is broken, each in its class and with the events of its cycle.
+    fn long_ways(&mut self, index: usize, verdict: &Verdict) -> Vec<(BreachClass, Vec<Step>, usize)> {
+        let mut found = Vec::new();
+        let recovery = self.rules.recovery;
+        let distances =
+            liveness::distances(&self.checked.recorded.graph, index, recovery, &mut watch()).expect("nobody ends it");
+        let is_dead = |state: u32| distances[state as usize] == FAR;
+        if verdict.death.is_some() && !is_dead(0) {
+            let way = self.way(&|edge| is_dead(edge.to) && !is_dead(edge.from), &|to| !is_dead(to));
+            found.extend(way.map(|way| (BreachClass::Dead, way, 0)));
+        }
+        let stuck: BTreeSet<u32> = (0..self.graph.states.len() as u32).filter(|it| self.is_stuck(index, *it)).collect();
+        if verdict.stop.is_some() {
+            let way = self.way(&|edge| stuck.contains(&edge.to) && !is_dead(edge.to), &|_| true);
+            found.extend(way.map(|way| (BreachClass::Stuck, way, 0)));
+        }
+        if let Some(lasso) = &verdict.lasso {
+            let cycle = self.checked.recorded.steps(&lasso.cycle);
+            let turn = self.dice.below(cycle.len() as u32) as usize;
+            let entry = lasso.cycle[turn].from;
+            let round = [&cycle[turn..], &cycle[..turn]].concat();
+            let rounds = round.repeat(1 + self.dice.below(3) as usize);
+            if let Some(way) = self.way(&|edge| edge.to == entry, &|_| true) {
+                found.push((BreachClass::Lasso, [way, rounds.clone()].concat(), rounds.len()));
+            }
+        }
+        found
+    }
+
+    /// Whether a state of the recorded graph is stuck.
+    fn is_stuck(&self, index: usize, state: u32) -> bool {
+        let graph = &self.checked.recorded.graph;
+        graph.owes(index, state) && !graph.row(state).any(|(_, label)| graph.class(label).is_fair())
+    }
+
+    /// A way as a trace.
+    fn trace(&self, promise: Promise, (class, path, cycle): (BreachClass, &[Step], usize)) -> Trace {
+        let mut stepper = Stepper::new(self.lts).expect("a machine");
+        let steps = trace::record(&mut stepper, &self.start.initial, path).expect("it was executed");
+        let finding = Finding::Promise(BrokenPromise {
+            name: self.lts.properties()[promise.property as usize].name.clone(),
+            node: promise.node,
+            class,
+            message: String::new(),
+            fairness: self.rules.fairness,
+            timers: self.rules.timers,
+            recovery: self.rules.recovery,
+            loop_start: (cycle > 0).then(|| path.len() - cycle),
+            critical: (class == BreachClass::Dead).then_some(path.len()),
+            sibling: Vec::new(),
+        });
+        let trace = Trace { finding: Some(finding), steps, ..empty_trace(self.lts.scenario()) };
+        trace.beginning_at(self.start.origin.clone()).with_version()
+    }
+
+    /// The states of the reference along a trace, the first one included.
+    fn states_along(&self, trace: &Trace) -> Vec<usize> {
+        let state = |count: usize| {
+            let bare = |step: &TraceStep| TraceStep { sent: None, state: None, ..step.clone() };
+            let steps = trace.steps[..count].iter().map(bare).collect();
+            let prefix = Prefix { init_choices: trace.init_choices.clone(), steps };
+            let within = Within { prefix: Some(&prefix), depth: Some(0), local_events: None };
+            let there = progress(self.system, within, STATES_MAX).expect("the steps can happen");
+            let found = self.graph.find(&there.contents[0]);
+            assert_eq!(found.len(), 1, "states differ in what they contain");
+            *found.first().expect("there is one")
+        };
+        (0..=trace.steps.len()).map(state).collect()
+    }
+
+    /// The edges of the reference that a step of a trace may be: those of its sort between the same states.
+    fn edges_between(&self, (from, to): (usize, usize), class: EventClass) -> Vec<Edge> {
+        let edges = self.graph.states[from].edges.iter();
+        edges.filter(|edge| edge.to == to && edge.class == class).cloned().collect()
+    }
+}
+
+/// What sort of event the last step of a way is.
+fn class_of(explored: &Explored<'_>, path: &[Step]) -> EventClass {
+    let (graph, mut state, mut class) = (&explored.checked.recorded.graph, 0, EventClass::Suppressed);
+    for step in path {
+        let edge = explored.checked.recorded.edge(state, *step).expect("it can happen");
+        (state, class) = (edge.to, graph.class(edge.label));
+    }
+    class
+}
+
+/// The steps of a trace in the local transition system where it was made.
+fn path_of(explored: &Explored<'_>, trace: &Trace) -> Vec<Step> {
+    let mut stepper = Stepper::new(explored.lts).expect("a machine");
+    start::follow_on(&mut stepper, explored.start.clone(), &trace.steps).expect("it can happen").path
+}
+
+/// The length of a shortest trace that breaks a promise in this class, for the reference: by a critical step of this sort if it is dead.
+/// None if it was not found among those of fewer than `than` events, of which all are tried.
+fn naive(
+    explored: &Explored<'_>,
+    (index, outcome): (usize, &Outcome),
+    class: BreachClass,
+    critical: EventClass,
+    than: usize,
+) -> Option<usize> {
+    let states = &explored.graph.states;
+    let depths = depths(states);
+    let is_dead = |state: usize| outcome.dead.contains(&state);
+    match class {
+        BreachClass::Dead => {
+            let live = (0..states.len()).filter(|state| !is_dead(*state));
+            let is_critical = |edge: &&Edge| edge.class == critical && is_dead(edge.to);
+            live.filter(|state| states[*state].edges.iter().any(|edge| is_critical(&edge)))
+                .map(|it| depths[it] + 1)
+                .min()
+        }
+        BreachClass::Stuck => outcome.stop,
+        BreachClass::Lasso => {
+            let owing = (0..states.len()).filter(|state| states[*state].owed[index]);
+            let mut best: Option<usize> = None;
+            for first in owing {
+                let most = best.unwrap_or(than).saturating_sub(depths[first] + 1);
+                for length in 1..=most.min(5) {
+                    let mut walk = Vec::new();
+                    let is_fair = &|walk: &[(usize, &Edge)]| is_fair_walk(states, walk, index, explored.rules, outcome);
+                    if closes(states, (first, first), length, &mut walk, is_fair) {
+                        best = Some(depths[first] + length);
+                        break;
+                    }
+                }
+            }
+            best
+        }
+    }
+}
+
+/// The number of events on a shortest path from the first state.
+fn depths(states: &[promises::State]) -> Vec<usize> {
+    let mut depths = vec![usize::MAX; states.len()];
+    let (mut level, mut depth) = (vec![0], 0);
+    while !level.is_empty() {
+        level.retain(|state| depths[*state] == usize::MAX);
+        level.iter().for_each(|state| depths[*state] = depth);
+        level = level.iter().flat_map(|state| states[*state].edges.iter().map(|edge| edge.to)).collect();
+        depth += 1;
+    }
+    depths
+}
+
+/// Whether a closed walk, as states with the edges that lead on, is fair.
+type Fairly<'f> = &'f dyn Fn(&[(usize, &Edge)]) -> bool;
+
+/// Whether a closed walk of so many more edges, on from a state, is fair.
+fn closes<'s>(
+    states: &'s [promises::State],
+    (first, here): (usize, usize),
+    length: usize,
+    walk: &mut Vec<(usize, &'s Edge)>,
+    is_fair: Fairly<'_>,
+) -> bool {
+    if length == 0 {
+        return here == first && is_fair(walk);
+    }
+    states[here].edges.iter().any(|edge| {
+        walk.push((here, edge));
+        let found = closes(states, (first, edge.to), length - 1, walk, is_fair);
+        walk.pop();
+        found
+    })
+}
+
+/// Whether an execution can owe a promise for ever on a closed walk of which not all states are dead, by the definitions.
+fn is_fair_walk(
+    states: &[promises::State],
+    walk: &[(usize, &Edge)],
+    index: usize,
+    rules: Rules,
+    outcome: &Outcome,
+) -> bool {
+    let set: BTreeSet<usize> = walk.iter().map(|(from, _)| *from).collect();
+    set.iter().all(|state| states[*state].owed[index])
+        && walk.iter().all(|(from, edge)| promises::can_repeat(&states[*from], edge, rules))
+        && (rules.fairness == Fairness::None || promises::is_fair_set(states, (&set, walk), rules))
+        && !set.iter().all(|state| outcome.dead.contains(state))
+}
+
+/// Checks a short trace against the reference: that it breaks the promise in its class.
+fn confirmed(explored: &Explored<'_>, (index, outcome): (usize, &Outcome), trace: &Trace, context: &str) {
+    let promise = trace.promise().expect("it shows a broken promise");
+    let factory = Arc::new(explored.system.toy.clone());
+    let finding = trace.finding.as_ref().expect("it has one");
+    trace::confirm(&factory, &trace.scenario, &trace.origin(), &trace.steps, finding).expect(context);
+    trace::check_sibling(&factory, trace).expect(context);
+    assert_eq!(promise.check(trace.steps.len()), Ok(()), "{context}");
+    let along = explored.states_along(trace);
+    let (end, states) = (*along.last().expect("the start is one"), &explored.graph.states);
+    let is_dead = |state: usize| outcome.dead.contains(&state);
+    match promise.class {
+        BreachClass::Dead => {
+            let before = along[along.len() - 2];
+            assert!(is_dead(end), "{context}");
+            assert_eq!(outcome.distances[before], Some(promise.sibling.len()), "{context}");
+        }
+        BreachClass::Stuck => {
+            let goes_on = states[end].edges.iter().any(|edge| edge.class.is_fair());
+            assert!(states[end].owed[index] && !goes_on && !is_dead(end), "{context}");
+        }
+        BreachClass::Lasso => {
+            let entry = promise.loop_start.expect("a lasso has a loop");
+            let path = path_of(explored, trace);
+            let edge = |step: usize| {
+                let class = class_of(explored, &path[..=step]);
+                let edges = explored.edges_between((along[step], along[step + 1]), class);
+                assert!(!edges.is_empty(), "{context}");
+                edges.into_iter().map(move |edge| (step, edge)).collect::<Vec<_>>()
+            };
+            let edges: Vec<(usize, Edge)> = (entry..trace.steps.len()).flat_map(edge).collect();
+            let walk: Vec<(usize, &Edge)> = edges.iter().map(|(step, edge)| (along[*step], edge)).collect();
+            assert_eq!(along[entry], end, "{context}");
+            assert!(is_fair_walk(states, &walk, index, explored.rules, outcome), "{context}");
+        }
+    }
+}
+
+/// What was seen over many systems, by class.
+#[derive(Debug, Default)]
+struct Seen {
+    tried: u64,
+    shorter: u64,
+    /// As short as the shortest that the reference finds, of those where it tried everything shorter.
+    compared: u64,
+    shortest: u64,
+}
+
+/// Makes a trace short.
+fn shortened(lts: &Lts<'_>, trace: &Trace, options: Options) -> Result<(Trace, Minimized), MinimizeError> {
+    let mut stepper = Stepper::new(lts).expect("a machine");
+    let short = minimize::minimize(&mut stepper, trace, options, &Unmonitored)?;
+    let finding = Some(minimize::finding(lts, &short));
+    Ok((Trace { finding, steps: short.steps.clone(), ..trace.clone() }, short))
+}
+
+#[test]
+fn a_short_trace_breaks_the_promise_as_the_long_one_did() {
+    let mut seen: BTreeMap<BreachClass, Seen> = BTreeMap::new();
+    for seed in 0..systems(4_000) {
+        explore(seed, &mut |mut explored| {
+            let verdicts: Vec<(Promise, Verdict)> =
+                explored.checked.promises.iter().filter_map(|(promise, it)| Some((*promise, it.clone()?))).collect();
+            for (index, (promise, verdict)) in verdicts.iter().enumerate() {
+                let outcome = promises::decide_but_lassos(&explored.graph.states, index, explored.rules);
+                for (class, path, cycle) in explored.long_ways(index, verdict) {
+                    let context =
+                        format!("seed {seed}, {promise:?}, {class:?}, {:?}: {:#?}", explored.rules, explored.system);
+                    let long = explored.trace(*promise, (class, &path, cycle));
+                    let (short, minimized) = match shortened(explored.lts, &long, Options::default()) {
+                        Ok(short) => short,
+                        // A cycle of dead states alone, in a component that losses lead out of, is none: the promise is broken before.
+                        Err(MinimizeError::Unconfirmed) if explored.rules.fairness != Fairness::Stable && cycle > 0 => {
+                            let along = explored.states_along(&long);
+                            let round = &along[path.len() - cycle..];
+                            assert!(round.iter().all(|state| outcome.dead.contains(state)), "{context}");
+                            continue;
+                        }
+                        Err(error) => panic!("{error}: {context}"),
+                    };
+                    assert!(!minimized.is_cut && short.steps.len() <= long.steps.len(), "{context}");
+                    let (was, is) = (long.promise().expect("one"), short.promise().expect("one"));
+                    assert_eq!((&was.name, was.node, was.class), (&is.name, is.node, is.class), "{context}");
+                    assert_eq!(Rules::of(is), explored.rules, "{context}");
+                    confirmed(&explored, (index, &outcome), &short, &context);
+                    let critical = class_of(&explored, &path);
+                    if class == BreachClass::Dead {
+                        assert_eq!(critical, class_of(&explored, &path_of(&explored, &short)), "{context}");
+                    }
+                    let seen = seen.entry(class).or_default();
+                    seen.tried += 1;
+                    seen.shorter += u64::from(short.steps.len() < long.steps.len());
+                    let least = naive(&explored, (index, &outcome), class, critical, short.steps.len());
+                    if class != BreachClass::Lasso || short.steps.len() <= 6 {
+                        let least = least.unwrap_or(short.steps.len());
+                        assert!(least <= short.steps.len(), "{context}");
+                        seen.compared += 1;
+                        seen.shortest += u64::from(least == short.steps.len());
+                    }
+                }
+            }
+        });
+    }
+    let is_telling =
+        |seen: &Seen| seen.tried > 100 && seen.shorter * 2 > seen.tried && seen.shortest * 10 > seen.compared * 8;
+    telling(seen.len() == 3 && seen.values().all(is_telling), format_args!("{seen:?}"));
+}
