@@ -152,6 +152,8 @@ fn a_saved_trace_is_a_test() {
     assert!(ran.out.contains("FAILED  out/one/trace.json") && ran.out.contains("no plugin plugins/guest"), "{ran:?}");
     let ran = place.host(&["test", "out", "--plugin", "guest.wasm"]).exits(0);
     assert!(ran.out.contains("ok      out/one/trace.json "), "{ran:?}");
+    // From above, what a run has left in `out` is none.
+    place.host(&["test"]).exits(151).says(&["no scenario and no trace in ."]);
 }
 
 #[test]

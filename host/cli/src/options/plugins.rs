@@ -116,7 +116,7 @@ pub struct DoctorArguments {
 /// `host test`.
 #[derive(Debug, Args)]
 pub struct TestArguments {
-    /// Folders with scenarios and traces, or single ones
+    /// Folders with scenarios and traces, or single ones; folders `out` below them, where runs leave traces, are not looked into
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
     /// The plugin of the traces, except for those in `scenarios` of a plugin [default: plugins/NAME]

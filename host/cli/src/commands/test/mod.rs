@@ -124,7 +124,9 @@ fn find(given: &Path, path: &Path, is_named: bool, tests: &mut Vec<Test>) -> Res
         // Links are not followed: they could lead in a circle.
         let kind = entry.file_type().map_err(failure)?;
         let (given, path) = (given.join(&name), entry.path());
-        let is_skipped = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
+        // `out` is where `host run` leaves its traces: nobody has chosen to keep them.
+        let is_skipped = name.to_string_lossy().starts_with('.')
+            || ["target", "node_modules", "out"].iter().any(|skipped| name == *skipped);
         if kind.is_dir() && !is_skipped {
             find(&given, &path, false, tests)?;
         } else if kind.is_file() {
