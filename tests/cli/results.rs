@@ -261,8 +261,19 @@ fn inspect_shows_what_a_plugin_is_made_of() {
     }
     let json = place.host(&["inspect", bundled("paxos"), "--json"]).exits(0).json();
     assert_eq!(json["about"]["nodes"], 3);
-    let optional =
-        ["completion", "defaults", "describe", "durable", "names", "quorum", "symmetry", "transport", "views"];
+    let optional = [
+        "clients",
+        "completion",
+        "defaults",
+        "describe",
+        "durable",
+        "names",
+        "quorum",
+        "symmetry",
+        "timing",
+        "transport",
+        "views",
+    ];
     assert_eq!(json["optional"], json!(optional));
     assert_eq!(json["modules"][0]["memories"][0]["pages_min"], 2, "128 KiB: the stack of a guest is small");
 }
