@@ -1,9 +1,10 @@
-//! Graphs of many states, judged by any number of workers: the same verdict, and live states are those of a search backwards.
+//! Graphs of many states, judged by any number of workers: the same verdict, live states are those of a search backwards, and where chance
+//! has a say, components are those of a fixpoint.
 
 use host_agreement::effort::{systems, telling};
 use host_model::toys::Dice;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
-use host_search::liveness::{EventClass, Label, LabelId, StoredGraph, Verdict};
+use host_search::liveness::{Draw, EventClass, Label, LabelId, Source, StoredGraph, Verdict};
 
 use super::graphs::judge;
 
@@ -120,6 +121,117 @@ fn verdicts_do_not_depend_on_the_number_of_workers() {
     }
     let is_telling = broken.iter().all(|systems| *systems > 0) && components > 10;
     telling(is_telling, format_args!("{broken:?} systems dead, stuck, with a lasso; {components} fair components"));
+}
+
+/// A chain of states in which a promise is not kept but in a few. From some states an edge leads back, and from some of these chance
+/// decides whether it or the chain is taken.
+struct Chain {
+    graph: StoredGraph,
+    owed: Vec<bool>,
+    /// By state: where the edge leads back to, and how chance gives the answer for it, if chance is asked.
+    back: Vec<Option<(u32, Option<Source>)>>,
+}
+
+fn chain(dice: &mut Dice) -> Chain {
+    let mut graph = StoredGraph::new(1);
+    let plain = graph.add_label(Label::new(EventClass::Delivery, Some(0)));
+    let (rings, coins) = (1_000 + dice.below(12_000), 20 + dice.below(2_000));
+    let (mut owed, mut back): (Vec<bool>, Vec<_>) = (Vec::new(), Vec::new());
+    for state in 0..STATES {
+        owed.push(state % rings != 0 && state + 1 < STATES);
+        graph.add_state(state.checked_sub(1), owed[state as usize].then_some(0));
+        let ring = state - state % rings;
+        back.push(match dice.below(coins) {
+            // The last state of a ring leads back to its first one.
+            _ if state % rings == rings - 1 => Some((ring + 1, None)),
+            // Most stay in the ring, some leave it.
+            kind @ 0..3 if state % rings > 0 => {
+                let source = [Source::Drawn, Source::Drawn, Source::Undrawn][kind as usize];
+                let reach = if dice.below(20) == 0 { state % rings } else { dice.below(state % rings) };
+                Some((state - reach, Some(source)))
+            }
+            _ => None,
+        });
+    }
+    for state in 0..STATES {
+        let mut row: Vec<(u32, LabelId)> = Vec::new();
+        let mut label = |answer, source: Option<Source>| match source {
+            None => plain,
+            Some(source) => {
+                let draw = Draw { row: state, answers: [(answer, source)].into() };
+                graph.add_label(Label { draw: Some(draw), ..Label::new(EventClass::Delivery, Some(0)) })
+            }
+        };
+        let (back, source) = back[state as usize].map_or((None, None), |(to, source)| (Some(to), source));
+        row.extend(back.map(|to| (to, label(1, source))));
+        if state + 1 < STATES {
+            row.push((state + 1, label(0, source.and(Some(Source::Drawn)))));
+        }
+        graph.add_row(&mut row, false);
+    }
+    Chain { graph, owed, back }
+}
+
+/// The components of a chain, as intervals: an edge back joins all states between its ends if the chain can be taken for ever between
+/// them. Where chance decides, both answers have to stay in the component, or none can be taken for ever.
+fn intervals(Chain { owed, back, .. }: &Chain, has_chance: bool) -> Vec<(u32, u32)> {
+    let mut is_taken = vec![true; back.len()];
+    loop {
+        // How far each state reaches back without an edge of the chain that is not taken, or a state that keeps the promise.
+        let (mut found, mut first): (Vec<(u32, u32)>, u32) = (Vec::new(), 0);
+        for state in 0..STATES {
+            let is_cut = state > 0 && !is_taken[state as usize - 1];
+            if is_cut || !owed[state as usize] {
+                first = state + u32::from(!owed[state as usize]);
+            }
+            let joins = back[state as usize].filter(|(to, _)| is_taken[state as usize] && *to >= first);
+            let Some((mut to, _)) = joins.filter(|_| owed[state as usize]) else { continue };
+            while let Some(before) = found.pop_if(|(_, end)| *end >= to) {
+                to = to.min(before.0);
+            }
+            found.push((to, state));
+        }
+        let of = |state: u32| {
+            let next = found.partition_point(|(_, end)| *end < state);
+            found.get(next).is_some_and(|(from, _)| *from <= state).then_some(next)
+        };
+        let leaves = |state: u32| {
+            let Some((to, Some(source))) = back[state as usize] else { return false };
+            let stays = of(state).is_some_and(|own| {
+                let inside = |other| of(other) == Some(own);
+                inside(state + 1) && (source != Source::Drawn || inside(to))
+            });
+            is_taken[state as usize] && !stays
+        };
+        let left: Vec<u32> = (0..STATES).filter(|state| has_chance && leaves(*state)).collect();
+        if left.is_empty() {
+            return found;
+        }
+        left.iter().for_each(|state| is_taken[*state as usize] = false);
+    }
+}
+
+#[test]
+fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers() {
+    let pools = [1, 2, 5]
+        .map(|workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started"));
+    let (mut lost, mut kept, mut large) = (0, 0, 0);
+    for seed in 0..systems(20) {
+        let mut dice = Dice(seed ^ 0xc01);
+        let chain = chain(&mut dice);
+        let fairness = [Fairness::Stable, Fairness::FairLossy, Fairness::None][dice.below(3) as usize];
+        let rules = Rules { fairness, timers: Timers::Free, recovery: Recovery::Events, mutant: None };
+        let [one, two, five] = pools.each_ref().map(|pool| pool.install(|| judge(&chain.graph, 0, rules)));
+        assert!(one == two && one == five, "seed {seed}, {rules:?}: {}", said(&[&one, &two, &five]));
+        let expected = intervals(&chain, fairness != Fairness::None);
+        assert_eq!(one.fair_components, expected.len() as u64, "seed {seed}, {rules:?}");
+        let lasso = one.lasso.as_ref().map(|lasso| lasso.prefix.len());
+        assert_eq!(lasso, expected.iter().map(|(first, _)| *first as usize).min(), "seed {seed}, {rules:?}");
+        lost += u32::from(expected.len() < intervals(&chain, false).len());
+        kept += u32::from(fairness != Fairness::None && !expected.is_empty());
+        large += u32::from(expected.iter().any(|(first, last)| last - first > 5_000));
+    }
+    telling(lost > 2 && kept > 2 && large > 2, format_args!("{lost} lose components, {kept} keep some, {large} large"));
 }
 
 /// The numbers of some verdicts.
