@@ -13,6 +13,8 @@ use crate::time::Time;
 pub(super) enum Input {
     /// A message or a notice arrives.
     Arrival(MessageId),
+    /// What separates a sender from a destination between which messages have an order is over.
+    Departure((NodeId, NodeId)),
     /// A local event happens, unless it was called off or armed again since: then it has another number.
     Local { node: NodeId, event: LocalEventId, armed: u64 },
     /// Some node begins anew.

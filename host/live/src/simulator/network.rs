@@ -48,12 +48,31 @@ impl Run<'_, '_, '_> {
         self.agenda.add(self.now.after(latency), Input::Arrival(id));
     }
 
-    /// A message or notice on a link with an order begins its way: it waits for the end of a partition, and for those before it.
+    /// A message or notice on a link with an order begins its way, or waits until its ends reach each other, behind those that wait.
     fn send_in_order(&mut self, id: MessageId, link: (NodeId, NodeId)) {
+        if let Some(waiting) = self.waiting.get_mut(&link) {
+            waiting.push(id);
+        } else if let Some(end) = self.divided_until(link.0, link.1) {
+            self.waiting.insert(link, vec![id]);
+            self.agenda.add(end, Input::Departure(link));
+        } else {
+            self.depart(id, link);
+        }
+    }
+
+    /// What separated the ends of a link is over: what waits there begins its way, unless something else separates them by now.
+    pub(super) fn departure(&mut self, link: (NodeId, NodeId)) {
+        match self.divided_until(link.0, link.1) {
+            Some(end) => self.agenda.add(end, Input::Departure(link)),
+            None => self.waiting.remove(&link).into_iter().flatten().for_each(|id| self.depart(id, link)),
+        }
+    }
+
+    /// A message or notice on a link with an order is on its way, behind those before it.
+    fn depart(&mut self, id: MessageId, link: (NodeId, NodeId)) {
         let latency = self.latency(link.0, link.1);
-        let leaves = self.divided_until(link.0, link.1).unwrap_or(self.now);
         let last = self.arrivals.entry(link).or_default();
-        *last = leaves.after(latency).max(*last);
+        *last = self.now.after(latency).max(*last);
         self.agenda.add(*last, Input::Arrival(id));
     }
 

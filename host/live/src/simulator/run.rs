@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::contract::{LocalKind, MachineError, NodeId, Severity};
-use host_model::lts::{LocalEventId, LocalStateId, Step, Stepper, Trigger};
+use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
 use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 use host_search::kernel::{FoundViolation, judge_system_state};
@@ -169,6 +169,7 @@ impl<'s, 'l> Simulator<'s, 'l> {
             locals: start.locals.clone(),
             armed: vec![BTreeMap::new(); start.locals.len()],
             arrivals: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             partition: None,
             phase: None,
             changes: 0,
@@ -202,6 +203,8 @@ pub(super) struct Run<'r, 'l, 'f> {
     pub(super) armed: Vec<BTreeMap<LocalEventId, u64>>,
     /// When the last message arrives of each sender and destination between which messages have an order.
     pub(super) arrivals: BTreeMap<(NodeId, NodeId), Time>,
+    /// The messages, on links with an order, that wait until their ends reach each other.
+    pub(super) waiting: BTreeMap<(NodeId, NodeId), Vec<MessageId>>,
     /// The side of each node in the partition, and its end.
     pub(super) partition: Option<(Vec<bool>, Time)>,
     /// The phase of the script, and its end.
@@ -268,6 +271,10 @@ impl Run<'_, '_, '_> {
                 self.counts.delivered += u64::from(!route.is_notice);
                 self.step(node, trigger)
             }
+            Input::Departure(link) => {
+                self.departure(link);
+                Ok(false)
+            }
             Input::Local { node, event, armed } => {
                 if self.armed[node as usize].get(&event) != Some(&armed) {
                     return Ok(false);
@@ -303,21 +310,24 @@ impl Run<'_, '_, '_> {
                 self.schedule_rounds();
                 Ok(is_event)
             }
-            Input::Check(node) => {
-                let (now, seen) = (self.now, self.counts.events + self.changes);
-                let nodes = 0..self.locals.len() as NodeId;
-                let reached: Vec<bool> = nodes.map(|other| self.divided_until(node, other).is_none()).collect();
-                let watch = self.watch.as_mut().expect("there are checkers");
-                let end = watch.begin(self.stepper, (node, now, seen), (&self.locals, &reached))?;
-                self.agenda.add(end, Input::Checked(node));
-                Ok(false)
-            }
+            Input::Check(node) => self.check(node),
             Input::Checked(node) => {
                 self.watch.as_mut().expect("there are checkers").end(node, self.now);
                 self.schedule_rounds();
                 Ok(false)
             }
         }
+    }
+
+    /// The checker of a node begins a round.
+    fn check(&mut self, node: NodeId) -> Result<bool, MachineError> {
+        let (now, seen) = (self.now, self.counts.events + self.changes);
+        let nodes = 0..self.locals.len() as NodeId;
+        let reached: Vec<bool> = nodes.map(|other| self.divided_until(node, other).is_none()).collect();
+        let watch = self.watch.as_mut().expect("there are checkers");
+        let end = watch.begin(self.stepper, (node, now, seen), (&self.locals, &reached))?;
+        self.agenda.add(end, Input::Checked(node));
+        Ok(false)
     }
 
     /// The checkers that have something new to look at begin a round.

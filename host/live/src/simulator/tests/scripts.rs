@@ -27,6 +27,26 @@ fn phases_cut_nodes_off_and_lose_messages() {
     assert_eq!((held.lost, held.delivered), (0, 3_599));
 }
 
+/// What waits at the end of a phase or partition waits on if another one has begun: of beacons each second, those of the first 10 s arrive.
+#[test]
+fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_its_ends() {
+    let cut = |seconds| Phase { cut: vec![1], ..phase(seconds) };
+    let counts = |script: &[Phase], partitions| {
+        let conditions = Conditions { time: Duration::from_secs(110), partitions, ..hourly() };
+        scripted(&beacon(), &scenario(2, Network::Ordered, 0), (conditions, script), 1..2).remove(0).counts
+    };
+    let whole = counts(&[phase(10), cut(100), phase(1)], None);
+    assert!((9..=10).contains(&whole.delivered), "{whole:?}");
+    assert_eq!(counts(&[phase(10), cut(50), cut(50), phase(1)], None), whole);
+    // Partitions begin and end while the node is cut off; before that they hold up what arrives then.
+    let every = Duration::from_secs(3);
+    for seconds in [2, 7, 60] {
+        let lasting = Duration::from_secs(seconds);
+        let both = counts(&[phase(10), cut(100), phase(1)], Some(Partitions { every, lasting }));
+        assert!(both.partitions > 0 && both.delivered <= whole.delivered, "{both:?}");
+    }
+}
+
 /// Each node is called once. While only node 1 is, node 0 waits: it is never in state 1 before node 1 is, and in a state of its own after
 /// it; without the script it mostly is first in half of the runs.
 #[test]
