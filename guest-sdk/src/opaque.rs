@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::canonical::encode;
 
-/// How the states of a library are told apart. The report of a search names it among what it assumes.
+/// How the states of a library are told apart. `assumed.identity` in the report of a search is `memory` for [`Memory`](Self::Memory), and
+/// `serialized` for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The whole memory of the node, compared by the host: nothing can be left out, so equal states behave alike by construction.
