@@ -11,8 +11,12 @@ use crate::filter::{Pattern, smallest_hitting_set};
 /// Filters that are tried together at most: more at once are a sign that the node cannot help.
 const TOGETHER_MAX: usize = 6;
 
-/// Sets of filters that are tried before the node gives up.
+/// Sets of filters of a grain that are tried before the node gives up.
 const ATTEMPTS_MAX: usize = 12;
+
+/// How often the exact pattern of an event is made coarser, in the order in which filters are looked for. An event that can happen in
+/// many local states takes as many exact filters, and one in any state.
+const GRAINS: [usize; 3] = [1, 0, 2];
 
 /// What comes out for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,8 +31,8 @@ pub struct Steering {
 
 impl Checker<'_> {
     /// Looks for filters of one node after a round: a smallest set of events that meets all violating paths, earliest first, which
-    /// [passes](Self::check_filters). Where another path comes to light, it has to be met, too. Then the coarsest patterns of these
-    /// events that pass.
+    /// [passes](Self::check_filters); first of events whatever the local state is, then of those in one state, then of kinds of events.
+    /// Where another path comes to light, it has to be met, too. Then the coarsest patterns of these events that pass.
     ///
     /// # Errors
     ///
@@ -38,45 +42,65 @@ impl Checker<'_> {
         if round.predictions.is_empty() {
             return Ok(steering);
         }
-        let mut paths = round.filterable.get(node as usize).cloned().unwrap_or_default();
-        for _ in 0..ATTEMPTS_MAX {
-            let Some(exact) = smallest_hitting_set(&paths, TOGETHER_MAX) else { break };
-            let checked = self.check_filters(&round.beginning, (node, &exact))?;
-            steering.work += checked.work;
-            match checked.refused {
-                None => {
-                    self.coarsen((node, exact), round, &mut steering)?;
-                    return Ok(steering);
-                }
-                Some(Unsafe::Violated(further)) => paths.extend(further),
-                Some(Unsafe::Dead(_)) => break,
+        for grain in GRAINS {
+            if let Some(patterns) = self.meet((node, grain), round, &mut steering.work)? {
+                steering.patterns = self.coarsest((node, patterns), round, &mut steering.work)?;
+                return Ok(steering);
             }
         }
         steering.is_unhelpful = true;
         Ok(steering)
     }
 
-    /// Takes the coarsest patterns that pass, of which the exact ones do.
-    fn coarsen(
+    /// A smallest set of filters of a grain that passes, if there is one.
+    fn meet(
         &self,
-        (node, exact): (NodeId, BTreeSet<Pattern>),
+        (node, grain): (NodeId, usize),
         round: &Round,
-        steering: &mut Steering,
-    ) -> Result<(), CheckError> {
-        let coarser = |patterns: &BTreeSet<Pattern>| -> BTreeSet<Pattern> {
-            patterns.iter().map(|pattern| pattern.coarser().unwrap_or_else(|| pattern.clone())).collect()
-        };
-        let anywhere = coarser(&exact);
-        let kinds = coarser(&anywhere);
-        for patterns in [kinds, anywhere] {
+        work: &mut u64,
+    ) -> Result<Option<BTreeSet<Pattern>>, CheckError> {
+        let of_grain = |path: &Vec<Pattern>| path.iter().map(|exact| coarsened(exact, grain)).collect();
+        let exact = round.filterable.get(node as usize).map_or(&[][..], Vec::as_slice);
+        let mut paths: Vec<Vec<Pattern>> = exact.iter().map(of_grain).collect();
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(patterns) = smallest_hitting_set(&paths, TOGETHER_MAX) else { break };
             let checked = self.check_filters(&round.beginning, (node, &patterns))?;
-            steering.work += checked.work;
-            if checked.refused.is_none() {
-                steering.patterns = patterns;
-                return Ok(());
+            *work += checked.work;
+            match checked.refused {
+                None => return Ok(Some(patterns)),
+                Some(Unsafe::Violated(further)) => paths.extend(further.iter().map(of_grain)),
+                Some(Unsafe::Dead(_)) => break,
             }
         }
-        steering.patterns = exact;
-        Ok(())
+        Ok(None)
     }
+
+    /// The coarsest patterns that pass, of those of which these do.
+    fn coarsest(
+        &self,
+        (node, patterns): (NodeId, BTreeSet<Pattern>),
+        round: &Round,
+        work: &mut u64,
+    ) -> Result<BTreeSet<Pattern>, CheckError> {
+        let mut coarser: Vec<BTreeSet<Pattern>> = Vec::new();
+        for grain in 1..=2 {
+            let next = patterns.iter().map(|pattern| coarsened(pattern, grain)).collect();
+            if next != patterns && coarser.last() != Some(&next) {
+                coarser.push(next);
+            }
+        }
+        while let Some(tried) = coarser.pop() {
+            let checked = self.check_filters(&round.beginning, (node, &tried))?;
+            *work += checked.work;
+            if checked.refused.is_none() {
+                return Ok(tried);
+            }
+        }
+        Ok(patterns)
+    }
+}
+
+/// A pattern that was made coarser so often, as far as it goes.
+fn coarsened(pattern: &Pattern, times: usize) -> Pattern {
+    (0..times).fold(pattern.clone(), |pattern, _| pattern.coarser().unwrap_or(pattern))
 }

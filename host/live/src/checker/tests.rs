@@ -399,6 +399,24 @@ fn generations_bound_what_is_known() {
     assert_eq!(checker.generation(), 1);
 }
 
+/// Node 0 takes eight messages, in nine states by their number, and another one is fatal in each of these: nine exact filters, and one
+/// that is for any state.
+#[test]
+fn an_event_of_many_local_states_takes_one_filter() {
+    let toy = (0..9).fold(Toy::new(2), |toy, state| {
+        let toy = if state < 8 { toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]) } else { toy };
+        toy.rule(0, state, ToyTrigger::Message(1, 2), 99, &[])
+    });
+    let toy = toy.forbid(&[Some(99), None]);
+    let at: Global = (vec![0, 0], BTreeMap::from([((1, 0, 1), 8), ((1, 0, 2), 1)]));
+    let factory = Arc::new(toy.clone());
+    let mut checker = Checker::new(&factory, Scenario::new(2), limits(false)).expect("it is native");
+    let round = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
+    let Steering { patterns, is_unhelpful, .. } = checker.steer(0, &round).expect("it is native");
+    assert!(!is_unhelpful && patterns.len() == 1 && patterns.iter().all(|pattern| pattern.state.is_none()));
+    assert!(!is_violated(&toy, &reach(&toy, &at, &patterns).expect("it is small")));
+}
+
 /// The states of a search in one process are the beginning of a round in another.
 #[test]
 fn exported_states_are_a_beginning() {
