@@ -118,13 +118,15 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
 }
 
-/// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and all are kept from
-/// it. The counterexample of a scripted run is a trace like any other.
+/// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and filters keep all
+/// from it but those with less time between the two rounds of the protocol than the 0.1 s of a checker: one of 200, as it is up to 20 s. The
+/// counterexample of a scripted run is a trace like any other.
 #[test]
 fn a_script_leads_to_the_violation_and_steering_away_from_it() {
     let place = Place::new();
     let script = folder("paxos").join("scripts/figure-3-8.toml").display().to_string();
     let words = ["simulate", bundled("paxos"), "--runs", "20", "--application", "1ms..20ms", "--loopback", "1ms"];
+    let words = [&words[..], &["--time", "1m"]].concat();
     let of = |watch: &[&str], out: &str| {
         let watch = [&words[..], &["--script", &script, "--out", out, "--json"], watch].concat();
         place.host(&[&watch[..], &["--", "--set", "bug=last-response", "--set", "proposers=2"]].concat())
@@ -132,10 +134,10 @@ fn a_script_leads_to_the_violation_and_steering_away_from_it() {
     let plain = of(&[], "plain").exits(12).json();
     assert!(plain["violation"]["confirmed"] == true && plain["runs"] == 1, "{plain}");
     place.host(&["replay", "plain/trace.json", "--plugin", bundled("paxos")]).exits(12);
-    let steered = of(&["--watch", "steer"], "steered").exits(0).json();
+    let steered = of(&["--watch", "steer", "--safety-only"], "steered").exits(0).json();
     let number = |count: &str| steered["checkers"][count].as_u64().expect("a count");
     assert_eq!(["violating", "missed", "caused"].map(number), [20, 0, 0], "{steered}");
-    assert_eq!(number("steered") + number("immediate"), 20);
+    assert!(number("steered") >= 19 && number("steered") + number("immediate") == 20, "{steered}");
 }
 
 #[test]

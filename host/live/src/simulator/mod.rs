@@ -9,6 +9,7 @@
 //! | `run` | one run: from the start to its end |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
 //! | `watch` | checkers beside the nodes: what they predict, and what they keep from happening |
+//! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `chance` | random numbers, a stream for each purpose |
@@ -18,6 +19,7 @@
 mod agenda;
 mod chance;
 mod conditions;
+mod cut;
 mod network;
 mod run;
 mod script;

@@ -353,8 +353,11 @@ impl Run<'_, '_, '_> {
         self.log.update(&[substitute as u8]);
         self.log.update(&self.now.0.to_le_bytes());
         if let Some(watch) = &mut self.watch {
-            let links = self.stepper.known().links(&self.locals);
-            self.stepper.known().taken(trigger).for_each(|message| watch.in_flight.take(&links, &message));
+            let taken: Vec<_> = self.stepper.known().taken(trigger).collect();
+            // What waits may do so again and again, and changes nothing.
+            if !taken.is_empty() {
+                watch.history.step(self.stepper, &self.locals, node, (taken, &[]));
+            }
         }
         // What was postponed or delayed is due again some time.
         self.arm(node);
@@ -399,9 +402,8 @@ impl Run<'_, '_, '_> {
         self.counts.events += 1;
         self.locals[node as usize] = outcome.next;
         if let Some(watch) = &mut self.watch {
-            let known = self.stepper.known();
-            let sent = outcome.sent.iter().copied();
-            watch.in_flight.step(&known.links(&self.locals), node, known.taken(trigger), sent);
+            let taken = self.stepper.known().taken(trigger).collect();
+            watch.history.step(self.stepper, &self.locals, node, (taken, &outcome.sent));
         }
         self.path.push(Step { node, trigger, outcome: u32::try_from(index).expect("outcomes are bounded") });
         let fingerprint = self.stepper.state(outcome.next).fingerprint;

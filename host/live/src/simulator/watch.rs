@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::{MachineError, MachineFactory, NodeId, Severity, TransferError};
-use host_model::lts::{LocalStateId, MessageId, Stepper};
-use host_model::scenario::{Faults, InFlight, Network, Scenario};
+use host_model::lts::{LocalStateId, Stepper};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::trace::Beginning;
 use host_model::trace::start::{self, Start};
 use host_search::kernel::judge_system_state;
@@ -18,6 +18,7 @@ use host_search::kernel::judge_system_state;
 use crate::checker::{CheckError, Checker, Limits, Round, Steering};
 use crate::filter::{FilterTable, Pattern, Quota};
 use crate::gate::{Event, Gate, Handled, Substitute, Verdict};
+use crate::simulator::cut::{Cut, History};
 use crate::steered::Steered;
 use crate::time::Time;
 
@@ -172,8 +173,7 @@ pub(super) struct Watch<'w, 'f> {
     watching: &'w mut Watching<'f>,
     mode: Mode,
     beside: Vec<Beside>,
-    /// All messages that can still be delivered, as far as the nodes know: those that the network has lost are among them.
-    pub(super) in_flight: InFlight<MessageId>,
+    pub(super) history: History,
     pub(super) watched: Watched,
 }
 
@@ -197,7 +197,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         Self {
             mode,
             beside: nodes.map(beside).collect(),
-            in_flight: start.in_flight.clone(),
+            history: History::new(start),
             watched: Watched::default(),
             watching,
         }
@@ -217,25 +217,22 @@ impl<'w, 'f> Watch<'w, 'f> {
         due
     }
 
-    /// A round begins in the present state of a run, of which a node sees what it reaches; when it will end.
+    /// A round begins in what a node knows of a run, in which it reaches some nodes now; when it will end.
     pub(super) fn begin(
         &mut self,
         stepper: &mut Stepper<'_>,
         (node, now, seen): (NodeId, Time, u64),
         (locals, reached): (&[LocalStateId], &[bool]),
     ) -> Result<Time, MachineError> {
+        let cut = self.history.cut(stepper, node, (locals, reached));
         let beside = &mut self.beside[node as usize];
         (beside.began, beside.seen) = (Some(now), seen);
         let profile = self.watching.profile;
-        let mut going_on = GoingOn {
-            views: seen_of(locals, reached),
-            predicts: false,
-            is_unhelpful: false,
-            patterns: BTreeSet::new(),
-        };
-        let key = key(stepper, (locals, reached), &self.in_flight);
+        let mut going_on =
+            GoingOn { views: cut.views(), predicts: false, is_unhelpful: false, patterns: BTreeSet::new() };
+        let key = cut.key(stepper);
         let mut work = 0;
-        if let Some(round) = self.round_of(stepper, key, (locals, reached))? {
+        if let Some(round) = self.round_of(stepper, key, &cut)? {
             going_on.predicts = !round.predictions.is_empty();
             work += round.work;
             if going_on.predicts && self.mode == Mode::Steer {
@@ -253,12 +250,12 @@ impl<'w, 'f> Watch<'w, 'f> {
         &mut self,
         stepper: &mut Stepper<'_>,
         key: [u8; 32],
-        (locals, reached): (&[LocalStateId], &[bool]),
+        cut: &Cut,
     ) -> Result<Option<Arc<Round>>, MachineError> {
         if let Some(known) = self.watching.rounds.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let here = Start { locals: locals.to_vec(), in_flight: self.in_flight.clone(), ..Start::default() };
+        let here = Start { locals: cut.locals.clone(), in_flight: cut.in_flight.clone(), ..Start::default() };
         let mut beginning = match start::export(stepper, &here) {
             Ok(beginning) => beginning,
             Err(TransferError::Refused(_)) => return Ok(None),
@@ -267,10 +264,8 @@ impl<'w, 'f> Watch<'w, 'f> {
         for state in &mut beginning.states {
             state.fault_state.counts = Faults::default();
         }
-        // What a node does not reach is absent, and what is on its way to or from it is not known.
-        let is_seen = |node: NodeId| reached[node as usize];
-        beginning.states.retain(|state| is_seen(state.node));
-        beginning.in_flight.retain(|flight| is_seen(flight.from) && is_seen(flight.to));
+        // Of whom nothing is known is absent, and so is what is on its way to or from it.
+        beginning.states.retain(|state| cut.is_known[state.node as usize]);
         self.watching.round(key, &Arc::new(beginning))
     }
 
@@ -279,7 +274,7 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
         let Some(GoingOn { views, predicts, is_unhelpful, patterns }) = beside.going_on.take() else { return };
-        // Of a node that it did not reach it knows what it knew before.
+        // Of a node that is not in the cut it knows what it knew before.
         for (latest, view) in beside.gate.latest.iter_mut().zip(views) {
             *latest = view.or(*latest);
         }
@@ -340,30 +335,4 @@ impl<'w, 'f> Watch<'w, 'f> {
         self.watched.suspensions = self.beside.iter().map(|beside| beside.gate.table.suspensions()).sum();
         self.watched
     }
-}
-
-/// The nodes of a snapshot.
-fn seen_of(locals: &[LocalStateId], reached: &[bool]) -> Vec<Option<LocalStateId>> {
-    locals.iter().zip(reached).map(|(local, is_reached)| is_reached.then_some(*local)).collect()
-}
-
-/// What a global state is told apart by.
-fn key(
-    stepper: &Stepper<'_>,
-    (locals, reached): (&[LocalStateId], &[bool]),
-    in_flight: &InFlight<MessageId>,
-) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    for (local, is_reached) in locals.iter().zip(reached) {
-        hasher.update(&[u8::from(*is_reached)]);
-        hasher.update(&stepper.state(*local).fingerprint.to_le_bytes());
-    }
-    let mut messages: Vec<u128> = in_flight.iter().map(|id| stepper.message(*id).fingerprint).collect();
-    if !stepper.known().is_ordered() {
-        messages.sort_unstable();
-    }
-    for message in messages {
-        hasher.update(&message.to_le_bytes());
-    }
-    *hasher.finalize().as_bytes()
 }

@@ -122,6 +122,44 @@ fn a_checker_sees_what_its_node_reaches() {
     assert!(together > 10 && apart >= 0, "{together} {apart}");
 }
 
+/// As above, and node 1 is cut off once it was reached: its state is still the one that was seen last, so the filters stay, and the
+/// immediate check has nothing to do.
+#[test]
+fn filters_stay_where_a_node_is_not_reached_any_more() {
+    let toy = (0..2)
+        .fold(Toy::new(2).in_flight(0, 0, 1).in_flight(0, 0, 2), |toy, state| {
+            let toy = toy.rule(0, state, ToyTrigger::Message(0, 1), state + 1, &[]);
+            toy.rule(0, state, ToyTrigger::Message(0, 2), state + 1, &[])
+        })
+        .forbid(&[Some(2), Some(0)]);
+    let conditions = Conditions { latency: Range::milliseconds(6_000, 9_000), ..Conditions::default() };
+    let script = [phase(3), Phase { cut: vec![1], ..phase(1) }];
+    for (run, done) in watched_script(&toy, &Scenario::new(2), (conditions, &script), (Mode::Steer, 0..20)) {
+        assert_ne!(run.end, End::Violation);
+        assert_eq!((done.filtered, done.immediate), (1, 0), "seed {}", run.seed);
+    }
+}
+
+/// Node 1 tells node 2 of its step while node 0 reaches neither; then node 0 reaches node 2 alone. What node 0 has seen of node 1 is too
+/// old to be beside node 2 as it is now: together they would predict what cannot come.
+#[test]
+fn a_state_that_is_too_old_is_not_judged_beside_others() {
+    let toy = Toy::new(3)
+        .rule(0, 0, ToyTrigger::Local(0), 1, &[])
+        .of_kind(0, LocalKind::Application)
+        .rule(1, 0, ToyTrigger::Local(1), 1, &[(2, 1)])
+        .of_kind(1, LocalKind::Timer)
+        .rule(2, 0, ToyTrigger::Message(1, 1), 1, &[])
+        .forbid(&[Some(1), Some(0), Some(1)]);
+    let at = |seconds: u64| Range::milliseconds(1_000 * seconds, 1_000 * seconds);
+    let delays = Delays { timer: at(2), application: at(9), ..Conditions::default().delays };
+    let conditions = Conditions { latency: Range::milliseconds(10, 10), delays, ..Conditions::default() };
+    let cut = |node, seconds| Phase { cut: vec![node], ..phase(seconds) };
+    let script = [phase(1), cut(0, 3), cut(1, 1)];
+    let (run, seen) = watched_script(&toy, &Scenario::new(3), (conditions, &script), (Mode::Observe, 1..2)).remove(0);
+    assert_eq!((run.end, run.counts.events, seen.first), (End::Quiet, 3, None));
+}
+
 #[test]
 fn scripts_that_make_no_sense_are_refused() {
     let toy = Arc::new(beacon());

@@ -1,0 +1,167 @@
+//! What a node knows of a run: a consistent cut of it, in which the nodes that it does not reach stand where it last reached them.
+
+use std::collections::BTreeSet;
+
+use host_model::contract::NodeId;
+use host_model::lts::{LocalStateId, MessageId, Stepper};
+use host_model::scenario::InFlight;
+use host_model::trace::start::Start;
+
+/// Steps that are remembered, since some node last reached all others. With more, what is not reached is absent.
+const STEPS_MAX: usize = 10_000;
+
+/// A step of a node.
+struct Taken {
+    node: NodeId,
+    next: LocalStateId,
+    taken: Vec<MessageId>,
+    sent: Vec<MessageId>,
+}
+
+/// The global state of a run, and how it came about as far as some node needs it.
+pub(super) struct History {
+    /// All messages that can still be delivered, as far as the nodes know: those that the network has lost are among them.
+    pub(super) in_flight: InFlight<MessageId>,
+    steps: Vec<Taken>,
+    /// By node: where it last reached all others, and up to which step it knows each.
+    known: Vec<Option<Known>>,
+}
+
+struct Known {
+    locals: Vec<LocalStateId>,
+    in_flight: InFlight<MessageId>,
+    /// How many of the steps it includes.
+    at: usize,
+    /// How many steps there were when the node last reached each; none where it never did.
+    until: Vec<Option<usize>>,
+}
+
+/// A consistent global state of nodes of which something is known.
+pub(super) struct Cut {
+    pub(super) locals: Vec<LocalStateId>,
+    /// Whether a node is in it.
+    pub(super) is_known: Vec<bool>,
+    /// The messages in flight between those that are.
+    pub(super) in_flight: InFlight<MessageId>,
+}
+
+impl Cut {
+    /// The states of the nodes that are in it.
+    pub(super) fn views(&self) -> Vec<Option<LocalStateId>> {
+        self.locals.iter().zip(&self.is_known).map(|(local, is_known)| is_known.then_some(*local)).collect()
+    }
+
+    /// What tells it apart from others.
+    pub(super) fn key(&self, stepper: &Stepper<'_>) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        for (local, is_known) in self.locals.iter().zip(&self.is_known) {
+            hasher.update(&[u8::from(*is_known)]);
+            if *is_known {
+                hasher.update(&stepper.state(*local).fingerprint.to_le_bytes());
+            }
+        }
+        let mut messages: Vec<u128> = self.in_flight.iter().map(|id| stepper.message(*id).fingerprint).collect();
+        if !stepper.known().is_ordered() {
+            messages.sort_unstable();
+        }
+        for message in messages {
+            hasher.update(&message.to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+impl History {
+    pub(super) fn new(start: &Start) -> Self {
+        let nodes = start.locals.len();
+        let known = || Known {
+            locals: start.locals.clone(),
+            in_flight: start.in_flight.clone(),
+            at: 0,
+            until: vec![None; nodes],
+        };
+        let known = (0..nodes).map(|_| Some(known())).collect();
+        Self { in_flight: start.in_flight.clone(), steps: Vec::new(), known }
+    }
+
+    /// A node has taken a step; the states are those after it.
+    pub(super) fn step(
+        &mut self,
+        stepper: &Stepper<'_>,
+        locals: &[LocalStateId],
+        node: NodeId,
+        (taken, sent): (Vec<MessageId>, &[MessageId]),
+    ) {
+        let links = stepper.known().links(locals);
+        self.in_flight.step(&links, node, taken.iter().copied(), sent.iter().copied());
+        self.steps.push(Taken { node, next: locals[node as usize], taken, sent: sent.to_vec() });
+        if self.steps.len() > STEPS_MAX {
+            self.steps.clear();
+            self.known.fill_with(|| None);
+        }
+    }
+
+    /// What a node knows that reaches these now.
+    pub(super) fn cut(
+        &mut self,
+        stepper: &Stepper<'_>,
+        node: NodeId,
+        (locals, reached): (&[LocalStateId], &[bool]),
+    ) -> Cut {
+        let known = &mut self.known[node as usize];
+        if reached.iter().all(|is_reached| *is_reached) {
+            let (locals, in_flight, at) = (locals.to_vec(), self.in_flight.clone(), self.steps.len());
+            let cut = Cut { is_known: reached.to_vec(), locals: locals.clone(), in_flight: in_flight.clone() };
+            *known = Some(Known { until: vec![Some(at); locals.len()], locals, in_flight, at });
+            self.forget();
+            return cut;
+        }
+        let mut cut = match known {
+            Some(known) => {
+                let now = Some(self.steps.len());
+                let until = known.until.iter_mut().zip(reached);
+                until.filter(|(_, is_reached)| **is_reached).for_each(|(until, _)| *until = now);
+                known.replay(stepper, &self.steps)
+            }
+            None => Cut { locals: locals.to_vec(), is_known: reached.to_vec(), in_flight: self.in_flight.clone() },
+        };
+        let is_between = |id: &&MessageId| {
+            let message = stepper.message(**id);
+            cut.is_known[message.from as usize] && cut.is_known[message.to as usize]
+        };
+        cut.in_flight = cut.in_flight.iter().filter(is_between).copied().collect::<Vec<_>>().into();
+        cut
+    }
+
+    /// Forgets the steps that every node has seen.
+    fn forget(&mut self) {
+        let oldest = self.known.iter().flatten().map(|known| known.at).min().unwrap_or(0);
+        self.steps.drain(..oldest);
+        for known in self.known.iter_mut().flatten() {
+            known.at -= oldest;
+            known.until.iter_mut().flatten().for_each(|until| *until -= oldest);
+        }
+    }
+}
+
+impl Known {
+    /// Takes each node as far as it is known. One that has sent what another has received only after that is not in the cut: its state
+    /// is too old to be beside that of the other.
+    fn replay(&self, stepper: &Stepper<'_>, steps: &[Taken]) -> Cut {
+        let (mut locals, mut in_flight) = (self.locals.clone(), self.in_flight.clone());
+        let mut too_old = BTreeSet::new();
+        for (number, Taken { node, next, taken, sent }) in steps.iter().enumerate().skip(self.at) {
+            if self.until[*node as usize].is_none_or(|until| until <= number) {
+                continue;
+            }
+            locals[*node as usize] = *next;
+            let is_there = |id: &&MessageId| in_flight.contains(*id);
+            let (there, missing): (Vec<&MessageId>, Vec<_>) = taken.iter().partition(is_there);
+            too_old.extend(missing.into_iter().map(|id| stepper.message(*id).from));
+            let links = stepper.known().links(&locals);
+            in_flight.step(&links, *node, there.into_iter().copied(), sent.iter().copied());
+        }
+        let is_known = (0..).zip(&self.until).map(|(node, until)| until.is_some() && !too_old.contains(&node));
+        Cut { is_known: is_known.collect(), locals, in_flight }
+    }
+}
