@@ -160,9 +160,20 @@ struct Beside {
     seen: u64,
 }
 
+impl Beside {
+    /// Takes over what a snapshot says that has been gathered by now. Of a node that is not in it, it knows what it knew before.
+    fn take_views(&mut self, now: Time) {
+        let Some(GoingOn { views, .. }) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
+        for (latest, view) in self.gate.latest.iter_mut().zip(views) {
+            *latest = view.take().or(*latest);
+        }
+    }
+}
+
 struct GoingOn {
-    /// The nodes that are in the snapshot.
+    /// The nodes that are in the snapshot, and when it is gathered: the immediate check does not wait for the end of the round.
     views: Vec<Option<LocalStateId>>,
+    gathered: Time,
     predicts: bool,
     is_unhelpful: bool,
     patterns: BTreeSet<Pattern>,
@@ -228,8 +239,13 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         (beside.began, beside.seen) = (Some(now), seen);
         let profile = self.watching.profile;
-        let mut going_on =
-            GoingOn { views: cut.views(), predicts: false, is_unhelpful: false, patterns: BTreeSet::new() };
+        let mut going_on = GoingOn {
+            views: cut.views(),
+            gathered: now.after(profile.gathering),
+            predicts: false,
+            is_unhelpful: false,
+            patterns: BTreeSet::new(),
+        };
         let key = cut.key(stepper);
         let mut work = 0;
         if let Some(round) = self.round_of(stepper, key, &cut)? {
@@ -273,11 +289,8 @@ impl<'w, 'f> Watch<'w, 'f> {
     pub(super) fn end(&mut self, node: NodeId, now: Time) {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
-        let Some(GoingOn { views, predicts, is_unhelpful, patterns }) = beside.going_on.take() else { return };
-        // Of a node that is not in the cut it knows what it knew before.
-        for (latest, view) in beside.gate.latest.iter_mut().zip(views) {
-            *latest = view.or(*latest);
-        }
+        beside.take_views(now);
+        let Some(GoingOn { predicts, is_unhelpful, patterns, .. }) = beside.going_on.take() else { return };
         self.watched.rounds += 1;
         if predicts {
             self.watched.predicting += 1;
@@ -321,7 +334,9 @@ impl<'w, 'f> Watch<'w, 'f> {
             judged.iter().any(|(_, judgement)| judgement.severity() == Severity::Violation)
         };
         let handled = Handled { event, before: &before, after: &after };
-        let verdict = self.beside[node as usize].gate.after(now, &handled, &mut judge);
+        let beside = &mut self.beside[node as usize];
+        beside.take_views(now);
+        let verdict = beside.gate.after(now, &handled, &mut judge);
         if let Some(error) = trouble {
             return Err(error);
         }
