@@ -119,8 +119,7 @@ fn checkers_report_violations_and_keep_them_from_happening() {
 }
 
 /// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and filters keep all
-/// from it but those with less time between the two rounds of the protocol than the 0.1 s of a checker: one of 200, as it is up to 20 s. The
-/// counterexample of a scripted run is a trace like any other.
+/// but a few from it, the immediate check these. The counterexample of a scripted run is a trace like any other.
 #[test]
 fn a_script_leads_to_the_violation_and_steering_away_from_it() {
     let place = Place::new();
