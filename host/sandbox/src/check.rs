@@ -327,6 +327,13 @@ fn contract_interface(export: &str) -> Result<Option<usize>, LoadError> {
     Err(LoadError::Version { found: export.to_owned(), supported: abi::interface(interface) })
 }
 
+/// The optional interfaces of the contract among these exports, in their order.
+pub(crate) fn optional(exports: &[String]) -> Vec<String> {
+    let is_optional = |name: &str| INTERFACES.iter().any(|(known, is_required, _)| *known == name && !is_required);
+    let names = exports.iter().filter_map(|export| split(export)).map(|(name, _)| name);
+    names.filter(|name| is_optional(name)).map(str::to_owned).collect()
+}
+
 /// `host:protocol/node@0.1.0` into `node` and `0.1.0`.
 fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(PACKAGE)?.strip_prefix('/')?.split_once('@')

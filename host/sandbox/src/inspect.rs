@@ -1,6 +1,6 @@
 //! The parts of a component, for people.
 
-use crate::check::{Interfaces, Names};
+use crate::check::{self, Names};
 use crate::rewrite::{ModuleFacts, Rewritten};
 
 /// The parts of a component, and which of them belong to a snapshot.
@@ -73,34 +73,15 @@ pub struct TableInspection {
 }
 
 impl Inspection {
-    pub(crate) fn new(
-        component_bytes: usize,
-        rewritten: &Rewritten,
-        interfaces: &Interfaces,
-        mut names: Names,
-        pristine_bytes: usize,
-    ) -> Self {
-        let optional = [
-            ("clients", &interfaces.clients),
-            ("completion", &interfaces.completion),
-            ("defaults", &interfaces.defaults),
-            ("describe", &interfaces.describe),
-            ("durable", &interfaces.durable),
-            ("names", &interfaces.names),
-            ("quorum", &interfaces.quorum),
-            ("symmetry", &interfaces.symmetry),
-            ("timing", &interfaces.timing),
-            ("transport", &interfaces.transport),
-            ("views", &interfaces.views),
-        ];
+    pub(crate) fn new(component_bytes: usize, rewritten: &Rewritten, mut names: Names, pristine_bytes: usize) -> Self {
         // Whoever links a component orders them as it likes, and not the same way each time.
         names.imports.sort_unstable();
         names.exports.sort_unstable();
         Self {
+            optional: check::optional(&names.exports),
             imports: names.imports,
             exports: names.exports,
             assumed: names.assumed,
-            optional: optional.iter().filter(|(_, found)| found.is_some()).map(|(name, _)| (*name).into()).collect(),
             modules: rewritten.modules.iter().map(module).collect(),
             component_bytes,
             rewritten_bytes: rewritten.byte_len(),

@@ -92,8 +92,7 @@ impl Plugin {
             let bytes = dead_stack(&rewritten.modules).map_err(|why| LoadError::MemoryIdentity { why })?;
             unshared.dead_stack = Some(bytes);
         }
-        let inspection =
-            Inspection::new(bytes.len(), &rewritten, &parts.interfaces, names, parts.images().pristine_bytes());
+        let inspection = Inspection::new(bytes.len(), &rewritten, names, parts.images().pristine_bytes());
         let start = began.elapsed();
         Ok(Self {
             parts,
