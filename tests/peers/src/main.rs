@@ -12,6 +12,8 @@
 //! | `measure` | a process with what it used up |
 //! | `table` | Markdown tables and numbers in them |
 //! | `paxos` | Paxos for Stateright |
+//! | `promises` | what must happen, for Stateright |
+//! | `tlc` | what must happen, for TLC |
 //! | `two_phase` | two-phase commit for TraceForge |
 
 mod bugs;
@@ -23,7 +25,11 @@ mod measure;
 mod newcomer;
 mod paxos;
 mod plot;
+#[cfg(test)]
+mod promises;
 mod table;
+#[cfg(test)]
+mod tlc;
 mod two_phase;
 
 use std::num::NonZeroUsize;
