@@ -53,6 +53,7 @@ const EDGES: &[Rule] = &[
             "host-model",
             "host-sandbox",
             "host-search",
+            "host-session",
             "host-structure",
         ],
     },
