@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use host_model::contract::{MachineError, MachineFactory, Observed, Outside, Property, Selected};
+use host_model::contract::{MachineError, MachineFactory, NodeId, Observed, Outside, Property, Selected};
 use host_model::lts::Lts;
 use host_model::scenario::Scenario;
 use host_model::trace::{Expressed, Placement, TRACE_VERSION, Trace};
@@ -132,6 +132,12 @@ impl Cluster {
     /// The nodes that differ from the others.
     pub fn placements(&self) -> &[Placement] {
         self.mixed.as_ref().map_or(&[], |mixed| &mixed.placements)
+    }
+
+    /// The nodes that run another component, twins among them, and that component.
+    pub fn placed(&self) -> impl Iterator<Item = (NodeId, &LoadedPlugin)> {
+        let nodes = 0..self.scenario.nodes;
+        nodes.filter_map(|node| Some((node, self.components.on(node, self.scenario.nodes)?)))
     }
 
     /// Events of the prefix; 0 without one.

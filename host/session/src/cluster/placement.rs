@@ -159,6 +159,13 @@ impl Components {
         self.wanted.twins()
     }
 
+    /// The component on a node of a cluster of `all` nodes, twins included; none where it is the plugin.
+    pub fn on(&self, node: NodeId, all: u32) -> Option<&LoadedPlugin> {
+        let twin = node.checked_sub(all.saturating_sub(self.twins()));
+        let identity = twin.and_then(|nth| self.have_twins().get(nth as usize)).copied().unwrap_or(node);
+        self.instance(identity).component.checked_sub(1).map(|index| &self.loaded[index])
+    }
+
     /// Puts the components in their places; `None` if every node runs the plugin.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use host_search::strategy::bdfs;
 use serde::{Serialize, Serializer};
 
 use crate::base::text::count;
+use crate::cluster::plugin_source::LoadedPlugin;
 use crate::report::run::FinishedRun;
 use crate::spec::limits;
 
@@ -41,8 +42,11 @@ pub struct Assumed {
     /// The limits of the plugin that differ from the defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// The identity of local states.
+    /// The identity of local states, on the nodes that run the plugin.
     pub identity: &'static str,
+    /// The same on each node that runs another component, where it differs; a twin is a node of its own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub identity_on: BTreeMap<NodeId, &'static str>,
     /// How the plugin was built, as far as it matters: a phrase each, such as that the clock stands still.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub platform: Vec<String>,
@@ -188,9 +192,9 @@ pub struct Bounds {
     pub memory_bytes: Option<u64>,
 }
 
-/// The identity of local states: where plugins are mixed, that of the first one.
-fn identity(run: &FinishedRun<'_>) -> &'static str {
-    match run.cluster.plugin.plugin.about().map(|about| about.identity) {
+/// The identity of the local states of a component.
+fn identity(loaded: &LoadedPlugin) -> &'static str {
+    match loaded.plugin.about().map(|about| about.identity) {
         Some(AboutIdentity::Memory) => "memory",
         _ => "serialized",
     }
@@ -202,6 +206,7 @@ impl Assumed {
         let (spec, search) = (run.spec, &run.spec.search);
         let scenario = run.lts.scenario();
         let prefix = spec.cluster.prefix.as_ref();
+        let own = identity(&run.cluster.plugin);
         Self {
             nodes: scenario.nodes,
             absent: scenario.absent.clone(),
@@ -215,7 +220,13 @@ impl Assumed {
                 spec.cluster.faults.get(PARTITIONS).copied().unwrap_or_default(),
             ),
             limits: limits::changed(&run.cluster.plugin.limits),
-            identity: identity(run),
+            identity: own,
+            identity_on: run
+                .cluster
+                .placed()
+                .map(|(node, loaded)| (node, identity(loaded)))
+                .filter(|on| on.1 != own)
+                .collect(),
             platform: run.cluster.plugin.plugin.inspect().assumed.clone(),
             collision_odds: run.outcome.report.fingerprints.map(bdfs::collision_odds),
             prefix: prefix.map(|path| Prefix {
