@@ -1,6 +1,6 @@
 //! Properties from outside: the verdicts of those of the plugin, traces, and what is refused.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Place, bundled};
 
@@ -156,4 +156,188 @@ fn what_is_no_expression_is_refused_and_what_cannot_be_evaluated_is_a_finding() 
     assert!(run(&["--always", "a=node == 1", "--always", "a=node == 2"]).exits(151).err.contains("given twice"));
     let missing = run(&["--always", "a=node.nope == 1"]).exits(75).out;
     assert!(missing.contains("at character 6: there is no field `nope`"), "{missing}");
+}
+
+/// What `atomicity` of two-phase-commit says: no two that have decided differ.
+const ATOMICITY: &str = "outside=size(unique(flatten(nodes.map(n, has(n.Coordinator) \
+    ? (n.Coordinator in ['Idle', 'Stopped'] || !has(n.Coordinator.Decided) ? [] : [n.Coordinator.Decided]) \
+    : (n.Participant in ['Working', 'Prepared', 'Stopped'] ? [] : [n.Participant.Ended]))))) <= 1";
+
+/// What `ended` of it says: nobody waits for votes or for a decision.
+const ENDED: &str = "outside=has(node.Participant) ? node.Participant != 'Prepared' \
+    : node.Coordinator == 'Idle' || node.Coordinator == 'Stopped' || has(node.Coordinator.Decided)";
+
+/// What a run says but for the words of a property, whose name is `own` or `outside`, and for how many findings are one by these words.
+fn told(place: &Place, plugin: &str, options: &[&str], own: &str) -> Value {
+    let ran = place.host(&[&["run", bundled(plugin), "--json"], options].concat());
+    assert!([0, 11, 12, 13].contains(&ran.code), "{options:?}: {ran:?}");
+    let run = ran.json();
+    let found = run["violations"].as_array().cloned().unwrap_or_default();
+    let of = |it: &Value| {
+        let property = if it["property"] == own { "outside".into() } else { it["property"].clone() };
+        json!([property, it["kind"], it["class"], it["critical"], it["length"]])
+    };
+    json!([
+        run["result"],
+        run["end"],
+        run["exit_code"],
+        run["counts"],
+        run["depth"],
+        found.iter().map(of).collect::<Vec<_>>()
+    ])
+}
+
+/// Asserts that a property of a plugin and one from outside say the same; returns whether it was violated.
+#[track_caller]
+fn agree(place: &Place, plugin: &str, options: &[&str], (own, kind, expression): (&str, &str, &str)) -> bool {
+    let one = told(place, plugin, &[options, &["--property", own]].concat(), own);
+    let other = told(place, plugin, &[options, &["--property", "outside", kind, expression]].concat(), own);
+    assert_eq!(one, other, "{plugin} {options:?}");
+    one[0] != "ok"
+}
+
+#[test]
+fn faults_and_deadlocks_are_the_same_for_a_property_from_outside() {
+    let place = Place::new();
+    let atomicity = ("atomicity", "--always", ATOMICITY);
+    let cases: [(&[&str], bool); 9] = [
+        (&["--algo", "bdfs", "--deadlock"], false),
+        (&["--algo", "unfold", "--deadlock"], false),
+        (&["--algo", "bdfs", "--crashes", "1", "--deadlock"], true),
+        (&["--algo", "bdfs", "--resets", "1", "--continue"], true),
+        (&["--algo", "bdfs", "--losses", "1"], false),
+        (&["--algo", "bdfs", "--losses", "unlimited", "--set", "bug=majority"], true),
+        (&["--algo", "bdfs", "--network", "ordered", "--breaks", "1", "--set", "bug=impatient"], true),
+        (&["--algo", "unfold", "--network", "ordered", "--breaks", "1", "--set", "bug=impatient"], true),
+        (&["--algo", "auto", "--resets", "1", "--set", "bug=majority"], true),
+    ];
+    for (options, is_found) in cases {
+        let nodes = if options.contains(&"bug=majority") { "4" } else { "3" };
+        let options = [&["--nodes", nodes], options].concat();
+        assert_eq!(agree(&place, "two-phase-commit", &options, atomicity), is_found, "{options:?}");
+    }
+    let ended = ("ended", "--eventually", ENDED);
+    let promises: [(&[&str], bool); 4] = [
+        (&[], false),
+        (&["--losses", "unlimited"], true),
+        (&["--losses", "1", "--fairness", "none"], true),
+        (&["--set", "stops=coordinator"], true),
+    ];
+    for (options, is_found) in promises {
+        let options = [&["--algo", "bdfs", "--nodes", "3"], options].concat();
+        assert_eq!(agree(&place, "two-phase-commit", &options, ended), is_found, "{options:?}");
+    }
+}
+
+/// What `regular` of regular-storage says.
+const REGULAR: &str = "outside=!has(node.Reader) || node.Reader.read == null || !has(node.Reader.read.Returned) || \
+    node.Reader.read.Returned.value >= node.Reader.read.Returned.floor";
+
+#[test]
+fn quorums_are_the_same_for_a_property_from_outside() {
+    let place = Place::new();
+    let regular = ("regular", "--always", REGULAR);
+    let quorum = ["--set", "quorum=on"];
+    for algo in ["bdfs", "unfold"] {
+        let options = [&["--algo", algo][..], &quorum].concat();
+        assert!(!agree(&place, "regular-storage", &options, regular), "{algo}");
+        let wrong = [&options[..], &["--set", "bug=one-ack"]].concat();
+        assert!(agree(&place, "regular-storage", &wrong, regular), "{algo}");
+        assert!(!agree(&place, "paxos", &options, ("agreement", "--always", AGREEMENT)), "{algo}");
+    }
+}
+
+/// All properties of a plugin, stated again from outside.
+#[test]
+fn several_expressions_are_judged_at_once() {
+    let place = Place::new();
+    let states = |wanted: &str| {
+        format!(
+            "has(node.Participant) && !(node.Participant in ['Working', 'Prepared', 'Stopped']) && node.Participant.Ended == '{wanted}'"
+        )
+    };
+    let (committed, aborted) = (format!("b={}", states("Commit")), format!("c={}", states("Abort")));
+    let (atomicity, ended) = (ATOMICITY.replacen("outside", "a", 1), ENDED.replacen("outside", "d", 1));
+    let outside = ["--always", &atomicity, "--sometimes", &committed, "--sometimes", &aborted, "--eventually", &ended];
+    let names = [("a", "atomicity"), ("b", "committed"), ("c", "aborted"), ("d", "ended")];
+    let cases = [
+        ["--nodes", "3", "--set", "bug=none"],
+        ["--nodes", "3", "--set", "stops=coordinator"],
+        ["--nodes", "4", "--set", "bug=majority"],
+    ];
+    for case in cases {
+        let options = [&["--algo", "bdfs", "--continue"][..], &case].concat();
+        let own = place.run_json("two-phase-commit", &options);
+        let all = place.run_json("two-phase-commit", &[&options[..], &outside].concat());
+        assert_eq!((&own["result"], &own["counts"]), (&all["result"], &all["counts"]), "{case:?}");
+        let status = |run: &Value, name: &str| {
+            let properties = run["properties"].as_array().expect("a list");
+            let mut one = properties.iter().find(|it| it["name"] == name).expect("it is judged").clone();
+            let fields = one.as_object_mut().expect("an object");
+            ["name", "expression"].iter().for_each(|field| drop(fields.remove(*field)));
+            one
+        };
+        for (outside, inside) in names {
+            assert_eq!(status(&all, outside), status(&all, inside), "{case:?} {inside}");
+            assert_eq!(status(&all, inside), status(&own, inside), "{case:?} {inside}");
+        }
+    }
+}
+
+/// A search from the states of all nodes, exported on the way to a violation.
+#[test]
+fn a_property_from_outside_is_judged_from_exported_states() {
+    let place = Place::new();
+    let paxos = bundled("paxos");
+    let bug = ["--algo", "unfold", "--set", "bug=last-response"];
+    place.host(&[&["run", paxos][..], &bug, &["--out", "o"]].concat()).exits(12);
+    let text = std::fs::read_to_string(place.path("o/trace.json")).expect("the trace is there");
+    let trace: host_model::trace::Trace = serde_json::from_str(&text).expect("a trace");
+    let component = std::fs::read(paxos).expect("it is built");
+    for steps in [trace.steps.len() / 2, trace.steps.len() - 1] {
+        let live = host_tests::live::exported(&component, &trace, steps);
+        place.put("live.json", serde_json::to_string(&live).expect("a document"));
+        for algo in ["bdfs", "unfold", "consequence"] {
+            let options = ["--algo", algo, "--prefix", "live.json"];
+            assert!(agree(&place, "paxos", &options, ("agreement", "--always", AGREEMENT)), "{algo} after {steps}");
+        }
+    }
+}
+
+/// A violated state is red in a graph, and told by the debugger, whoever states the property.
+#[test]
+fn graphs_and_the_debugger_tell_a_property_from_outside() {
+    let place = Place::new();
+    let plugin = bundled("two-phase-commit");
+    let bug = ["--nodes", "4", "--set", "bug=majority"];
+    let own = ["--property", "atomicity"];
+    let outside = ["--property", "outside", "--always", ATOMICITY];
+    let mut red = Vec::new();
+    for property in [&own[..], &outside] {
+        let graph = [&["graph", plugin, "--states", "2000", "--out", "g.dot", "--"], &bug[..], property].concat();
+        let said = place.host(&graph).exits(0).out;
+        let dot = std::fs::read_to_string(place.path("g.dot")).expect("the drawing is there");
+        red.push((said, dot.lines().filter(|line| line.contains("ffd6d6")).count()));
+    }
+    assert_eq!(red[0], red[1]);
+    assert!(red[0].1 > 0, "{red:?}");
+    let mut checked = Vec::new();
+    for (property, name) in [(&own[..], "atomicity"), (&outside, "outside")] {
+        let run = [&["run", plugin, "--algo", "bdfs", "--json", "--out", name], &bug[..], property].concat();
+        let length = place.host(&run).exits(12).json()["violations"][0]["length"].as_u64().expect("a number");
+        let script = format!("{}check\n", "check\nn\n".repeat(length as usize));
+        let trace = format!("{name}/trace.json");
+        let ran = place.host_reading(&["debug", &trace, "--plugin", plugin, "--quiet"], &script).exits(0);
+        let violated = format!("{name} is violated: ");
+        let at: Vec<bool> = ran
+            .out
+            .split("> check\n")
+            .skip(1)
+            .map(|said| said.lines().any(|line| line.starts_with(&violated)))
+            .collect();
+        assert_eq!((at.len() as u64, at.last()), (length + 1, Some(&true)), "{}", ran.out);
+        checked.push(at);
+    }
+    assert_eq!(checked[0], checked[1]);
+    assert_eq!(checked[0].iter().filter(|is_violated| **is_violated).count(), 1, "the last state alone");
 }
