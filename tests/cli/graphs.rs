@@ -131,3 +131,52 @@ fn a_drawing_has_so_much_text() {
     let (counts, dot) = graph(&place, &["counts.wasm", "--states", "60", "--out", "g.dot", "--", "--nodes", "50"]);
     assert!(counts.starts_with("60 states") && with(&dot, "label=") == 60, "{counts}");
 }
+
+/// Of the two that are node 1, each gets what each sends, two messages in either order: 3 states. The others have a message
+/// each.
+#[test]
+fn twins_have_graphs_of_their_own() {
+    let place = Place::new();
+    let of = |options: &[&str]| {
+        let words = [&["graph", bundled("fanout"), "--out", "t.dot"], options, &["--", "--nodes", "3", "--twin", "1"]];
+        place.host(&words.concat())
+    };
+    let counts = |options: &[&str]| of(options).exits(0).out;
+    for node in ["1", "3"] {
+        assert_eq!(counts(&["--node", node]), "t.dot: 3 states, 4 steps\n", "node {node}");
+        assert_eq!(counts(&["--node", node, "--local"]), "t.dot: 3 states, 4 steps\n", "it is local anyway");
+    }
+    for node in ["0", "2"] {
+        assert_eq!(counts(&["--node", node]), "t.dot: 2 states, 1 step\n", "node {node}");
+    }
+    assert_eq!(counts(&["--local"]), "t.dot: 10 states, 10 steps\n");
+    of(&["--node", "4"]).exits(151).says(&["`--node 4`: there is no node 4 in a cluster of 4"]);
+}
+
+/// After `begin`, with participant 1 voting no and participant 2 yes, the votes of two are settled, and that of participant 3 decides.
+#[test]
+fn a_graph_begins_after_a_prefix() {
+    let place = Place::new();
+    let (plugin, bug) = (bundled("two-phase-commit"), ["--nodes", "4", "--set", "bug=majority"]);
+    let run = ["run", plugin, "--algo", "bdfs", "--property", "atomicity", "--out", "o"];
+    place.host(&[&run[..], &bug].concat()).exits(12);
+    let text = std::fs::read_to_string(place.path("o/trace.json")).expect("the trace is there");
+    let mut trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    trace["steps"].as_array_mut().expect("a list").truncate(3);
+    trace.as_object_mut().expect("an object").remove("finding");
+    place.put("p.json", trace.to_string());
+    let counts = |options: &[&str]| {
+        let words = [&["graph", plugin, "--out", "g.dot"], options, &["--", "--prefix", "p.json"], &bug].concat();
+        place.host(&words).exits(0).out
+    };
+    // The coordinator has the first vote or not, the second or not, and one of two third ones or not: 2 * 2 * 3, of which the two with all
+    // three are the decisions. Steps are 6 votes of the first, 6 of the second, and 4 * 2 of the third.
+    assert_eq!(counts(&["--node", "0"]), "g.dot: 12 states, 20 steps\n");
+    // It has aborted, and is told of either decision.
+    assert_eq!(counts(&["--node", "1"]), "g.dot: 1 state, 2 steps\n");
+    // It waits, and is told of either.
+    assert_eq!(counts(&["--node", "2"]), "g.dot: 3 states, 2 steps\n");
+    // It votes, and is told: yes leads to a commit, no to an abort, which changes nothing.
+    assert_eq!(counts(&["--node", "3"]), "g.dot: 4 states, 4 steps\n");
+    assert_eq!(counts(&["--local"]), "g.dot: 20 states, 28 steps\n");
+}
