@@ -161,3 +161,56 @@ fn scripts_that_are_none_are_refused() {
     }
     place.host(&["simulate", bundled("paxos"), "--script", "nothing.toml"]).exits(151).says(&["cannot read"]);
 }
+
+/// What a run has done, by its digest and its counts, and what checkers said of it; without where it was kept.
+fn done(place: &Place, options: &[&str], cluster: &[&str]) -> Value {
+    let words = [bundled("paxos"), "--time", "2m", "--seed", "1", "--runs", "3", "--json"];
+    let said = json(place, &[&words, options, &["--", "--set", "proposers=2"], cluster].concat());
+    let counts = ["digest", "events", "delivered", "lost", "local", "resets", "partitions", "checkers"];
+    Value::Array(counts.map(|count| said[count].clone()).into())
+}
+
+/// A script comes on top of the conditions, so one that says nothing changes nothing of them.
+#[test]
+fn a_script_that_says_nothing_leaves_all_other_conditions() {
+    let place = Place::new();
+    place.put("nothing.toml", "[[phase]]\n");
+    let cases: [(&[&str], &[&str]); 6] = [
+        (&["--churn", "6/m"], &[]),
+        (&["--churn", "6/m", "--partition", "60/m", "--application", "1ms..20s"], &[]),
+        (&["--churn", "6/m", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
+        (&["--watch", "observe", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
+        (&["--watch", "steer", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
+        (&["--watch", "steer", "--profile", "thesis", "--loss", "10%", "--churn", "6/m"], &[]),
+    ];
+    for (options, cluster) in cases {
+        let plain = done(&place, options, cluster);
+        let scripted = done(&place, &[options, &["--script", "nothing.toml"]].concat(), cluster);
+        assert_eq!(plain, scripted, "{options:?} {cluster:?}");
+        let count = |nth: usize| plain[nth].as_u64().expect("a count");
+        assert_eq!(count(5) > 0, options.contains(&"--churn"), "resets: {plain}");
+        assert_eq!(count(6) > 0, options.contains(&"--partition"), "partitions: {plain}");
+        assert_eq!(plain[7].is_null(), !options.contains(&"--watch"), "{plain}");
+    }
+}
+
+/// Where each node is cut off from the others, nothing but what it sends to itself arrives, and a partition has nothing to keep back.
+#[test]
+fn partitions_change_nothing_of_nodes_that_a_script_cuts_off() {
+    let place = Place::new();
+    place.put("cut.toml", "[[phase]]\ncut = [0, 1, 2]\n");
+    let of = |script: &[&str], partitions: &[&str]| {
+        let options = ["--churn", "6/m", "--application", "1ms..20s"];
+        done(&place, &[&options[..], script, partitions].concat(), &[])
+    };
+    let (cut, often) = (["--script", "cut.toml"], ["--partition", "60/m"]);
+    let (alone, parted) = (of(&cut, &[]), of(&cut, &often));
+    for nth in 0..6 {
+        assert_eq!(alone[nth], parted[nth], "{alone} {parted}");
+    }
+    assert!(alone[5].as_u64() > Some(0) && parted[6].as_u64() > Some(0), "{alone} {parted}");
+    // Without the script a partition keeps back what is not lost otherwise.
+    let (whole, parted) = (of(&[], &[]), of(&[], &often));
+    assert!(whole[3] == 0 && parted[3].as_u64() > Some(0), "{whole} {parted}");
+    assert!(whole[2].as_u64() > alone[2].as_u64(), "{whole} {alone}");
+}
