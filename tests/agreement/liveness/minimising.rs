@@ -271,11 +271,14 @@ fn answers_are(answers: &[(u32, Source)], picked: &[u32]) -> bool {
     answers.iter().map(|(answer, _)| answer).eq(picked)
 }
 
+/// An edge, and the state that it leads from.
+type Taken<'e> = (usize, &'e Edge);
+
 /// Whether a walk fits that takes one of the edges of each step.
 fn some_walk<'e>(
     steps: &'e [Vec<(usize, Edge)>],
-    walk: &mut Vec<(usize, &'e Edge)>,
-    fits: &dyn Fn(&[(usize, &'e Edge)]) -> bool,
+    walk: &mut Vec<Taken<'e>>,
+    fits: &dyn Fn(&[Taken<'e>]) -> bool,
 ) -> bool {
     let Some(edges) = steps.get(walk.len()) else { return fits(walk) };
     edges.iter().any(|(from, edge)| {
