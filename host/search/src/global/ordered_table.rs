@@ -112,18 +112,18 @@ impl<S: Slot> OrderedTable<S> {
         }
     }
 
+    /// Makes room. Entries stand in order, so each place is written once.
     fn grow(&mut self) {
         let homes = self.homes + self.homes / 4 + 1;
-        let mut grown = Self { len: self.len, ..Self::with_homes(homes) };
-        let mut next = 0;
+        let mut slots = Vec::with_capacity(homes + OVERFLOW);
         for entry in self.iter() {
-            next = next.max(Self::home(entry, homes));
-            if next + 2 >= grown.slots.len() {
-                grown.slots.push(S::EMPTY);
+            let home = Self::home(entry, homes);
+            if slots.len() < home {
+                slots.resize(home, S::EMPTY);
             }
-            grown.slots[next] = entry;
-            next += 1;
+            slots.push(entry);
         }
-        *self = grown;
+        slots.resize((homes + OVERFLOW).max(slots.len() + 1), S::EMPTY);
+        (self.slots, self.homes) = (slots, homes);
     }
 }

@@ -16,13 +16,16 @@ pub(crate) fn wake(
 ) -> bool {
     let known = round.known;
     awake.clear();
-    for node in (0..record.nodes() as NodeId).filter(|node| known.takes_quorums(*node)) {
-        wake_by_role(known, record, node, awake, unknown);
+    let takes_quorums = |node| round.has_quorums && known.takes_quorums(node);
+    if round.has_quorums {
+        for node in (0..record.nodes() as NodeId).filter(|node| takes_quorums(*node)) {
+            wake_by_role(known, record, node, awake, unknown);
+        }
     }
     let has_losses = known.has_losses();
     for message in record.awake() {
         let node = known.destination(message);
-        if !known.takes_quorums(node) {
+        if !takes_quorums(node) {
             wake_by(known, record, (node, Trigger::deliver(message)), awake, unknown);
         }
         if has_losses && let Some(loss) = known.loss(record.local(node as usize), message) {

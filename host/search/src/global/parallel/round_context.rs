@@ -16,6 +16,8 @@ pub struct RoundContext<'w> {
     pub bound: u32,
     /// Whether a judgement is still to be reported: witnesses of a property are wanted once only.
     pub is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
+    /// Whether some node takes quorums.
+    pub has_quorums: bool,
     /// If states where nothing but faults can happen are to be noted, how many nodes may have crashed there.
     pub crashes_max: Option<u32>,
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use host_model::contract::{Judgement, Severity};
+use host_model::contract::{Judgement, NodeId, Severity};
 use host_model::lts::{LocalStateId, LtsCache, Step, Stepper, Trigger};
 use rayon::prelude::*;
 
@@ -448,5 +448,6 @@ fn round<'w>(
     is_wanted: &'w (dyn Fn(&Judgement) -> bool + Sync),
 ) -> RoundContext<'w> {
     let crashes_max = search.bounds.deadlock.then_some(search.lts.scenario().faults.crashes);
-    RoundContext { known, budgets, bound, is_wanted, crashes_max }
+    let has_quorums = (0..budgets.nodes() as NodeId).any(|node| known.takes_quorums(node));
+    RoundContext { known, budgets, bound, is_wanted, has_quorums, crashes_max }
 }
