@@ -77,8 +77,14 @@ fn difference(verdict: &Verdict, expected: &Outcome) -> Option<String> {
     })
 }
 
-/// What is wrong with the paths of a verdict on a graph: that each is one, and that the cycle is fair by the definition.
-fn wrong_path(built: &Built, states: &[State], promise: usize, rules: Rules, verdict: &Verdict) -> Option<String> {
+/// What is wrong with the paths of a verdict on a graph: that each is one, and that the cycle is fair by the definition and more than dead.
+fn wrong_path(
+    built: &Built,
+    states: &[State],
+    (promise, expected): (usize, &Outcome),
+    rules: Rules,
+    verdict: &Verdict,
+) -> Option<String> {
     let is_path = |path: &[Edge], from_start: bool| {
         let is_edge = |edge: &Edge| {
             let (from, edge) = built.edge(edge);
@@ -111,7 +117,8 @@ fn wrong_path(built: &Built, states: &[State], promise: usize, rules: Rules, ver
     let is_owed = set.iter().all(|state| states[*state].owed[promise]);
     let is_kept = taken.iter().all(|(from, edge)| promises::can_repeat(&states[*from], edge, rules));
     let is_fair = rules.fairness == Fairness::None || promises::is_fair_set(states, (&set, &taken), rules);
-    (!is_owed || !is_kept || !is_fair).then(|| format!("{cycle:?} is no fair cycle"))
+    let is_dead = set.is_subset(&expected.dead);
+    (!is_owed || !is_kept || !is_fair || is_dead).then(|| format!("{cycle:?} is no fair cycle, or a dead one"))
 }
 
 /// What the comparison of random graphs has seen.
@@ -144,7 +151,7 @@ fn compare(graphs: u64, mutant: Option<Mutant>) -> Seen {
                 continue;
             };
             let wrong = difference(&verdict, &expected);
-            let wrong = wrong.or_else(|| wrong_path(&built, &states, promise, rules, &verdict));
+            let wrong = wrong.or_else(|| wrong_path(&built, &states, (promise, &expected), rules, &verdict));
             if mutant.is_none() {
                 assert_eq!(wrong, None, "seed {seed}, promise {promise}, {rules:?}: {states:#?}");
             }

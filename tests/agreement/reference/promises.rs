@@ -64,7 +64,7 @@ pub struct Outcome {
     pub stop: Option<usize>,
     /// The largest sets of states through which an execution can go for ever and be fair.
     pub fair: BTreeSet<BTreeSet<usize>>,
-    /// Events on a shortest path to a state of one of which not all are dead.
+    /// Events on a shortest path to a state of one that is not dead.
     pub lasso: Option<usize>,
     /// The dead states.
     pub dead: BTreeSet<usize>,
@@ -84,10 +84,8 @@ impl Outcome {
 pub fn decide(states: &[State], promise: usize, rules: Rules) -> Option<Outcome> {
     let outcome = decide_but_lassos(states, promise, rules);
     let fair = largest(&fair_sets(states, promise, rules)?);
-    let is_dead = |state: &usize| outcome.dead.contains(state);
     let depths = depths(states);
-    let alive = fair.iter().filter(|set| !set.iter().all(is_dead));
-    let lasso = alive.flatten().map(|state| depths[*state]).min();
+    let lasso = fair.iter().flatten().filter(|state| !outcome.dead.contains(state)).map(|state| depths[*state]).min();
     Some(Outcome { fair, lasso, ..outcome })
 }
 

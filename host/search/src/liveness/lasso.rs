@@ -24,7 +24,7 @@ pub struct Lasso {
     pub cycle: Vec<Edge>,
 }
 
-/// The lasso into a fair component, given by its states in ascending order.
+/// The lasso into a fair component, given by its states in ascending order, whose cycle begins in one of them.
 ///
 /// # Errors
 ///
@@ -33,9 +33,8 @@ pub struct Lasso {
 /// # Panics
 ///
 /// The component is not fair.
-pub fn lasso(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
+pub fn lasso(arena: &Arena<'_>, (members, entry): (&[u32], u32), watch: &mut Watch<'_>) -> Result<Lasso, EndCondition> {
     let tour = Tour { arena, members };
-    let entry = members[0];
     let mut cycle = tour.way(entry, entry, watch)?;
     while let Some(need) = need(arena, &cycle).filter(|_| !arena.makes(Mutant::AnyCycle)) {
         let detour = tour.detour(entry, &need, watch)?;

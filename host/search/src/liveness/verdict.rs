@@ -45,7 +45,7 @@ pub struct Verdict {
     pub death: Option<Death>,
     /// A path to a stuck state that is not dead.
     pub stop: Option<Vec<Edge>>,
-    /// A fair lasso into a component of which not all states are dead.
+    /// A fair lasso whose cycle begins in a state that is not dead.
     pub lasso: Option<Lasso>,
 }
 
@@ -84,16 +84,16 @@ pub fn judge(
     let critical = critical_steps(graph, &prospects, watch)?;
     let stuck = stuck(graph, promise, &prospects, watch)?;
     let arena = Arena::new(graph, promise, rules, watch)?;
-    let (mut fair, mut best): (u64, Option<Vec<u32>>) = (0, None);
+    let (mut fair, mut best): (u64, Option<(Vec<u32>, u32)>) = (0, None);
     fair_components(&arena, watch, &mut |members| {
         fair += 1;
-        let is_first = best.as_ref().is_none_or(|best| members[0] < best[0]);
-        // A loss can lead from a dead state to a live one.
-        if is_first && members.iter().any(|state| !prospects.is_dead(*state)) {
-            best = Some(members.to_vec());
+        // A loss can lead from a dead state to a live one. A cycle of dead states alone would break what is broken before.
+        let entry = members.iter().copied().find(|state| !prospects.is_dead(*state));
+        if let Some(entry) = entry.filter(|entry| best.as_ref().is_none_or(|(_, first)| entry < first)) {
+            best = Some((members.to_vec(), entry));
         }
     })?;
-    let lasso = best.map(|members| lasso(&arena, &members, watch)).transpose()?;
+    let lasso = best.map(|(members, entry)| lasso(&arena, (&members, entry), watch)).transpose()?;
     Ok(Verdict {
         live_states: prospects.live(),
         dead_states: prospects.dead(),
