@@ -13,9 +13,8 @@ use crate::kernel::rules::Recovery;
 use crate::kernel::{EndCondition, tuples};
 use crate::local::space::LocalSpace;
 
-/// Units of work after which there is no certificate. One can be an execution of a handler, so this is about 100 ms where all of them are
-/// new; what is proven at all on the bundled protocols is so within it.
-const WORK_MAX: u64 = 4_000;
+/// Units of work after which there is no certificate: half a second where all of them are handlers that are executed for the first time.
+const WORK_MAX: u64 = 20_000;
 
 /// Combinations of view classes after which there is none.
 const COMBINATIONS_MAX: u64 = 20_000;
