@@ -21,6 +21,7 @@ use crate::metrics::{self, Measured};
 use crate::requests::Waiting;
 use crate::tcp::Tcp;
 use crate::udp::Udp;
+use crate::watch::{Beside, Watch, Watched};
 use crate::wire::{ARRIVALS_MAX, Arrival, Asked, Port};
 
 /// How long the node waits for something to happen before it looks whether it is to end.
@@ -67,6 +68,9 @@ pub enum RunError {
         /// What the machine says.
         error: io::Error,
     },
+    /// The checker cannot be started.
+    #[error("cannot start a thread for the checker: {0}")]
+    Checker(io::Error),
     /// The disk is full, say.
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -86,9 +90,11 @@ pub struct Ended {
     pub torn: usize,
     /// Frames that were lost on their way out: too long for a datagram, or too many that wait.
     pub unsent: u64,
+    /// What has come of watching it, if somebody did.
+    pub watched: Option<Watched>,
 }
 
-/// Runs a node until it is told to stop.
+/// Runs a node until it is told to stop, watched by a checker or not.
 ///
 /// # Errors
 ///
@@ -96,10 +102,14 @@ pub struct Ended {
 pub fn run<G: Gate>(
     factory: &dyn MachineFactory,
     place: &Place,
-    gate: G,
+    (gate, watch): (G, Option<Watch>),
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
     let Place { identity, settings, addresses, clients, metrics, disk } = place;
+    let mut settings = *settings;
+    if let Some(watch) = &watch {
+        settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
+    }
     if let Some(address) = place.listens().find(|address| !address.ip().is_loopback()) {
         return Err(RunError::NotLoopback(*address));
     }
@@ -109,7 +119,7 @@ pub fn run<G: Gate>(
     }
     let (disk, record) = Disk::open(disk)?;
     let begun = Instant::now();
-    let node = Node::start(factory, (identity.clone(), *settings), gate, record, Time(0))?;
+    let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let (me, stopped) = (identity.node, Arc::new(AtomicBool::new(false)));
     let server = |port| Server {
@@ -127,8 +137,11 @@ pub fn run<G: Gate>(
         _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
+    let beside =
+        watch.map(|watch| Beside::start(watch, (me, identity.nodes))).transpose().map_err(RunError::Checker)?;
     let mut running = Running {
         node,
+        beside,
         disk,
         net,
         me,
@@ -143,8 +156,9 @@ pub fn run<G: Gate>(
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
     result?;
-    let Running { node, disk, unsent, .. } = running;
-    Ok(Ended { counts: node.counts().clone(), incarnation: node.incarnation(), torn: disk.torn(), unsent })
+    let Running { node, disk, unsent, beside, .. } = running;
+    let watched = beside.map(|beside| beside.watched());
+    Ok(Ended { counts: node.counts().clone(), incarnation: node.incarnation(), torn: disk.torn(), unsent, watched })
 }
 
 enum Net {
@@ -154,6 +168,8 @@ enum Net {
 
 struct Running<G> {
     node: Node<G>,
+    /// The checker, if there is one.
+    beside: Option<Beside>,
     disk: Disk,
     net: Net,
     me: NodeId,
@@ -186,7 +202,8 @@ impl<G: Gate> Running<G> {
                 return Ok(());
             }
             let now = self.now();
-            let until = self.node.deadline().map(|at| Duration::from_nanos(at.0.saturating_sub(now.0)));
+            let due = self.node.deadline().into_iter().chain(self.beside.as_ref().map(Beside::deadline)).min();
+            let until = due.map(|at| Duration::from_nanos(at.0.saturating_sub(now.0)));
             match arrivals.recv_timeout(until.map_or(PATIENCE, |until| until.min(PATIENCE))) {
                 Ok(arrival) => {
                     self.take(arrival)?;
@@ -198,7 +215,11 @@ impl<G: Gate> Running<G> {
                 // The threads of the network do not end before the node.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
             }
-            self.node.elapse(self.now());
+            let now = self.now();
+            self.node.elapse(now);
+            if let Some(peers) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
+                self.node.gather(now, peers);
+            }
             self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
         }
     }
@@ -222,8 +243,11 @@ impl<G: Gate> Running<G> {
                     Output::Send { to, frame } => self.send(to, frame),
                     Output::Answer { number, response } => self.waiting.answer(number, response),
                     Output::Disconnect { peer } => self.disconnect(peer),
-                    // Nobody has asked for one.
-                    Output::Gathered(_) => {}
+                    Output::Gathered(outcome) => {
+                        if let Some(beside) = &mut self.beside {
+                            beside.gathered(outcome);
+                        }
+                    }
                     Output::Failed(failure) => return Err(failure.into()),
                 }
             }
@@ -291,6 +315,7 @@ impl<G: Gate> Running<G> {
             written: self.written.0,
             write_seconds: self.written.1.as_secs_f64(),
             waiting: self.waiting.len() as u64,
+            watched: self.beside.as_ref().map(Beside::watched),
         }
     }
 

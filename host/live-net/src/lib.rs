@@ -11,6 +11,7 @@
 //! | `udp` | datagrams between nodes, where they have none |
 //! | `http` | HTTP for clients and metrics |
 //! | `requests` | the requests that wait for an answer of the node |
+//! | `watch` | a checker beside a node, for which the node never waits |
 //! | `metrics` | what a node has counted, for Prometheus |
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
@@ -28,8 +29,10 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 mod udp;
+mod watch;
 mod wire;
 
 pub use disk::{Disk, DiskError};
 pub use drive::{Ended, Place, RunError, run};
 pub use status::{Status, status};
+pub use watch::{Watch, Watched};

@@ -8,6 +8,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use crate::watch::Watched;
+
 /// What is known of a node that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
@@ -18,6 +20,7 @@ pub(crate) struct Measured {
     pub(crate) written: u64,
     pub(crate) write_seconds: f64,
     pub(crate) waiting: u64,
+    pub(crate) watched: Option<Watched>,
 }
 
 /// The text.
@@ -54,6 +57,9 @@ impl Collector for Measured {
         for (reason, count) in refused {
             ConstCounter::new(*count).encode(by_reason.encode_family(&[("reason", *reason)])?)?;
         }
+        if let Some(watched) = &self.watched {
+            encode_watched(watched, &mut encoder)?;
+        }
         let gauges = [
             ("incarnation", "Which start of the node this is", self.incarnation),
             ("requests_waiting", "Requests that wait for an answer", self.waiting),
@@ -65,4 +71,35 @@ impl Collector for Measured {
         let up = encoder.encode_descriptor("up_seconds", "Time since the start", None, MetricType::Gauge)?;
         ConstGauge::new(self.seconds).encode(up)
     }
+}
+
+/// What has come of watching.
+fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let mut by_result =
+        encoder.encode_descriptor("snapshots", "Snapshots that were asked for and ended", None, MetricType::Counter)?;
+    let results = [
+        ("complete", watched.complete),
+        ("inconsistent", watched.inconsistent),
+        ("refused", watched.refused),
+        ("timed_out", watched.timed_out),
+    ];
+    for (result, count) in results {
+        ConstCounter::new(count).encode(by_result.encode_family(&[("result", result)])?)?;
+    }
+    let counters = [
+        ("snapshot_bytes", "Bytes of the states in complete snapshots", watched.bytes),
+        ("snapshots_replaced", "Snapshots that a later one replaced before they were checked", watched.replaced),
+        ("check_rounds", "Rounds of the checker", watched.rounds),
+        ("check_refused", "Snapshots that the checker refused", watched.rejected),
+        ("predictions", "Violations that rounds predicted", watched.predictions),
+        ("violated_rounds", "Rounds that began where a property was violated", watched.violated),
+    ];
+    for (name, help, count) in counters {
+        ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+    }
+    let seconds =
+        encoder.encode_descriptor("check_seconds", "Time that the checker took", None, MetricType::Counter)?;
+    ConstCounter::new(watched.checked.as_secs_f64()).encode(seconds)?;
+    let up = encoder.encode_descriptor("checker_up", "Whether the checker runs", None, MetricType::Gauge)?;
+    ConstGauge::new(i64::from(!watched.is_ended)).encode(up)
 }

@@ -1,9 +1,12 @@
 //! The processes, and what stands between them.
 
+use std::fs::File;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::http::request;
 use super::relay::Relay;
 use crate::cli::{Place, bundled};
 
@@ -31,21 +34,29 @@ pub fn addresses(count: u8) -> Vec<SocketAddr> {
 /// Where clients ask, and what stands between the nodes.
 pub struct Cluster {
     clients: Vec<SocketAddr>,
+    metrics: Vec<SocketAddr>,
     relays: Vec<Relay>,
 }
 
 /// The processes.
 pub struct Nodes {
     folder: tempfile::TempDir,
+    /// Further words of the command line of each.
+    words: &'static str,
     children: Vec<Child>,
 }
 
 impl Cluster {
     /// Three nodes, each of which sees the others through a relay.
     pub fn start(network: &str, bug: &str) -> (Nodes, Self) {
+        Self::start_with(network, bug, "")
+    }
+
+    /// The same, with further words on the command line of each.
+    pub fn start_with(network: &str, bug: &str, words: &'static str) -> (Nodes, Self) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let all = addresses(9);
-        let (addresses, seen, clients) = (&all[..3], &all[3..6], &all[6..]);
+        let all = addresses(12);
+        let (addresses, seen, clients, metrics) = (&all[..3], &all[3..6], &all[6..9], &all[9..]);
         let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
             "ordered" => Relay::tcp(*seen, *address, 400),
             _ => Relay::udp(*seen, *address),
@@ -58,20 +69,30 @@ impl Cluster {
             );
             for other in 0..3 {
                 let address = if other == node { addresses[other] } else { seen[other] };
-                text += &format!("[[node]]\naddress = \"{address}\"\nclients = \"{}\"\n", clients[other]);
+                let (clients, metrics) = (clients[other], metrics[other]);
+                text +=
+                    &format!("[[node]]\naddress = \"{address}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n");
             }
             std::fs::write(folder.path().join(format!("{node}.toml")), text).expect("writable");
         }
-        let mut nodes = Nodes { folder, children: Vec::new() };
+        let mut nodes = Nodes { folder, words, children: Vec::new() };
         for node in 0..3 {
             let child = nodes.spawn(node);
             nodes.children.push(child);
         }
-        (nodes, Self { clients: clients.to_vec(), relays })
+        (nodes, Self { clients: clients.to_vec(), metrics: metrics.to_vec(), relays })
     }
 
     pub fn clients(&self) -> &[SocketAddr] {
         &self.clients
+    }
+
+    /// What a node has counted under a name.
+    pub fn counted(&self, node: usize, name: &str) -> Option<f64> {
+        let text = request(self.metrics[node], "GET", "/metrics", &[]).ok()?.body;
+        let text = String::from_utf8(text).expect("metrics are text");
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("host_live_{name} ")));
+        line.map(|value| value.parse().expect("a number"))
     }
 
     /// How often the relays got in the way.
@@ -85,11 +106,25 @@ impl Nodes {
         let cluster = self.folder.path().join(format!("{node}.toml"));
         Command::new(std::env::current_exe().expect("this is a program"))
             .args(["--exact", "cli::live::cluster::node_of_another_test", "--nocapture"])
-            .env(NODE, format!("live node {} --id {node} --quiet", cluster.display()))
+            .env(NODE, format!("live node {} --id {node} --quiet{}", cluster.display(), self.words))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(self.told(node).1)
             .spawn()
             .expect("it starts")
+    }
+
+    /// The file with what a node has told, of all its processes, open for more.
+    fn told(&self, node: usize) -> (PathBuf, File) {
+        let path = self.folder.path().join(format!("{node}.told"));
+        let file = File::options().create(true).append(true).open(&path);
+        (path, file.expect("writable"))
+    }
+
+    /// The lines that the nodes have told with these words in them.
+    pub fn lines(&self, words: &str) -> Vec<String> {
+        let text = |node| std::fs::read_to_string(self.told(node).0).expect("it is text");
+        let all: String = (0..3).map(text).collect();
+        all.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
     /// Kills a node, which cannot do anything about it.

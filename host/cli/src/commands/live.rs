@@ -2,15 +2,19 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use host_inspect::escape::guarded;
+use host_live::checker::Limits;
+
 use host_live::gate::Open;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Place, RunError, Status};
+use host_live_net::{Ended, Place, RunError, Status, Watch};
 use host_model::contract::FaultKind;
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
@@ -19,7 +23,7 @@ use host_session::live::{Running, RunningSpec, Seat};
 use serde_json::json;
 
 use crate::environment::Environment;
-use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, StatusArguments, UpArguments};
+use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, StatusArguments, UpArguments, WatchArguments};
 use crate::options::values::SourceArguments;
 
 /// How often a cluster is looked at whether it is to end.
@@ -44,6 +48,7 @@ fn read(cluster: &Path, source: SourceArguments, environment: &mut Environment<'
 /// Starts all nodes, and ends them when one of them ends, or a signal says so.
 fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, environment)?;
+    check(&arguments.watch, spec.nodes.len())?;
     // Built and compiled once; the nodes find it.
     let running = Running::open(&spec, &mut environment.context())?;
     let program = std::env::current_exe()
@@ -52,6 +57,10 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
     for id in 0..spec.nodes.len() {
         let mut command = Command::new(&program);
         command.args(["live", "node"]).arg(environment.path(&arguments.cluster)).args(["--id", &id.to_string()]);
+        if let Some(mode) = &arguments.watch.watch {
+            let every = format!("{}ms", arguments.watch.every.as_millis());
+            command.args(["--watch", mode, "--every", &every]);
+        }
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let started = command.spawn();
         nodes.0.push(started.map_err(|error| Failure::system(format_args!("cannot start node {id}: {error}")))?);
@@ -104,6 +113,7 @@ impl Drop for Nodes {
 fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
     let spec = read(&arguments.cluster, arguments.source, environment)?;
     spec.node(arguments.id)?;
+    check(&arguments.watch, spec.nodes.len())?;
     let running = Running::open(&spec, &mut environment.context())?;
     let session = RandomState::new().build_hasher().finish();
     let seat = running.seat(arguments.id, session, &environment.context())?;
@@ -124,12 +134,51 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     }
     let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
     let place = Place { identity, settings, addresses, clients, metrics, disk };
-    let ended = host_live_net::run(running.factory(), &place, Open, &environment.interrupted);
+    let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, environment));
+    let ended = host_live_net::run(running.factory(), &place, (Open, watch), &environment.interrupted);
     let ended = ended.map_err(|error| failure(arguments.id, &error))?;
     if !arguments.source.quiet {
         environment.tell(&summary(arguments.id, &ended));
     }
     Ok(Exit::Ok)
+}
+
+/// The shortest time between two snapshots.
+const EVERY_MIN: Duration = Duration::from_millis(50);
+
+/// Whether nodes can be watched like that.
+fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
+    match arguments.watch.as_deref() {
+        None => Ok(()),
+        Some("steer") => Err(Failure::configuration(
+            "`--watch steer` is not there for nodes that run, only in simulations",
+        )
+        .help(
+            "`host live … --watch observe` tells what is about to happen; `host simulate --watch steer` tries steering",
+        )),
+        Some(_) if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")),
+        Some(_) if arguments.every < EVERY_MIN => {
+            let every = arguments.every.as_millis();
+            Err(Failure::configuration(format_args!("`--every {every}ms`: between two snapshots are at least 50ms")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
+fn watch(running: &Running<'_>, arguments: &NodeArguments, environment: &mut Environment<'_>) -> Watch {
+    let mut predictions = running.predictions(arguments.id, &environment.context());
+    Watch {
+        factory: running.checking_factory(),
+        scenario: running.ahead(),
+        limits: Limits { events_max: 1_000, states_max: 500, violations_max: 1, ..Limits::default() },
+        every: arguments.watch.every,
+        report: Box::new(move |round, scenario| {
+            for line in predictions.lines(round, scenario) {
+                let _ = std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes());
+            }
+        }),
+    }
 }
 
 /// Ends the node when its standard input does.
@@ -145,8 +194,12 @@ fn summary(id: u32, ended: &Ended) -> String {
     let counts = &ended.counts;
     let refused: Vec<String> = counts.refused.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
     let refused = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
+    let watched = ended.watched.map(|watched| {
+        format!("; {} snapshots, {} rounds, {} predictions", watched.complete, watched.rounds, watched.predictions)
+    });
+    let watched = watched.unwrap_or_default();
     format!(
-        "node {id} has ended: start {}, {} messages, {} local events, {} requests{refused}",
+        "node {id} has ended: start {}, {} messages, {} local events, {} requests{watched}{refused}",
         ended.incarnation, counts.messages, counts.local, counts.requests
     )
 }
@@ -157,7 +210,9 @@ fn failure(id: u32, error: &RunError) -> Failure {
         RunError::NotLoopback(_) | RunError::Addresses { .. } => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(_)) => Exit::GuestFault,
-        RunError::Bind { .. } | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => Exit::System,
+        RunError::Bind { .. } | RunError::Checker(_) | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => {
+            Exit::System
+        }
     };
     Failure::new(exit, format_args!("node {id}: {error}"))
 }

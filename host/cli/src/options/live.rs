@@ -1,8 +1,10 @@
 //! The options of `host live`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use host_session::base::units;
 
 use crate::options::values::SourceArguments;
 
@@ -31,6 +33,9 @@ pub struct UpArguments {
     /// The cluster (.toml): its plugin, parameters, addresses and data
     #[arg(value_name = "CLUSTER")]
     pub cluster: PathBuf,
+    /// Whether the nodes are watched.
+    #[command(flatten)]
+    pub watch: WatchArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -48,6 +53,9 @@ pub struct NodeArguments {
     /// End when standard input does, as it does when whoever started the node ends
     #[arg(long, hide = true)]
     pub until_stdin_ends: bool,
+    /// Whether the nodes are watched.
+    #[command(flatten)]
+    pub watch: WatchArguments,
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
@@ -62,4 +70,16 @@ pub struct StatusArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// Checkers beside the nodes.
+#[derive(Debug, Args)]
+pub struct WatchArguments {
+    /// A checker beside each node: `observe` tells on standard error what it predicts, and writes a trace of it into the folder of
+    /// the data
+    #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"])]
+    pub watch: Option<String>,
+    /// The time between two snapshots of a node, and the longest that one may take
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
+    pub every: Duration,
 }

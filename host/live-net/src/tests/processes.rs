@@ -60,8 +60,25 @@ fn node_of_another_test() {
         metrics: None,
         disk: Path::new(folder).join(format!("node-{node}.disk")),
     };
-    let ended = run(&Arc::new(counter()), &place, Open, &AtomicBool::new(false));
+    let ended = run(&Arc::new(counter()), &place, (Open, None), &AtomicBool::new(false));
     panic!("it runs until it is killed: {ended:?}");
+}
+
+/// Addresses of three nodes. All of 127.0.0.0/8 is loopback, and the port is none that the system gives away: nobody else has these.
+pub(super) fn free_addresses() -> Vec<SocketAddr> {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let first = NEXT.fetch_add(3, Ordering::Relaxed) + 1;
+    (first..first + 3).map(|last| SocketAddr::from(([127, high | 1, low, last], 7_431))).collect()
+}
+
+/// Which start and what count a file of a node says; a copy of it, which nobody has in use.
+pub(super) fn durable(disk: &Path) -> (u64, u8) {
+    let copy = tempfile::tempdir().expect("a temporary folder");
+    let path = copy.path().join("copy.disk");
+    let Ok(bytes) = std::fs::read(disk) else { return (0, 0) };
+    std::fs::write(&path, bytes).expect("writable");
+    let (_, record) = Disk::open(&path).expect("it is whole but for its end");
+    record.map_or((0, 0), |record| (record.numbers.incarnation, record.protocol.map_or(0, |count| count[0])))
 }
 
 struct Cluster {
@@ -77,12 +94,8 @@ struct Cluster {
 impl Cluster {
     fn new(network: &'static str, is_rough: bool) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // All of 127.0.0.0/8 is loopback, and the port is none that the system gives away: nobody else has these.
-        let [.., high, low] = std::process::id().to_be_bytes();
-        let first = NEXT.fetch_add(6, Ordering::Relaxed) + 1;
-        let at = |last| SocketAddr::from(([127, high | 1, low, last], 7_431));
-        let addresses: Vec<SocketAddr> = (first..first + 3).map(at).collect();
-        let seen: Vec<SocketAddr> = if is_rough { (first + 3..first + 6).map(at).collect() } else { addresses.clone() };
+        let addresses = free_addresses();
+        let seen = if is_rough { free_addresses() } else { addresses.clone() };
         let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
             "tcp" => Relay::tcp(*seen, *address, 40),
             _ => Relay::udp(*seen, *address),
@@ -121,12 +134,7 @@ impl Cluster {
 
     /// What is on the disk of a node: its start and its count. Its process runs or not, so a copy is opened.
     fn durable(&self, node: usize) -> (u64, u8) {
-        let copy = tempfile::tempdir().expect("a temporary folder");
-        let path = copy.path().join("copy.disk");
-        let Ok(bytes) = std::fs::read(self.folder.path().join(format!("node-{node}.disk"))) else { return (0, 0) };
-        std::fs::write(&path, bytes).expect("writable");
-        let (_, record) = Disk::open(&path).expect("it is whole but for its end");
-        record.map_or((0, 0), |record| (record.numbers.incarnation, record.protocol.map_or(0, |count| count[0])))
+        durable(&self.folder.path().join(format!("node-{node}.disk")))
     }
 
     /// Waits until a node has counted so far; gives up after a minute.

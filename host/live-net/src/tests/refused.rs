@@ -23,7 +23,7 @@ fn refused(addresses: &[SocketAddr]) -> String {
         disk,
     };
     let toy = Arc::new(Toy::new(1));
-    run(&toy, &place, Open, &AtomicBool::new(true)).expect_err("it does not run").to_string()
+    run(&toy, &place, (Open, None), &AtomicBool::new(true)).expect_err("it does not run").to_string()
 }
 
 #[test]

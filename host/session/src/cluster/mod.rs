@@ -26,5 +26,5 @@ pub mod scenario;
 pub mod trace_file;
 mod trace_source;
 
-pub use open::Cluster;
+pub use open::{Cluster, replay_command};
 pub use trace_source::TraceSpec;

@@ -154,10 +154,13 @@ impl Cluster {
 
     /// The command that replays a trace of it, for a shell. `program` is the first word of a command line.
     pub fn replay_command(&self, program: &str, trace: &Path) -> String {
-        let words = [program.to_owned(), "replay".to_owned(), trace.display().to_string()];
+        replay_command(program, trace, &self.replay_words())
+    }
+
+    /// The words of that command behind the trace.
+    pub fn replay_words(&self) -> Vec<String> {
         let plugin = ["--plugin".to_owned(), self.plugin.given.display().to_string()];
-        let words = words.into_iter().chain(plugin).chain(self.replay_options());
-        words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
+        plugin.into_iter().chain(self.replay_options()).collect()
     }
 
     /// Its local transition system, of which nothing is known yet. `machines` are those of its [`factory`](Self::factory), or
@@ -181,4 +184,10 @@ impl Cluster {
             steps: Vec::new(),
         }
     }
+}
+
+/// The command that replays a trace, for a shell, with these words behind it.
+pub fn replay_command(program: &str, trace: &Path, words: &[String]) -> String {
+    let first = [program.to_owned(), "replay".to_owned(), trace.display().to_string()];
+    first.iter().chain(words).map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -4,9 +4,12 @@
 //! |---|---|
 //! | `file` | a cluster in a file: addresses, plugin, parameters, data |
 //! | `open` | the nodes of a cluster, ready to run |
+//! | `predictions` | what a checker beside a node predicts, as lines and traces |
 
 mod file;
 mod open;
+mod predictions;
 
 pub use file::{NodeSpec, RunningSpec};
 pub use open::{Running, Seat};
+pub use predictions::Predictions;

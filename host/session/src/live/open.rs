@@ -1,15 +1,18 @@
 //! The nodes of a cluster, ready to run.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use host_live::node::{Identity, Settings, VERSION};
 use host_model::contract::MachineFactory;
-use host_model::scenario::Network;
+use host_model::scenario::{Faults, Network, Scenario};
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
 use crate::live::file::RunningSpec;
+use crate::live::predictions::Predictions;
 
 /// A cluster whose nodes can run.
 pub struct Running<'s> {
@@ -56,6 +59,23 @@ impl<'s> Running<'s> {
     /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls.
     pub fn factory(&self) -> &dyn MachineFactory {
         &self.cluster.plugin.plugin
+    }
+
+    /// Makes the machines of a checker beside a node, which stop when the program is to end.
+    pub fn checking_factory(&self) -> Arc<dyn MachineFactory> {
+        self.cluster.plugin.shared_factory()
+    }
+
+    /// The cluster as a checker beside a node looks ahead: one node may be killed and start again, and besides nothing goes wrong but
+    /// what goes wrong by itself.
+    pub fn ahead(&self) -> Scenario {
+        Scenario { faults: Faults { resets: 1, ..Faults::default() }, ..self.cluster.scenario.clone() }
+    }
+
+    /// Tells what a checker beside a node predicts; traces go to the folder of the data.
+    pub fn predictions(&self, node: u32, context: &Context<'_>) -> Predictions {
+        let (empty, folder) = (self.cluster.empty_trace(), context.path(&self.spec.data));
+        Predictions { node, empty, folder, words: self.cluster.replay_words(), told: BTreeSet::new() }
     }
 
     /// Name and digest of the component.

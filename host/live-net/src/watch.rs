@@ -1,0 +1,221 @@
+//! A checker beside a node: a thread of its own, for which the node never waits.
+//!
+//! The node collects snapshots and puts each into a [`Slot`], in place of one that the checker has not begun. A checker that is slow,
+//! or has ended, costs the node nothing but the snapshots.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use host_live::checker::{self, Checker, Limits, Round};
+use host_live::checkpoint::{Outcome, Snapshot};
+use host_live::time::Time;
+use host_model::contract::{MachineFactory, NodeId};
+use host_model::scenario::Scenario;
+
+/// What watches a node.
+pub struct Watch {
+    /// Makes the machines of the checker, which shares none with the node.
+    pub factory: Arc<dyn MachineFactory>,
+    /// The cluster as one look ahead has it.
+    pub scenario: Scenario,
+    /// How far a round looks.
+    pub limits: Limits,
+    /// The time between two snapshots, which is also the longest that one may take.
+    pub every: Duration,
+    /// Hears of each round, in the thread of the checker, with the scenario in which what is predicted replays.
+    pub report: Box<dyn FnMut(&Round, &Scenario) + Send>,
+}
+
+/// What a checker has counted.
+#[derive(Default)]
+struct Tally {
+    rounds: AtomicU64,
+    refused: AtomicU64,
+    predictions: AtomicU64,
+    violated: AtomicU64,
+    nanoseconds: AtomicU64,
+    /// 1 once the checker has ended.
+    ended: AtomicU64,
+}
+
+/// What has come of snapshots and rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Snapshots that are consistent.
+    pub complete: u64,
+    /// Those that are not.
+    pub inconsistent: u64,
+    /// Those that some node refused, having discarded its checkpoint.
+    pub refused: u64,
+    /// Those for which some node did not answer in time.
+    pub timed_out: u64,
+    /// Bytes of the states in the consistent ones.
+    pub bytes: u64,
+    /// Snapshots that a later one replaced before the checker had begun them.
+    pub replaced: u64,
+    /// Rounds of the checker.
+    pub rounds: u64,
+    /// Snapshots that the checker refused: states that are none of this cluster.
+    pub rejected: u64,
+    /// Violations that rounds predicted; one that several rounds predict counts in each.
+    pub predictions: u64,
+    /// Rounds that began where a property was violated already.
+    pub violated: u64,
+    /// Time that the checker took.
+    pub checked: Duration,
+    /// Whether the checker has ended, by a panic or since the host cannot go on.
+    pub is_ended: bool,
+}
+
+/// The node's side of it.
+pub(crate) struct Beside {
+    me: NodeId,
+    nodes: u32,
+    every: Duration,
+    next: Time,
+    /// Who did not answer in time and is left out once, so that there is a snapshot of the others.
+    silent: BTreeSet<NodeId>,
+    slot: Arc<Slot>,
+    tally: Arc<Tally>,
+    watched: Watched,
+}
+
+impl Beside {
+    /// Starts the checker of a node.
+    pub(crate) fn start(watch: Watch, (me, nodes): (NodeId, u32)) -> io::Result<Self> {
+        let (slot, tally, every) = (Arc::<Slot>::default(), Arc::<Tally>::default(), watch.every);
+        let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
+        // Nobody waits for its end: a round may be going on when the process ends.
+        thread::Builder::new().name("checker".to_owned()).spawn(move || {
+            let _ending = Ending(&counted);
+            check(watch, &taken, &counted);
+        })?;
+        let (next, silent) = (Time(0).after(every), BTreeSet::new());
+        Ok(Self { me, nodes, every, next, silent, slot, tally, watched: Watched::default() })
+    }
+
+    /// When the next snapshot is due.
+    pub(crate) fn deadline(&self) -> Time {
+        self.next
+    }
+
+    /// Whom to ask for a snapshot now, if one is due.
+    pub(crate) fn due(&mut self, now: Time) -> Option<BTreeSet<NodeId>> {
+        if now < self.next {
+            return None;
+        }
+        self.next = now.after(self.every);
+        let silent = std::mem::take(&mut self.silent);
+        Some((0..self.nodes).filter(|node| *node != self.me && !silent.contains(node)).collect())
+    }
+
+    /// The collection of a snapshot has ended.
+    pub(crate) fn gathered(&mut self, outcome: Outcome) {
+        let watched = &mut self.watched;
+        match outcome {
+            Outcome::Complete(snapshot) => {
+                watched.complete += 1;
+                watched.bytes += snapshot.checkpoints.values().map(|at| at.content.len() as u64).sum::<u64>();
+                watched.replaced += u64::from(self.slot.put(snapshot));
+            }
+            Outcome::Inconsistent(..) => watched.inconsistent += 1,
+            Outcome::Refused => watched.refused += 1,
+            Outcome::TimedOut(silent) => {
+                watched.timed_out += 1;
+                self.silent = silent;
+            }
+        }
+    }
+
+    /// What has come of it so far.
+    pub(crate) fn watched(&self) -> Watched {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Watched {
+            rounds: of(&self.tally.rounds),
+            rejected: of(&self.tally.refused),
+            predictions: of(&self.tally.predictions),
+            violated: of(&self.tally.violated),
+            checked: Duration::from_nanos(of(&self.tally.nanoseconds)),
+            is_ended: of(&self.tally.ended) > 0,
+            ..self.watched
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.slot.lock().is_closed = true;
+        self.slot.changed.notify_all();
+    }
+}
+
+/// Says that the checker has ended, however it does.
+struct Ending<'t>(&'t Tally);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.ended.store(1, Ordering::Relaxed);
+    }
+}
+
+/// The checker: one round after the other, until the node ends.
+fn check(watch: Watch, slot: &Slot, tally: &Tally) {
+    let Watch { factory, scenario, limits, mut report, .. } = watch;
+    let Ok(mut checker) = Checker::new(&*factory, scenario, limits) else { return };
+    while let Some(snapshot) = slot.take() {
+        let begun = Instant::now();
+        // What may be in flight, or not, counts as lost.
+        let (beginning, _) = checker::beginning(&snapshot);
+        let result = checker.round(&Arc::new(beginning));
+        let taken = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        tally.nanoseconds.fetch_add(taken, Ordering::Relaxed);
+        match result {
+            Ok(round) => {
+                tally.rounds.fetch_add(1, Ordering::Relaxed);
+                tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
+                tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
+                report(&round, checker.lts().scenario());
+            }
+            Err(checker::CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
+            Err(checker::CheckError::Machine(_)) => return,
+        }
+    }
+}
+
+/// Room for one snapshot, the latest.
+#[derive(Default)]
+struct Slot {
+    content: Mutex<Content>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Content {
+    latest: Option<Snapshot>,
+    is_closed: bool,
+}
+
+impl Slot {
+    /// Held for as long as it takes to move a value.
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a snapshot there; whether another one had to go.
+    fn put(&self, snapshot: Snapshot) -> bool {
+        let replaced = self.lock().latest.replace(snapshot);
+        self.changed.notify_one();
+        replaced.is_some()
+    }
+
+    /// Waits for a snapshot; none once the node has ended.
+    fn take(&self) -> Option<Snapshot> {
+        let is_idle = |content: &mut Content| content.latest.is_none() && !content.is_closed;
+        let content = self.changed.wait_while(self.lock(), is_idle);
+        let mut content = content.unwrap_or_else(PoisonError::into_inner);
+        if content.is_closed { None } else { content.latest.take() }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a checker beside a node predicts, as lines and traces.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host_inspect::words;
+use host_live::checker::Round;
+use host_model::scenario::{NodeNames, Scenario};
+use host_model::trace::{Origin, Trace};
+
+use crate::cluster::{replay_command, trace_file};
+
+/// Tells of each property once, with a trace: what is predicted comes again in every round until it happens or cannot any more.
+pub struct Predictions {
+    pub(super) node: u32,
+    pub(super) empty: Trace,
+    pub(super) folder: PathBuf,
+    /// The words of a command that replays a trace, behind that.
+    pub(super) words: Vec<String>,
+    pub(super) told: BTreeSet<Told>,
+}
+
+/// What was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Told {
+    /// A property will be violated; none for a handler that fails.
+    Predicted(Option<u32>),
+    /// Something is violated.
+    Violated,
+}
+
+impl Predictions {
+    /// What is new in a round, which happened in this scenario: a line each. Writes the traces.
+    pub fn lines(&mut self, round: &Round, scenario: &Scenario) -> Vec<String> {
+        let node = self.node;
+        let mut lines = Vec::new();
+        if round.is_violated && self.told.insert(Told::Violated) {
+            lines.push(format!("node {node} sees that a property is violated in its snapshot"));
+        }
+        for prediction in &round.predictions {
+            if !self.told.insert(Told::Predicted(prediction.property)) {
+                continue;
+            }
+            let trace = Trace {
+                scenario: scenario.clone(),
+                finding: Some(prediction.finding.clone()),
+                steps: prediction.steps.clone(),
+                ..self.empty.clone().beginning_at(Origin::States(Arc::clone(&round.beginning)))
+            };
+            let trace = trace.with_version();
+            let name = prediction.property.map_or_else(|| "fault".to_owned(), |property| property.to_string());
+            let path = self.folder.join(format!("node-{node}-predicted-{name}.json"));
+            let what = words::finding(&prediction.finding, None, &NodeNames::default());
+            let steps = trace.steps.len();
+            let replay = match trace_file::write(&path, &trace, &self.folder) {
+                Ok(()) => format!("`{}` shows it", replay_command("host", &path, &self.words)),
+                Err(failure) => format!("its trace is not written: {}", failure.message),
+            };
+            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead; {replay}"));
+        }
+        lines
+    }
+}

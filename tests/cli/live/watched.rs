@@ -1,0 +1,61 @@
+//! The same with a checker beside each node.
+
+use std::time::{Duration, Instant};
+
+use super::client::ask_until_told;
+use super::cluster::Cluster;
+use super::judge::{Operation, Outcome};
+use crate::cli::Place;
+
+/// Waits until something is so; gives up after a minute.
+fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn put(value: &str) -> Operation {
+    Operation::Put("key".into(), value.into())
+}
+
+/// A node that is killed will come back with a store that does not fit its log: nobody has been killed, and the checkers say so. The
+/// trace replays. Then a node is killed, and they see it.
+#[test]
+fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
+    let (mut nodes, cluster) = Cluster::start_with("ordered", "forget-store", " --watch observe --every 200ms");
+    assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
+    let predicted = " predicts that state-machine-safety is violated";
+    wait("nobody predicts it", || !nodes.lines(predicted).is_empty());
+    assert_eq!(nodes.lines("sees that"), Vec::<String>::new());
+    let line = nodes.lines(predicted).remove(0);
+    let command: Vec<&str> = line.split('`').nth(1).expect("a command").split(' ').collect();
+    let ran = Place::new().host(&command[1..]);
+    assert!(ran.out.contains("replayed: state-machine-safety is violated"), "{ran:?}");
+    // Of all three the stores would be equal again.
+    nodes.kill(0);
+    nodes.start(0);
+    wait("nobody sees it", || !nodes.lines("sees that a property is violated").is_empty());
+}
+
+/// Clients get the answers that they got, and nothing is predicted that is not so.
+#[test]
+fn a_store_without_a_mistake_answers_the_same_when_it_is_watched() {
+    for network in ["ordered", "unordered"] {
+        let (nodes, cluster) = Cluster::start_with(network, "none", " --watch observe --every 100ms");
+        for value in 0..10 {
+            let value = value.to_string();
+            assert_eq!(ask_until_told(cluster.clients(), &put(&value)), Outcome::Done);
+            let read = ask_until_told(cluster.clients(), &Operation::Get("key".into()));
+            assert_eq!(read, Outcome::Value(Some(value.into_bytes())));
+        }
+        for node in 0..3 {
+            let counted = |name| cluster.counted(node, name).unwrap_or(-1.0);
+            wait("nobody checks", || counted("check_rounds_total") > 3.0);
+            assert_eq!(["predictions_total", "violated_rounds_total", "checker_up"].map(counted), [0.0, 0.0, 1.0]);
+            assert!(counted("snapshot_bytes_total") > 0.0 && counted("check_seconds_total") > 0.0);
+        }
+        assert_eq!(nodes.lines(" predicts "), Vec::<String>::new());
+    }
+}
