@@ -15,6 +15,9 @@ use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 
+/// Hears of a round, and of the scenario in which what is predicted replays.
+pub type Report = dyn FnMut(&Round, &Scenario) + Send;
+
 /// What watches a node.
 pub struct Watch {
     /// Makes the machines of the checker, which shares none with the node.
@@ -26,7 +29,7 @@ pub struct Watch {
     /// The time between two snapshots, which is also the longest that one may take.
     pub every: Duration,
     /// Hears of each round, in the thread of the checker, with the scenario in which what is predicted replays.
-    pub report: Box<dyn FnMut(&Round, &Scenario) + Send>,
+    pub report: Box<Report>,
 }
 
 /// What a checker has counted.

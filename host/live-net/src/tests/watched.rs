@@ -53,14 +53,14 @@ impl MachineFactory for Sleeps {
 
 /// Three nodes over a network, with checkers whose machines are these, until node 0 has counted to the end and for a second more. What
 /// became of each, and what was predicted that replays.
-fn run_watched(network: Network, checking: Option<Arc<dyn MachineFactory>>) -> (Vec<Ended>, usize) {
+fn run_watched(network: Network, checking: Option<&Arc<dyn MachineFactory>>) -> (Vec<Ended>, usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (addresses, stop, replayed) = (free_addresses(), AtomicBool::new(false), Arc::new(Mutex::new(0)));
     let mut settings = Settings { network, ..Settings::default() };
     settings.delays.timer = Range::milliseconds(300, 400);
     let one = |node: u32| {
         let replayed = Arc::clone(&replayed);
-        let watch = checking.clone().map(|factory| Watch {
+        let watch = checking.cloned().map(|factory| Watch {
             factory,
             scenario: Scenario { network, ..Scenario::new(3) },
             limits: Limits::default(),
@@ -108,7 +108,7 @@ fn check_counts(ended: &[Ended]) {
 #[test]
 fn a_node_predicts_what_comes_and_sees_what_has_come() {
     for network in [Network::Ordered, Network::Unordered] {
-        let (ended, replayed) = run_watched(network, Some(Arc::new(Arc::new(counter()))));
+        let (ended, replayed) = run_watched(network, Some(&(Arc::new(Arc::new(counter())) as _)));
         check_counts(&ended);
         let mut predictions = 0;
         for ended in ended {
@@ -126,12 +126,12 @@ fn nobody_waits_for_a_checker() {
     let (ended, _) = run_watched(Network::Ordered, None);
     check_counts(&ended);
     assert!(ended.iter().all(|ended| ended.watched.is_none()));
-    let (ended, _) = run_watched(Network::Ordered, Some(Arc::new(Sleeps)));
+    let (ended, _) = run_watched(Network::Ordered, Some(&(Arc::new(Sleeps) as _)));
     check_counts(&ended);
     for watched in ended.iter().filter_map(|ended| ended.watched) {
         assert!(watched.rounds == 0 && watched.replaced > 3 && !watched.is_ended, "{watched:?}");
     }
-    let (ended, _) = run_watched(Network::Ordered, Some(Arc::new(Panics)));
+    let (ended, _) = run_watched(Network::Ordered, Some(&(Arc::new(Panics) as _)));
     check_counts(&ended);
     for watched in ended.iter().filter_map(|ended| ended.watched) {
         assert!(watched.rounds == 0 && watched.complete > 3 && watched.is_ended, "{watched:?}");
