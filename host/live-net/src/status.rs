@@ -17,6 +17,8 @@ const ANSWER_MAX: u64 = 1 << 20;
 pub enum Status {
     /// It does not run.
     Down,
+    /// A process has its file, but does not answer where it should say what it has counted: it is still starting, or hangs.
+    Silent,
     /// It runs; what it has counted, by the names of its metrics, if it says so.
     Up(BTreeMap<String, f64>),
 }
@@ -25,8 +27,9 @@ pub enum Status {
 pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
     match metrics.map(ask) {
         Some(Ok(text)) => Status::Up(numbers(&text)),
-        _ if is_locked(disk) => Status::Up(BTreeMap::new()),
-        _ => Status::Down,
+        _ if !is_locked(disk) => Status::Down,
+        Some(Err(_)) => Status::Silent,
+        None => Status::Up(BTreeMap::new()),
     }
 }
 
@@ -55,4 +58,22 @@ fn numbers(text: &str) -> BTreeMap<String, f64> {
         .filter_map(|line| line.rsplit_once(' '))
         .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_node_is_up_once_it_answers() {
+        let folder = tempfile::TempDir::new().expect("a temporary folder");
+        let disk = folder.path().join("node");
+        // An address that nobody has any more.
+        let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
+        assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Down, Status::Down]);
+        let (_opened, _) = crate::disk::Disk::open(&disk).expect("nobody has it");
+        assert_eq!([status(&disk, None), status(&disk, Some(nobody))], [Status::Up(BTreeMap::new()), Status::Silent]);
+    }
 }

@@ -221,12 +221,12 @@ fn status(arguments: &StatusArguments, environment: &mut Environment<'_>) -> Res
     let spec = RunningSpec::read(&arguments.cluster, &environment.context())?;
     let of = |id: u32| host_live_net::status(&environment.path(&spec.disk(id)), spec.nodes[id as usize].metrics);
     let all: Vec<Status> = (0..spec.nodes.len() as u32).map(of).collect();
-    let is_up = |status: &Status| *status != Status::Down;
+    let is_up = |status: &Status| matches!(status, Status::Up(_));
     let text = match arguments.json {
         true => json_text(&json!({
             "nodes": all.iter().zip(&spec.nodes).map(|(status, node)| json!({
                 "address": node.address.to_string(),
-                "up": is_up(status),
+                "status": match status { Status::Down => "down", Status::Silent => "silent", Status::Up(_) => "up" },
                 "metrics": if let Status::Up(metrics) = status { json!(metrics) } else { json!({}) },
             })).collect::<Vec<_>>(),
         })),
@@ -243,7 +243,11 @@ fn status(arguments: &StatusArguments, environment: &mut Environment<'_>) -> Res
 
 /// What is known of a node, for people.
 fn words(status: &Status) -> String {
-    let Status::Up(metrics) = status else { return "does not run".to_owned() };
+    let metrics = match status {
+        Status::Down => return "does not run".to_owned(),
+        Status::Silent => return "has its file, but does not answer: it is still starting, or hangs".to_owned(),
+        Status::Up(metrics) => metrics,
+    };
     let value = |name: &str| metrics.get(&format!("host_live_{name}")).copied();
     let Some(seconds) = value("up_seconds") else { return "runs".to_owned() };
     let of = |name| value(name).unwrap_or_default();
