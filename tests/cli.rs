@@ -36,6 +36,7 @@
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
+//! | `why_different` | states that look the same and are told apart |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
 mod audits;
@@ -77,6 +78,7 @@ mod scenarios;
 mod schema;
 mod simulate;
 mod traces;
+mod why_different;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

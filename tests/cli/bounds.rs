@@ -22,7 +22,7 @@
 
 use std::sync::atomic::Ordering;
 
-use host_sandbox::fixtures::{self, Guest};
+use host_sandbox::fixtures::{self, Guest, Hidden, Identity};
 use serde_json::{Value, json};
 
 use super::Place;
@@ -192,6 +192,7 @@ fn whoever_ends_a_run_ends_every_phase_of_it() {
 fn an_interrupt_ends_what_is_no_search() {
     let mut place = counting();
     place.put("guest.wasm", fixtures::ping_pong_too_far());
+    place.put("hides.wasm", fixtures::hides(Hidden::Data, Identity::Serialized));
     place.host(&["run", "guest.wasm", "--nodes", "2", "--no-minimize", "--out", "found"]).exits(12);
     // Made by a command that does nothing.
     for name in ["made", "other"] {
@@ -199,10 +200,11 @@ fn an_interrupt_ends_what_is_no_search() {
         place.put(&format!("{name}/guest.wasm"), fixtures::ping_pong_too_far());
         place.put(&format!("{name}/host.toml"), "[build]\ncommand = \"true\"\noutput = \"guest.wasm\"\n");
     }
-    let commands: [(&[&str], u64); 6] = [
+    let commands: [(&[&str], u64); 7] = [
         (&["replay", "found/trace.json", "--plugin", "guest.wasm"], 10),
         (&["minimize", "found/trace.json", "--plugin", "guest.wasm", "--out", "short.json"], 10),
         (&["doctor", "guest.wasm", "--nodes", "2", "--steps", "50"], 10),
+        (&["doctor", "hides.wasm", "--why-different"], 10),
         // What was built is examined.
         (&["build", "made", "--quiet"], 10),
         (&["graph", "guest.wasm", "--quiet", "--", "--nodes", "2"], 10),

@@ -68,7 +68,7 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
         let property = &json.json()["properties"][0]["name"];
         assert_eq!(property, HOSTILE, "what is escaped in JSON is read as it was");
         let trace = "found/trace.json";
-        let commands: [&[&str]; 16] = [
+        let commands: [&[&str]; 18] = [
             &["replay", trace, "--plugin", "guest.wasm"],
             &["replay", trace, "--plugin", "guest.wasm", "--json"],
             &["minimize", trace, "--plugin", "guest.wasm", "--out", "out/short.json"],
@@ -98,10 +98,14 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
             &["inspect", "guest.wasm", "--json"],
             &["doctor", "guest.wasm", "--nodes", "2"],
             &["doctor", "guest.wasm", "--nodes", "2", "--json"],
+            &["doctor", "guest.wasm", "--nodes", "2", "--why-different"],
+            &["doctor", "guest.wasm", "--nodes", "2", "--why-different", "--json"],
         ];
         for command in commands {
             let ran = place.host(command);
-            assert!([0, 12, 14].contains(&ran.code), "{command:?}: {ran:?}");
+            // All its states look the same.
+            let expected = if command.contains(&"--why-different") { &[1][..] } else { &[0, 12, 14] };
+            assert!(expected.contains(&ran.code), "{command:?}: {ran:?}");
             harmless_output(&ran, &format!("{command:?}"));
         }
         let script = "enabled\nstate\nstep\nlook\nproperties\nwhy\nhelp\nnext\nback\nbranches\nstates\n";

@@ -15,7 +15,7 @@ use crate::check::Interfaces;
 use crate::context::Context;
 use crate::error::{LoadError, host_error};
 use crate::fault::{Evidence, explain};
-use crate::image::Images;
+use crate::image::{Image, Images};
 use crate::limits::{GuestLimits, Sabotage, SandboxConfig};
 use crate::memory::{Budget, Region, collect};
 use crate::plugin_parts::PluginParts;
@@ -216,6 +216,13 @@ impl Live {
     /// Captures the local state as a difference from the pristine image.
     pub(crate) fn capture_portable(&mut self) -> Snapshot {
         self.captured(Memories::capture_portable)
+    }
+
+    /// All that the memories hold, globals included.
+    pub(crate) fn image(&mut self) -> Image {
+        // As for a capture.
+        self.save_shared().expect("copying globals to memory cannot fail");
+        self.memories.current()
     }
 
     fn captured(&mut self, capture: impl FnOnce(&mut Memories, u64, u32) -> &[u64]) -> Snapshot {

@@ -31,6 +31,7 @@
 //! | `memory` | linear memories whose bytes the host can reach |
 //! | `image` | images of whole memories, to compare with |
 //! | `snapshot` | capture and restore |
+//! | `difference` | the first place in which two captured states differ |
 //! | `portable` | local states as bytes that another process can take up |
 //! | `lines` | pieces of memory that differ from an image |
 //! | `inspect` | the parts of a component, for people |
@@ -45,6 +46,7 @@ mod check;
 mod compile;
 mod compiler_panic;
 mod context;
+mod difference;
 mod error;
 mod fault;
 mod image;
@@ -70,6 +72,7 @@ pub mod fixtures;
 
 pub use abi::{About, AboutIdentity, AboutNetwork, AboutParameter};
 pub use cache::room::{CACHE_BYTES_MAX, CacheUse};
+pub use difference::{MemoryPart, StateDifference, StatePlace};
 pub use error::LoadError;
 pub use inspect::{GlobalInspection, Inspection, MemoryInspection, ModuleInspection, TableInspection};
 pub use limits::{GuestLimits, LIMITS, Libraries, Limit, Sabotage, SandboxConfig, Unit};

@@ -19,6 +19,7 @@ use crate::abi::{Bytes, QuorumOut, RoleOut, Text};
 use crate::buffers::{fill, fill_views};
 use crate::context::shortened;
 use crate::error::host_error;
+use crate::image::Image;
 use crate::instance::{Live, StartError};
 use crate::limits::{GuestLimits, within};
 use crate::plugin_parts::PluginParts;
@@ -115,6 +116,12 @@ impl GuestMachine {
         // The first word tells plugins of one process apart.
         let bytes: Vec<u8> = state.words().iter().skip(1).flat_map(|word| word.to_le_bytes()).collect();
         blake3::hash(&bytes).as_bytes().to_vec()
+    }
+
+    /// All that the memories hold in a captured state, globals included.
+    pub(crate) fn image(&mut self, state: &Snapshot) -> Result<Image, MachineError> {
+        self.restore(Some(state))?;
+        Ok(self.live().image())
     }
 
     /// The hash of the canonical encoding of the state that the machine is in.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use host_model::contract::{Fault, Machine, MachineError, MachineFactory};
+use host_model::contract::{Fault, Machine, MachineError, MachineFactory, Snapshot};
 use wasmtime::component::{InstancePre, Linker};
 
 use crate::abi::{About, AboutIdentity};
 use crate::cache::{self, Code};
 use crate::compile::{Compiled, compile};
 use crate::context::Context;
+use crate::difference::{self, MemoryMap, StateDifference};
 use crate::error::LoadError;
 use crate::inspect::Inspection;
 use crate::instance::Live;
@@ -122,6 +123,25 @@ impl Plugin {
     /// Whether it describes its states.
     pub fn describes(&self) -> bool {
         self.parts.interfaces.describe.is_some()
+    }
+
+    /// Whether the whole memory of a node tells its states apart, and not what `serialize` writes.
+    pub fn is_by_memory(&self) -> bool {
+        self.parts.dead_stack.is_some()
+    }
+
+    /// The first place in which two states differ that machines of this plugin have captured: memories first, by number and address,
+    /// then globals. None if they are the same to the last byte.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot provide an instance, or restore a state.
+    pub fn difference(&self, one: &Snapshot, other: &Snapshot) -> Result<Option<StateDifference>, MachineError> {
+        let mut machine = GuestMachine::new(&self.parts)?;
+        let (one, other) = (machine.image(one)?, machine.image(other)?);
+        let heap = self.parts.heap_start.map(|heap| heap as usize);
+        let map = MemoryMap { stack: self.parts.dead_stack.unwrap_or_default(), heap };
+        Ok(difference::first([&one, &other], &self.parts.plan, map))
     }
 
     /// The parts of the component, and which of them are state.

@@ -10,7 +10,7 @@ use crate::check::Interfaces;
 use crate::context::Context;
 use crate::error::host_error;
 use crate::image::Images;
-use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten};
+use crate::rewrite::{MemoryPlan, MemoryRole, Rewritten, heap_start};
 use crate::sandbox::SandboxParts;
 
 /// The parts that the machines of a plugin share.
@@ -32,6 +32,8 @@ pub(crate) struct PluginParts {
     pristine_sizes: Vec<usize>,
     /// Where the whole memory tells states apart: the bytes from its start on that are a dead stack.
     pub dead_stack: Option<usize>,
+    /// Where the heap of the only memory begins, if that is known.
+    pub heap_start: Option<u32>,
     /// How many instances were made.
     pub started: AtomicU64,
     /// The resource that this machine could not provide in a call. From then on no machine of the plugin goes on.
@@ -60,6 +62,7 @@ impl PluginParts {
             images: Arc::default(),
             pristine_sizes: Vec::new(),
             dead_stack: None,
+            heap_start: heap_start(&rewritten.modules),
             started: AtomicU64::new(0),
             trouble: OnceLock::new(),
         }

@@ -139,7 +139,8 @@ impl Memories {
         };
     }
 
-    fn current(&self) -> Image {
+    /// Copies what the memories hold now.
+    pub(crate) fn current(&self) -> Image {
         // SAFETY: see `Memories`; the slices are copied at once.
         let data = self.data.iter().map(|data| unsafe { data.bytes.bytes() }.into()).collect();
         // SAFETY: as above.

@@ -1,9 +1,16 @@
 //! `host doctor`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `why_different` | `host doctor --why-different` |
+
+mod why_different;
 
 use host_model::scenario::Scenario;
 use host_sandbox::Inspection;
 use host_session::base::text::{bytes, count, grouped, json_text, on_one_line, rounded, table};
 use host_session::base::{Exit, Failure};
+use host_session::cluster::Cluster;
 use host_session::cluster::placement::Components;
 use host_session::cluster::plugin_source::{self, LoadedPlugin};
 use host_session::cluster::scenario::scenario;
@@ -29,6 +36,10 @@ pub fn run(arguments: &DoctorArguments, environment: &mut Environment<'_>) -> Re
     let cluster = ClusterSpec { nodes, parameters: arguments.set.clone(), ..ClusterSpec::default() };
     let spec = RunSpec { cluster, ..RunSpec::default() };
     let scenario = scenario(&spec, &loaded, &Components::default(), None)?;
+    if arguments.why_different {
+        let cluster = Cluster::new(loaded, Components::default(), scenario)?;
+        return why_different::run((&spec, &cluster), (arguments.states, arguments.json), environment);
+    }
     let seen = examine(loaded.factory(), &scenario, arguments.steps, true)?;
     let hazards = hazards(&loaded, &seen);
     environment.print(&match arguments.json {

@@ -102,6 +102,14 @@ pub struct DoctorArguments {
     /// How many handlers are executed at most
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub steps: u64,
+    /// Look for two local states of a node that the plugin describes in the same way and that are told apart: print where they differ
+    /// first, and a shortest way to each. Ends with 1 if there are two
+    #[arg(long, conflicts_with = "steps")]
+    pub why_different: bool,
+    /// Global states that are explored for it, at most; the result says so if there are more
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), default_value = "10000")]
+    #[arg(requires = "why_different")]
+    pub states: u64,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -32,11 +32,14 @@ pub(crate) struct GlobalFact {
     pub settled: bool,
     /// Its value at first, if it is a constant of 32 bits.
     pub initial: Option<u32>,
+    /// What the module calls it, if it does.
+    pub name: Option<String>,
 }
 
 impl GlobalFact {
     fn new(ty: GlobalType, import: Option<(String, String)>) -> Self {
-        Self { ty, import, exported: false, written: false, written_late: false, settled: false, initial: None }
+        let (initial, name) = (None, None);
+        Self { ty, import, exported: false, written: false, written_late: false, settled: false, initial, name }
     }
 
     /// A reference cannot be kept in a linear memory.
@@ -213,8 +216,15 @@ impl ModuleFacts {
     fn add_names(&mut self, data: &[u8], offset: usize) {
         let names = NameSectionReader::new(BinaryReader::new(data, offset)).flatten();
         let globals = names.filter_map(|name| if let Name::Global(globals) = name { Some(globals) } else { None });
-        let mut pointers = globals.flatten().flatten().filter(|naming| naming.name == "__stack_pointer");
-        self.stack_pointer = pointers.next().map(|naming| naming.index);
+        self.stack_pointer = None;
+        for naming in globals.flatten().flatten() {
+            if naming.name == "__stack_pointer" {
+                self.stack_pointer.get_or_insert(naming.index);
+            }
+            if let Some(global) = self.globals.get_mut(naming.index as usize) {
+                global.name.get_or_insert_with(|| naming.name.to_owned());
+            }
+        }
     }
 
     fn add_elements(&mut self, items: ElementItems<'_>) -> wasmparser::Result<()> {

@@ -1,6 +1,7 @@
 //! The component around the core modules: twins travel with memories, and the host gets its own exports.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use wasm_encoder::{
     Alias, CanonicalFunctionSection, CanonicalOption, Component, ComponentAliasSection, ComponentExportKind,
@@ -9,6 +10,7 @@ use wasm_encoder::{
 use wasmparser::Payload;
 
 use super::emit::Indices;
+use super::layout::MemoryRole;
 use super::libraries::Taken;
 use super::module::{RewrittenModule, rewrite_module};
 use super::results::{SpilledFunctions, spilled};
@@ -135,7 +137,12 @@ impl Structure {
                     let CoreInstance::Real { module, .. } = &self.instances[instance] else { continue };
                     let module = &rewritten[*module];
                     let instance = if module.sync.is_some() { next } else { NO_SYNC };
-                    memories.extend(module.memories.iter().map(|&role| MemoryPlan { instance, role }));
+                    let cells = |role| match role {
+                        MemoryRole::Cells { .. } => Arc::clone(&module.cells),
+                        MemoryRole::Data(_) | MemoryRole::Marks => Arc::default(),
+                    };
+                    let plans = module.memories.iter();
+                    memories.extend(plans.map(|&role| MemoryPlan { instance, role, cells: cells(role) }));
                     if module.sync.is_some() {
                         syncs.push((next, module.shared_globals));
                     }

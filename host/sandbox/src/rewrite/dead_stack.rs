@@ -4,6 +4,8 @@
 //! calls all that lies below its first value is dead: no function reads it before it writes. Linkers put the stack first, or behind the
 //! data; only in the first case do the data segments say where it ends.
 
+use wasmparser::ExternalKind;
+
 use super::analysis::ModuleFacts;
 
 /// Bytes from the start of the only memory on that are dead between calls; 0 if the modules have no stack.
@@ -39,6 +41,13 @@ pub(crate) fn bytes(modules: &[ModuleFacts]) -> Result<usize, String> {
         Some(_) => Err("its data lie below its stack; link it with `--stack-first`".to_owned()),
         None => Err("no data segment says where its stack ends".to_owned()),
     }
+}
+
+/// Where the heap of the only module with a memory begins, if its linker says so.
+pub(crate) fn heap_start(modules: &[ModuleFacts]) -> Option<u32> {
+    let mut with_memory = modules.iter().filter(|module| module.imported_memories() < module.memories.len());
+    let module = with_memory.next().filter(|_| with_memory.next().is_none())?;
+    module.globals[module.export("__heap_base", ExternalKind::Global)? as usize].initial
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use wasm_encoder::MemoryType;
 use wasm_encoder::reencode::{Error, Reencode};
-use wasmparser::ExternalKind;
+use wasmparser::{ExternalKind, ValType};
 
-use super::analysis::ModuleFacts;
+use super::analysis::{GlobalFact, ModuleFacts};
 use super::{CELLS_START, MARKS_PAGES};
 use crate::error::LoadError;
 
@@ -23,6 +23,19 @@ pub(crate) enum MemoryRole {
         /// Where the last cell ends.
         end: u64,
     },
+}
+
+/// Where a global is kept among the cells of its module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Its first byte in the memory of the cells.
+    pub at: usize,
+    /// Bytes of its value.
+    pub size: usize,
+    /// The index of the global in its module.
+    pub global: u32,
+    /// What the module calls it.
+    pub name: Option<String>,
 }
 
 /// The state of the rewriting of one module.
@@ -70,7 +83,7 @@ impl<'a> ModuleRewriter<'a> {
         let (mut cells_end, mut count) = (CELLS_START, 0);
         for (global, at) in facts.globals.iter().zip(&mut cell_at) {
             if global.is_state() && !global.is_reference() {
-                let size = if global.ty.content_type == wasmparser::ValType::V128 { 16 } else { 8 };
+                let size = if global.ty.content_type == ValType::V128 { 16 } else { 8 };
                 let start = cells_end.next_multiple_of(size);
                 *at = Some(start);
                 cells_end = start + size;
@@ -113,6 +126,20 @@ impl<'a> ModuleRewriter<'a> {
             helpers.sync = Some(helpers.take(1));
         }
         self.helpers = helpers;
+    }
+
+    /// The cells, in the order of their places.
+    pub(super) fn cells_in_order(&self) -> Vec<Cell> {
+        let globals = (0..).zip(&self.facts.globals).zip(&self.cell_at);
+        let cell = |((global, fact), at): ((u32, &GlobalFact), &Option<u64>)| {
+            let size = match fact.ty.content_type {
+                ValType::I32 | ValType::F32 => 4,
+                ValType::V128 => 16,
+                _ => 8,
+            };
+            Some(Cell { at: (*at)? as usize, size, global, name: fact.name.clone() })
+        };
+        globals.filter_map(cell).collect()
     }
 
     /// Whether other modules can reach the global: it stays where it is and is copied at capture and restore.

@@ -54,8 +54,8 @@ mod structure;
 
 pub(crate) use analysis::ModuleFacts;
 pub(crate) use component::rewrite;
-pub(crate) use dead_stack::bytes as dead_stack;
-pub(crate) use layout::MemoryRole;
+pub(crate) use dead_stack::{bytes as dead_stack, heap_start};
+pub(crate) use layout::{Cell, MemoryRole};
 pub(crate) use libraries::library_import;
 pub(crate) use rewritten::{MemoryPlan, Rewritten};
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use wasm_encoder::reencode::{Error, Reencode};
 use wasm_encoder::{
@@ -11,7 +12,7 @@ use wasm_encoder::{
 use wasmparser::{ExternalKind, Parser, Payload};
 
 use super::analysis::ModuleFacts;
-use super::layout::{MemoryRole, ModuleRewriter, marks_type, reserved_name};
+use super::layout::{Cell, MemoryRole, ModuleRewriter, marks_type, reserved_name};
 use super::{MARKS_SUFFIX, code, segments};
 use crate::error::LoadError;
 
@@ -20,6 +21,8 @@ pub(crate) struct RewrittenModule {
     pub bytes: Vec<u8>,
     /// The memories that an instance defines, in the order in which they are made.
     pub memories: Vec<MemoryRole>,
+    /// The globals that became cells, in the order of their places.
+    pub cells: Arc<[Cell]>,
     /// The export that synchronises shared globals and grows memories, if there is anything to do.
     pub sync: Option<String>,
     /// How many globals the module shares with others: if there are any, the synchronising export runs at every capture and
@@ -57,7 +60,8 @@ pub(super) fn rewrite_module(
     }
     let sync = rewriter.helpers.sync.map(|_| SYNC_NAME.to_owned());
     let shared_globals = (0..facts.globals.len()).filter(|&global| rewriter.shared(global)).count();
-    Ok(RewrittenModule { bytes, memories, sync, shared_globals, library: None })
+    let cells = rewriter.cells_in_order().into();
+    Ok(RewrittenModule { bytes, memories, cells, sync, shared_globals, library: None })
 }
 
 /// The sections of a module after its rewriting.

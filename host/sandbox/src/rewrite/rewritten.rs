@@ -1,7 +1,9 @@
 //! The result of the rewriting, and the plan of the memories that an instance has.
 
+use std::sync::Arc;
+
 use super::analysis::ModuleFacts;
-use super::layout::MemoryRole;
+use super::layout::{Cell, MemoryRole};
 
 /// A memory that an instance of the component has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub(crate) struct MemoryPlan {
     /// The synchronising export of the core instance that defines it; more than there are if that needs none.
     pub instance: usize,
     pub role: MemoryRole,
+    /// The globals in it, if it is one of cells.
+    pub cells: Arc<[Cell]>,
 }
 
 /// A component whose state lies in memories.

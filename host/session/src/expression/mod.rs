@@ -28,6 +28,7 @@ mod value;
 use std::fmt;
 
 pub use judge::Judge;
+pub(crate) use value::Value;
 
 /// Characters of an expression.
 pub const LETTERS_MAX: usize = 4096;

@@ -9,6 +9,8 @@
 //! | `identity` | what a search is about, as facts that can be compared |
 //! | `checkpoint` | checkpoints in files |
 //! | `states` | the graph of the reachable states in words |
+//! | `telling` | local states and events in words |
+//! | `why_different` | local states that are described in the same way and told apart |
 //! | `witness` | paths to states in which `sometimes` properties hold |
 //! | `finding` | from a finding of a search to a confirmed one |
 //! | `replay` | how the replay of a trace ends |
@@ -30,6 +32,8 @@ mod run;
 pub mod script;
 pub mod simulation;
 pub mod states;
+mod telling;
+pub mod why_different;
 pub mod witness;
 
 pub use run::{Outcome, Times, run};

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph};
 use host_inspect::words;
-use host_model::contract::{Machine, MachineError, NodeId};
-use host_model::lts::{LocalStateId, Lts, MessageId, Step, Stepper, Trigger};
+use host_model::contract::{MachineError, NodeId};
+use host_model::lts::{LocalStateId, Lts, MessageId, Step};
 use host_model::scenario::NodeNames;
-use host_model::trace::{self, TraceEvent, TraceStep};
 use host_search::graph::{self, Discovery, Expanded, GraphEdge, GraphSink, GraphState};
 use host_search::kernel::{EndCondition, Search, SearchBounds};
 
@@ -16,6 +15,7 @@ use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
 use crate::search::monitor::Watch;
 use crate::search::run::{failure, pool, starts};
+use crate::search::telling::{LocalStep, Teller};
 use crate::spec::RunSpec;
 
 /// The states that a drawing shows.
@@ -47,6 +47,39 @@ pub fn states(
             return Err(Failure::configuration(what).help(format_args!("nodes are numbered from 0 to {}", nodes - 1)));
         }
     }
+    let mut seen = Seen::default();
+    let end = explore(spec, cluster, lts, (&mut seen, states_max), context)?;
+    let start = seen.states.first().map_or(&[][..], |state| &state.locals);
+    let mut drawing = Drawing { teller: Teller::new(cluster, lts, start)?, room: Room::new() };
+    let mut graph = match shown {
+        Shown::Global => drawing.global(&seen)?,
+        Shown::Local(node) => drawing.local(&seen, node)?,
+    };
+    graph.title = title(cluster, shown, &drawing.teller.names);
+    let left_out = [
+        (end != EndCondition::SpaceExhausted).then(|| {
+            let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
+            let states = count(open as u64, "state");
+            format!("{}: what follows {states} is not drawn in full, if anything does", why(end))
+        }),
+        drawing.room.left_out(),
+    ];
+    graph.left_out = left_out.into_iter().flatten().reduce(|first, second| format!("{first}; {second}"));
+    Ok(graph)
+}
+
+/// Explores the states of a cluster level by level, at most so many, and tells a sink of them. Says how that ended.
+///
+/// # Errors
+///
+/// As for [`states`].
+pub(super) fn explore(
+    spec: &RunSpec,
+    cluster: &Cluster,
+    lts: &Lts<'_>,
+    (sink, states_max): (&mut (dyn GraphSink + Send), u64),
+    context: &mut Context<'_>,
+) -> Result<EndCondition, Failure> {
     let clock = &cluster.plugin.bounds;
     clock.search(spec.process.time, spec.process.memory);
     let starts = starts(lts, cluster, spec)?;
@@ -60,30 +93,12 @@ pub fn states(
     };
     let watch = Watch::new(clock, &mut *context.log, None);
     let search = Search { lts, starts: &starts, bounds, monitor: &watch, collect_system_states: false };
-    let mut seen = Seen::default();
-    let report = pool(spec)?.install(|| graph::explore(&search, &mut seen));
-    let end = report.map_err(|error| failure(error, || None))?.end;
-    drop(watch);
-    let mut teller = Teller::new(cluster, lts, &seen)?;
-    let mut graph = match shown {
-        Shown::Global => teller.global(&seen)?,
-        Shown::Local(node) => teller.local(&seen, node)?,
-    };
-    graph.title = title(cluster, shown, &teller.names);
-    let left_out = [
-        (end != EndCondition::SpaceExhausted).then(|| {
-            let open = seen.states.len() - seen.expanded.iter().filter(|left_out| left_out.is_none()).count();
-            let states = count(open as u64, "state");
-            format!("{}: what follows {states} is not drawn in full, if anything does", why(end))
-        }),
-        teller.room.left_out(),
-    ];
-    graph.left_out = left_out.into_iter().flatten().reduce(|first, second| format!("{first}; {second}"));
-    Ok(graph)
+    let report = pool(spec)?.install(|| graph::explore(&search, sink));
+    Ok(report.map_err(|error| failure(error, || None))?.end)
 }
 
-/// Why there is more than is drawn.
-fn why(end: EndCondition) -> &'static str {
+/// Why there is more than was explored.
+pub(super) fn why(end: EndCondition) -> &'static str {
     match end {
         EndCondition::StateBound => "the bound on states was reached",
         EndCondition::DepthBound => "--depth cuts off longer paths",
@@ -184,35 +199,21 @@ impl Room {
     }
 }
 
-/// A step of one node by itself.
-type LocalStep = (LocalStateId, Trigger, u32);
-
-/// Says states and events in words.
-struct Teller<'l> {
-    stepper: Stepper<'l>,
-    machine: Box<dyn Machine>,
-    names: NodeNames,
-    states: BTreeMap<LocalStateId, String>,
-    messages: BTreeMap<Vec<u8>, String>,
+/// Draws what an exploration says.
+struct Drawing<'l> {
+    teller: Teller<'l>,
     room: Room,
 }
 
-impl<'l> Teller<'l> {
-    fn new(cluster: &Cluster, lts: &'l Lts<'l>, seen: &Seen) -> Result<Self, MachineError> {
-        let (mut machine, stepper) = (cluster.factory().machine()?, Stepper::new(lts)?);
-        let start = seen.states.first().map_or(&[][..], |state| &state.locals);
-        let names = trace::node_names(&mut *machine, &stepper, start)?;
-        Ok(Self { stepper, machine, names, states: BTreeMap::new(), messages: BTreeMap::new(), room: Room::new() })
-    }
-
+impl Drawing<'_> {
     /// The graph of the global states.
     fn global(&mut self, seen: &Seen) -> Result<StateGraph, MachineError> {
         let mut graph = StateGraph::default();
         let has_events: BTreeSet<u32> = seen.edges.iter().map(|(from, ..)| *from).collect();
         for (number, state) in (0u32..).zip(&seen.states) {
-            let lines = (0..).zip(&state.locals).map(|(node, local)| self.local_state(node, *local));
+            let lines = (0..).zip(&state.locals).map(|(node, local)| self.teller.local_state(node, *local));
             let lines = lines.collect::<Result<Vec<_>, _>>()?;
-            let details = state.in_flight.iter().map(|message| self.in_flight(*message));
+            let details = state.in_flight.iter().map(|message| self.teller.in_flight(*message));
             let details = details.collect::<Result<Vec<_>, _>>()?;
             if !self.room.take(lines.iter().chain(&details)) {
                 self.room.states_left_out = seen.states.len() as u64 - u64::from(number);
@@ -234,7 +235,7 @@ impl<'l> Teller<'l> {
             let (from, to) = (*from as usize, *to as usize);
             let mut event = None;
             if from.max(to) < graph.states.len() && self.room.left > 0 {
-                let said = self.event(step.node, (*local, step.trigger, step.outcome))?;
+                let said = self.teller.event(step.node, (*local, step.trigger, step.outcome))?;
                 event = self.room.take([&said]).then_some(said);
             }
             self.draw(&mut graph, (Some(from), Some(to)), event);
@@ -282,8 +283,8 @@ impl<'l> Teller<'l> {
         let mut next = BTreeMap::<LocalStateId, Vec<(LocalStateId, LocalStep)>>::new();
         for step in steps {
             let (local, trigger, outcome) = *step;
-            let row = self.stepper.step(local, trigger)?;
-            let to = self.stepper.outcomes(row)[outcome as usize].next;
+            let row = self.teller.stepper.step(local, trigger)?;
+            let to = self.teller.stepper.outcomes(row)[outcome as usize].next;
             next.entry(local).or_default().push((to, *step));
         }
         let mut places = BTreeMap::<LocalStateId, usize>::new();
@@ -292,14 +293,14 @@ impl<'l> Teller<'l> {
             if places.contains_key(&local) {
                 continue;
             }
-            let lines = vec![self.local_state(node, local)?];
+            let lines = vec![self.teller.local_state(node, local)?];
             if !self.room.take(&lines) {
                 self.room.states_left_out += 1;
                 continue;
             }
             places.insert(local, graph.states.len());
             let following = next.get(&local).map_or(&[][..], Vec::as_slice);
-            let state = self.stepper.state(local);
+            let state = self.teller.stepper.state(local);
             graph.states.push(DrawnState {
                 depth,
                 part: node,
@@ -314,75 +315,10 @@ impl<'l> Teller<'l> {
         }
         for (to, step) in next.into_values().flatten() {
             let ends = (places.get(&step.0).copied(), places.get(&to).copied());
-            let event = self.event(node, step)?;
+            let event = self.teller.event(node, step)?;
             let event = self.room.take([&event]).then_some(event);
             self.draw(graph, ends, event);
         }
         Ok(())
-    }
-
-    /// A step as traces name it.
-    fn event(&mut self, node: NodeId, (local, trigger, outcome): LocalStep) -> Result<String, MachineError> {
-        let row = self.stepper.step(local, trigger)?;
-        let outcome = &self.stepper.outcomes(row)[outcome as usize];
-        let (is_lost, choices) = (outcome.is_lost, outcome.choices.to_vec());
-        let event: TraceEvent = trace::event(&self.stepper, local, trigger, is_lost);
-        let mut said = BTreeMap::new();
-        for (_, payload) in event.received() {
-            said.insert(payload.to_vec(), self.message(payload)?);
-        }
-        if let TraceEvent::Lose { payload, .. } = &event {
-            said.insert(payload.0.clone(), self.message(&payload.0)?);
-        }
-        let step = TraceStep { node, event, choices, sent: None, state: None };
-        Ok(words::event(&step, &self.names, true, |payload| said.get(payload).cloned().unwrap_or_default()))
-    }
-
-    fn in_flight(&mut self, id: MessageId) -> Result<String, MachineError> {
-        let message = self.stepper.lts().message(id);
-        let said = if message.is_notice { "a broken connection".to_owned() } else { self.message(&message.payload)? };
-        Ok(format!("in flight: {} -> {}: {said}", self.names.of(message.from), self.names.of(message.to)))
-    }
-
-    fn message(&mut self, payload: &[u8]) -> Result<String, MachineError> {
-        if let Some(known) = self.messages.get(payload) {
-            return Ok(known.clone());
-        }
-        self.machine.restore(None)?;
-        // A plugin that cannot describe itself is shown as bytes.
-        let described = self.machine.describe_message(payload).ok().flatten();
-        let said = described.map_or_else(|| words::payload(payload), |json| words::compact(&json));
-        self.messages.insert(payload.to_vec(), said.clone());
-        Ok(said)
-    }
-
-    fn local_state(&mut self, node: NodeId, id: LocalStateId) -> Result<String, MachineError> {
-        if let Some(known) = self.states.get(&id) {
-            return Ok(known.clone());
-        }
-        let state = self.stepper.lts().state(id);
-        let is_absent = self.stepper.lts().scenario().absent.contains(&node);
-        let snapshot = state.protocol.snapshot.as_ref().filter(|_| !is_absent);
-        let mut said = match (snapshot, state.fault()) {
-            (_, Some(fault)) => fault.to_string(),
-            (None, None) => words::ABSENT.to_owned(),
-            (Some(snapshot), None) => {
-                self.machine.restore(Some(snapshot))?;
-                let described = self.machine.describe_state().ok().flatten();
-                let bytes = || -> Result<String, MachineError> {
-                    self.machine.restore(Some(snapshot))?;
-                    Ok(self.machine.serialize().map_or_else(|fault| fault.to_string(), |bytes| words::payload(&bytes)))
-                };
-                described.map_or_else(bytes, |json| Ok(words::compact(&json)))?
-            }
-        };
-        // As long as nothing has gone wrong the two are one.
-        if state.fingerprint != state.protocol.fingerprint {
-            let faults = serde_json::to_string(&state.fault_state).expect("plain data");
-            said = format!("{said}, faults {}", words::compact(&faults));
-        }
-        let said = format!("{}: {said}", self.names.of(node));
-        self.states.insert(id, said.clone());
-        Ok(said)
     }
 }

@@ -1,0 +1,130 @@
+//! `host doctor --why-different`.
+
+use host_inspect::words;
+use host_model::trace::Hex;
+use host_sandbox::StatePlace;
+use host_session::base::text::{count, json_text, on_one_line, table};
+use host_session::base::{Exit, Failure};
+use host_session::cluster::Cluster;
+use host_session::report::result::PluginReport;
+use host_session::search::why_different::{Alike, DifferentPlace, WhyDifferent, why_different};
+use host_session::spec::RunSpec;
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+
+/// Looks for states of the plugin that look the same and are told apart.
+pub(super) fn run(
+    (spec, cluster): (&RunSpec, &Cluster),
+    (states_max, is_json): (u64, bool),
+    environment: &mut Environment<'_>,
+) -> Result<Exit, Failure> {
+    let lts = cluster.lts(cluster.factory())?;
+    let seen = why_different(spec, cluster, &lts, states_max, &mut environment.context())?;
+    environment.print(&if is_json { as_json(cluster, &seen) } else { as_text(cluster, &seen) })?;
+    Ok(if seen.found.is_some() { Exit::Unexpected } else { Exit::Ok })
+}
+
+/// What tells states apart, as reports of runs name it.
+fn identity(cluster: &Cluster) -> &'static str {
+    if cluster.plugin.plugin.is_by_memory() { "memory" } else { "serialized" }
+}
+
+fn as_text(cluster: &Cluster, seen: &WhyDifferent) -> String {
+    let among = format!("among {} of {}", count(seen.local_states, "local state"), {
+        count(cluster.scenario.nodes.into(), "node")
+    });
+    let cut = seen.cut.map(|why| format!("; {why}: there may be more")).unwrap_or_default();
+    let undescribed = match seen.undescribed {
+        0 => String::new(),
+        number => format!("; {} without a description", count(number, "local state")),
+    };
+    let Some(found) = &seen.found else {
+        return format!("none: no two states look the same and are told apart, {among}{cut}{undescribed}\n");
+    };
+    let like = match seen.alike {
+        1 => "1 looks like an earlier one that it is told apart from".to_owned(),
+        number => format!("{number} look like an earlier one that they are told apart from"),
+    };
+    let [one, other] = found.bytes.each_ref().map(|bytes| shown(bytes));
+    let mut what = vec![
+        ("both", words::compact(&found.description)),
+        ("identity", identity(cluster).to_owned()),
+        ("differ at", found.place.to_string()),
+    ];
+    // A size has none.
+    if found.bytes.iter().any(|bytes| !bytes.is_empty()) {
+        what.push(("bytes there", format!("{one} in the first, {other} in the second")));
+    }
+    let sections = [
+        format!("different: two states of {} look the same and are told apart\n", on_one_line(&found.node)),
+        table("the states", &what),
+        way("the first", &found.ways[0]),
+        way("the second", &found.ways[1]),
+        format!("{like}, {among}{cut}{undescribed}\n"),
+    ];
+    sections.join("\n")
+}
+
+/// Bytes as digits, and as text if they are nothing else.
+fn shown(bytes: &[u8]) -> String {
+    let is_text = !bytes.is_empty() && bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
+    match bytes {
+        [] => "nothing".to_owned(),
+        bytes if is_text => format!("{} ({})", spaced(bytes), String::from_utf8_lossy(bytes)),
+        bytes => spaced(bytes),
+    }
+}
+
+fn spaced(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn way(which: &str, events: &[String]) -> String {
+    let heading = match events.len() as u64 {
+        0 => format!("{which} is there at the start"),
+        number => format!("{which} is there after {}", count(number, "event")),
+    };
+    let lines = (1..).zip(events).map(|(number, event)| format!("  {number}. {}\n", on_one_line(event)));
+    format!("{heading}\n{}", lines.collect::<String>())
+}
+
+fn as_json(cluster: &Cluster, seen: &WhyDifferent) -> String {
+    json_text(&json!({
+        "result": if seen.found.is_some() { "different" } else { "none" },
+        "plugin": PluginReport::from(&cluster.plugin.reference),
+        "nodes": cluster.scenario.nodes,
+        "parameters": cluster.scenario.parameters,
+        "identity": identity(cluster),
+        "local_states": seen.local_states,
+        "alike": seen.alike,
+        "undescribed": seen.undescribed,
+        "cut": seen.cut,
+        "found": seen.found.as_ref().map(found),
+    }))
+}
+
+fn found(found: &Alike) -> Value {
+    json!({
+        "node": found.node,
+        "description": found.description,
+        "place": place(&found.place),
+        "bytes": found.bytes.each_ref().map(|bytes| Hex(bytes.clone())),
+        "ways": found.ways,
+    })
+}
+
+fn place(place: &DifferentPlace) -> Value {
+    match place {
+        DifferentPlace::Encoding(byte) => json!({ "in": "encoding", "byte": byte }),
+        DifferentPlace::State(StatePlace::Memory { memory, address, part }) => {
+            json!({ "in": "memory", "memory": memory, "address": address, "part": part.map(|part| part.name()) })
+        }
+        DifferentPlace::State(StatePlace::Global { instance, index, name }) => {
+            json!({ "in": "global", "instance": instance, "index": index, "name": name })
+        }
+        DifferentPlace::State(StatePlace::Size { memory, bytes }) => {
+            json!({ "in": "size", "memory": memory, "bytes": bytes })
+        }
+    }
+}
