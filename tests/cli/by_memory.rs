@@ -87,12 +87,13 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
     let place = told_apart();
     let whole = run(&place, "memory.wasm", &["--algo", "bdfs", "--nodes", "3"]);
     assert_eq!([&whole["counts"]["global_states"], &whole["counts"]["transitions"]], [5, 5], "{whole}");
-    let cases: [&[&str]; 20] = [
+    let cases: [&[&str]; 24] = [
         &["--algo", "bdfs"],
         &["--algo", "bdfs", "--continue"],
         &["--algo", "bdfs", "--reduce"],
         &["--algo", "bdfs", "--reduce", "--no-symmetry"],
         &["--algo", "bdfs", "--depth", "2"],
+        &["--algo", "bdfs", "--local-events", "1"],
         &["--algo", "bdfs", "--resets", "1"],
         &["--algo", "bdfs", "--crashes", "1"],
         &["--algo", "bdfs", "--losses", "1"],
@@ -104,7 +105,10 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
         &["--algo", "lmc"],
         &["--algo", "dpor", "--depth", "4"],
         &["--algo", "dpor-ds"],
+        &["--algo", "dpor-ds-tree"],
+        &["--algo", "dpor-ds-tree", "--depth", "3"],
         &["--algo", "lmc-gen"],
+        &["--algo", "lmc-gen", "--local-events", "1"],
         &["--algo", "consequence", "--depth", "4"],
         &["--algo", "walk", "--walks", "60", "--seed", "5", "--resets", "1"],
         &["--algo", "auto"],
@@ -122,6 +126,53 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
         violated += usize::from(memory[0][0] == "violation");
     }
     assert!(violated >= 10, "{violated}");
+}
+
+/// What tells the states of a node apart by itself: nothing that a strategy sees.
+#[test]
+fn every_strategy_says_the_same_of_mixed_clusters() {
+    let place = told_apart();
+    let mixed = |guest: &str, other: &str| {
+        let at = [format!("1={other}.wasm"), format!("3={other}.wasm")];
+        ["--node", &at[0], "--node", &at[1]]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([guest.to_owned()])
+            .collect::<Vec<_>>()
+    };
+    let clusters = [
+        mixed("serialized.wasm", "serialized"),
+        mixed("memory.wasm", "serialized"),
+        mixed("serialized.wasm", "memory"),
+        mixed("memory.wasm", "memory"),
+    ];
+    let cases: [&[&str]; 13] = [
+        &["--algo", "bdfs"],
+        &["--algo", "bdfs", "--reduce"],
+        &["--algo", "bdfs", "--local-events", "1"],
+        &["--algo", "bdfs", "--resets", "1", "--workers", "2", "--audit", "full"],
+        &["--algo", "unfold"],
+        &["--algo", "lmc"],
+        &["--algo", "lmc-gen"],
+        &["--algo", "consequence", "--depth", "4"],
+        &["--algo", "dpor", "--depth", "4"],
+        &["--algo", "dpor-ds"],
+        &["--algo", "dpor-ds-tree"],
+        &["--algo", "walk", "--walks", "60", "--seed", "5", "--resets", "1"],
+        &["--algo", "auto"],
+    ];
+    let mut violated = 0;
+    for case in cases {
+        let options = [case, &["--nodes", "5"]].concat();
+        let all = clusters.each_ref().map(|cluster| {
+            let (guest, placed) = cluster.split_last().expect("the plugin");
+            let placed: Vec<&str> = placed.iter().map(String::as_str).collect();
+            said(&place, guest, &[&options[..], &placed].concat())
+        });
+        assert!(all.iter().all(|one| *one == all[0]), "{case:?}: {all:?}");
+        violated += usize::from(all[0][0][0] == "violation");
+    }
+    assert!(violated >= 6, "{violated}");
 }
 
 /// Two nodes are renamed in two ways, four in 24.
