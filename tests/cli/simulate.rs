@@ -175,13 +175,14 @@ fn done(place: &Place, options: &[&str], cluster: &[&str]) -> Value {
 fn a_script_that_says_nothing_leaves_all_other_conditions() {
     let place = Place::new();
     place.put("nothing.toml", "[[phase]]\n");
-    let cases: [(&[&str], &[&str]); 6] = [
+    let cases: [(&[&str], &[&str]); 7] = [
         (&["--churn", "6/m"], &[]),
         (&["--churn", "6/m", "--partition", "60/m", "--application", "1ms..20s"], &[]),
         (&["--churn", "6/m", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
         (&["--watch", "observe", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
         (&["--watch", "steer", "--partition", "60/m", "--application", "1ms..20s"], &["--network", "ordered"]),
         (&["--watch", "steer", "--profile", "thesis", "--loss", "10%", "--churn", "6/m"], &[]),
+        (&["--watch", "steer", "--profile", "thesis", "--partition", "60/m"], &["--network", "ordered"]),
     ];
     for (options, cluster) in cases {
         let plain = done(&place, options, cluster);
