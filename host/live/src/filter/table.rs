@@ -51,6 +51,8 @@ pub struct FilterTable {
     lasting: Duration,
     /// With their ends, and whether one that lets events wait has done so.
     filters: BTreeMap<Pattern, (Time, bool)>,
+    /// Local events that the immediate check makes wait, each in one state, and when it last did.
+    refused: BTreeMap<Pattern, Time>,
     /// Events and filtered ones by seconds, the oldest first.
     counted: VecDeque<(u64, u64, u64)>,
     suspended_until: Option<Time>,
@@ -66,6 +68,7 @@ impl FilterTable {
             quota,
             lasting: 2 * interval,
             filters: BTreeMap::new(),
+            refused: BTreeMap::new(),
             counted: VecDeque::new(),
             suspended_until: None,
             suspensions: 0,
@@ -74,21 +77,27 @@ impl FilterTable {
     }
 
     /// A round of the checker of a node has ended with these filters, which replace all others. Those of another node are refused, and
-    /// so is what is more than [`FILTERS_MAX`]; returns how many were refused.
+    /// so is what is more than [`FILTERS_MAX`]; returns how many were refused. What waits because of one that is there again waits on.
     pub fn replace(&mut self, now: Time, origin: NodeId, patterns: impl IntoIterator<Item = Pattern>) -> usize {
         if origin != self.node || self.is_off {
             return patterns.into_iter().count();
         }
-        self.filters.clear();
+        let former = std::mem::take(&mut self.filters);
         let (end, mut refused) = (now.after(self.lasting), 0);
         for pattern in patterns {
             if self.filters.len() < FILTERS_MAX {
-                self.filters.insert(pattern, (end, false));
+                let waits = former.get(&pattern).is_some_and(|(end, waits)| *waits && *end > now);
+                self.filters.insert(pattern, (end, waits));
             } else {
                 refused += usize::from(!self.filters.contains_key(&pattern));
             }
         }
         refused
+    }
+
+    /// Rounds of the checker have this time between them from now on.
+    pub fn set_interval(&mut self, interval: Duration) {
+        self.lasting = 2 * interval;
     }
 
     /// How many filters are in force.
@@ -110,6 +119,11 @@ impl FilterTable {
     pub fn kill(&mut self) {
         self.is_off = true;
         self.filters.clear();
+    }
+
+    /// Whether the switch has ended it.
+    pub fn is_off(&self) -> bool {
+        self.is_off
     }
 
     /// Whether steering is at work: neither switched off nor suspended.
@@ -145,7 +159,22 @@ impl FilterTable {
         if let Some((_, events, _)) = self.counted.back_mut() {
             *events = events.saturating_sub(1);
         }
-        self.count(now, substitute)
+        self.refused.retain(|_, last| last.after(WINDOW) > now);
+        let is_active = self.is_active(now);
+        let waiting = Pattern::of(event).filter(|_| matches!(event.cause, Cause::Local(_)));
+        if let (Some(substitute), Some(last)) = (substitute, waiting.as_ref().and_then(|it| self.refused.get_mut(it)))
+            && is_active
+        {
+            *last = now;
+            return Filtered::Yes(substitute);
+        }
+        let filtered = self.count(now, substitute);
+        if let (Filtered::Yes(_), Some(waiting)) = (filtered, waiting)
+            && self.refused.len() < FILTERS_MAX
+        {
+            self.refused.insert(waiting, now);
+        }
+        filtered
     }
 
     fn count(&mut self, now: Time, substitute: Option<Substitute>) -> Filtered {
@@ -206,6 +235,11 @@ mod tests {
         assert_eq!(table.replace(seconds(3), 3, [pattern(&[2])]), 0);
         assert_eq!(table.judge(seconds(3), &event(&[1])), Filtered::No);
         assert_eq!(table.judge(seconds(3), &event(&[2])), Filtered::Yes(Substitute::Drop));
+        // Those of a checker that takes longer for a round last longer.
+        table.set_interval(3 * SECOND);
+        assert_eq!(table.replace(seconds(4), 3, [pattern(&[1])]), 0);
+        assert_eq!(table.judge(seconds(9), &event(&[1])), Filtered::Yes(Substitute::Drop));
+        assert_eq!(table.judge(seconds(10), &event(&[1])), Filtered::No);
     }
 
     /// Nobody but the node's own checker, and no more than the cap.

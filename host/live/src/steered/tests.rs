@@ -73,6 +73,8 @@ struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     at: u64,
+    /// The state of the node before it.
+    state: u8,
     happens: Happens,
     answer: Answer,
 }
@@ -88,6 +90,8 @@ enum Answer {
     /// Filtered, and was before: it waits.
     StillFiltered,
     Refused,
+    /// Refused, and was before in the same state: it waits.
+    StillRefused,
 }
 
 /// Where an event leads: a message to its content, a call one further, all others nowhere.
@@ -131,11 +135,20 @@ impl Rules<'_> {
         !self.has(Happens::Kill) && !self.past.iter().any(is_suspension)
     }
 
-    /// The filter that is in force, and what has happened since.
+    /// The filter that is in force, and what has happened since it is without a break.
     fn in_force(&self) -> Option<(Filter, &[Entry])> {
-        let place = self.past.iter().rposition(|past| matches!(past.happens, Happens::Round(_)))?;
-        let Entry { at, happens: Happens::Round(filter), .. } = self.past[place] else { return None };
-        (self.now < at + 2 * INTERVAL).then_some((FILTERS[filter?], &self.past[place..]))
+        let rounds = self.past.iter().enumerate().rev().filter_map(|(place, past)| match past.happens {
+            Happens::Round(filter) => Some((place, past.at, filter)),
+            _ => None,
+        });
+        let (mut later, mut since, mut latest) = (self.now, None, None);
+        for (place, at, filter) in rounds {
+            if later >= at + 2 * INTERVAL || *latest.get_or_insert(filter) != filter {
+                break;
+            }
+            (later, since) = (at, Some(place));
+        }
+        Some((FILTERS[latest??], &self.past[since?..]))
     }
 
     /// Whether one event more may be filtered: of the events of the last minute, each once however often it waits, or of few.
@@ -146,7 +159,8 @@ impl Rules<'_> {
         };
         let recent = self.past.iter().filter(|past| past.at + 60 > self.now && is_event(past.happens));
         let (mut all, mut kept) = (1, 0);
-        for Entry { answer, .. } in recent.filter(|past| past.answer != Answer::StillFiltered) {
+        let waits = |answer| matches!(answer, Answer::StillFiltered | Answer::StillRefused);
+        for Entry { answer, .. } in recent.filter(|past| !waits(past.answer)) {
             all += 1;
             kept += u64::from(matches!(answer, Answer::Filtered | Answer::Refused));
         }
@@ -159,11 +173,11 @@ impl Rules<'_> {
         if self.has(Happens::Kill) || substitute(event).is_none() {
             return Answer::Passed;
         }
+        let is_local = matches!(event, Happens::Call | Happens::Timer);
         if let Some(((only, filtered), since)) = self.in_force()
             && filtered == event
             && only.is_none_or(|only| only == state)
         {
-            let is_local = matches!(event, Happens::Call | Happens::Timer);
             let is_filtered = |past: &Entry| past.happens == event && past.answer == Answer::Filtered;
             let has_waited = is_local && since.iter().any(is_filtered);
             return match (self.is_active(), has_waited) {
@@ -176,6 +190,12 @@ impl Rules<'_> {
         let after = next(state, event);
         if after == state || !is_wrong(after, other) || is_wrong(state, other) || !self.is_active() {
             return Answer::Passed;
+        }
+        // What was refused in this state within the last minute, and is due again, has waited.
+        let is_refusal = |past: &&Entry| matches!(past.answer, Answer::Refused | Answer::StillRefused);
+        let same = self.past.iter().filter(|past| (past.happens, past.state) == (event, state));
+        if is_local && same.filter(is_refusal).any(|past| past.at + 60 > self.now) {
+            return Answer::StillRefused;
         }
         if self.is_within() { Answer::Refused } else { Answer::Suspended }
     }
@@ -204,8 +224,11 @@ impl Node {
                 if self.gate.table.suspensions() > suspensions {
                     answer = Answer::Suspended;
                 }
-                // Of what is filtered, the rules say whether it was before.
-                if answer == Answer::Filtered && expected == Answer::StillFiltered {
+                // Of what is kept from happening, the rules say whether it was before.
+                let before = (answer, expected);
+                if [(Answer::Filtered, Answer::StillFiltered), (Answer::Refused, Answer::StillRefused)]
+                    .contains(&before)
+                {
                     answer = expected;
                 }
                 if answer != expected {
@@ -214,7 +237,7 @@ impl Node {
             }
         }
         // When time passes, it is the time before that counts.
-        self.past.push(Entry { at: now.0 / 1_000_000_000, happens, answer });
+        self.past.push(Entry { at: now.0 / 1_000_000_000, state, happens, answer });
     }
 
     /// Asks the gate as a node does, and goes on if it may.
