@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use guest_sdk::{Context, NodeId};
 
 use crate::replication::{self, Progress};
-use crate::{Entry, Mark, Message, Raft, RaftKv, Role, State, Term, others, tell};
+use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, others, tell};
 
 /// Nobody has been heard of for too long: the node stands for election in the next term.
 pub(crate) fn stand(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
@@ -26,9 +26,16 @@ pub(crate) fn observe_term(state: &mut State, term: Term) {
     }
 }
 
-pub(crate) fn request_vote(ctx: &mut Context<Message>, state: &mut State, (from, term): (NodeId, Term), last: Mark) {
+pub(crate) fn request_vote(
+    protocol: &RaftKv,
+    ctx: &mut Context<Message>,
+    state: &mut State,
+    (from, term): (NodeId, Term),
+    last: Mark,
+) {
     let is_free = state.disk.voted_for.is_none_or(|voted_for| voted_for == from);
-    let granted = term == state.disk.term && is_free && last >= state.disk.log.last();
+    let is_up_to_date = protocol.bug == Bug::NoLogCheck || last >= state.disk.log.last();
+    let granted = term == state.disk.term && is_free && is_up_to_date;
     if granted {
         state.disk.voted_for = Some(from);
         ctx.restart("timeout");

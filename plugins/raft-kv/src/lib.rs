@@ -49,6 +49,8 @@ pub struct RaftKv {
     heartbeats: bool,
     /// Whether nodes remember their clients' operations, for `linearizable`.
     records: bool,
+    /// How many times longer timers wait than they would on a fast network.
+    patience: u32,
     bug: Bug,
 }
 
@@ -62,6 +64,8 @@ enum Bug {
     AnswerEarly,
     /// The store on the disk is behind the log that goes with it.
     ForgetStore,
+    /// A node votes for whoever asks, also if the log of that one is behind its own.
+    NoLogCheck,
 }
 
 /// What nodes tell each other.
@@ -187,6 +191,7 @@ impl Protocol for RaftKv {
             ("read-local", Bug::ReadLocal),
             ("answer-early", Bug::AnswerEarly),
             ("forget-store", Bug::ForgetStore),
+            ("no-log-check", Bug::NoLogCheck),
         ];
         Ok(Self {
             terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
@@ -194,6 +199,7 @@ impl Protocol for RaftKv {
             kept: parameters.get("kept", 0, "committed entries that a log keeps, for nodes that are behind")?,
             heartbeats: parameters.get("heartbeats", false, "whether a leader says again what may have been lost")?,
             records: parameters.get("records", false, "whether nodes remember operations, for `linearizable`")?,
+            patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
     }
@@ -251,7 +257,10 @@ impl Protocol for RaftKv {
 
     /// A time-out is at least three heartbeats, and those of two nodes differ enough for one of them to win its election.
     fn duration(&self, _: Place, _: &State, event: &Local) -> Option<RangeInclusive<Duration>> {
-        let milliseconds = |from, to| Some(Duration::from_millis(from)..=Duration::from_millis(to));
+        let milliseconds = |from, to| {
+            let waiting = |number| Duration::from_millis(number) * self.patience;
+            Some(waiting(from)..=waiting(to))
+        };
         match event {
             Local::Timeout => milliseconds(150, 300),
             Local::Heartbeat => milliseconds(50, 50),
@@ -273,7 +282,7 @@ impl RaftKv {
         election::observe_term(state, term);
         let is_current = term == state.disk.term;
         match what {
-            Raft::RequestVote(last) => election::request_vote(ctx, state, (from, term), last),
+            Raft::RequestVote(last) => election::request_vote(self, ctx, state, (from, term), last),
             Raft::Vote(true) if is_current => election::vote(self, ctx, state, from),
             Raft::Append { .. } | Raft::Install { .. } if !is_current => {
                 // Its sender learns of the later term.

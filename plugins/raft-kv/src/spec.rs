@@ -70,10 +70,11 @@ fn election_safety(leads: &[Option<Term>]) -> Result<(), String> {
     })
 }
 
-/// A leader has what was committed in its term or before.
+/// A leader has what was committed before its term: all that it had when it was elected, so that a leader as it was a while ago will do.
 fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
     for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {
-        for (node, known) in named(views).filter(|(_, known)| known.term <= leads.term) {
+        let is_before = |known: &Knowledge| known.term <= leads.term && known.commit.term < leads.term;
+        for (node, known) in named(views).filter(|(_, known)| is_before(known)) {
             let is_there = match known.commit.index.checked_sub(log.base().index) {
                 // The leader has forgotten it, as something that was committed.
                 None => true,

@@ -123,6 +123,27 @@ fn a_leader_that_was_overtaken_answers_nothing_that_did_not_happen() {
     assert_eq!(cluster.check(), Ok(()));
 }
 
+/// Node 2 has missed what is committed and asks node 1, which has it, for its vote.
+#[test]
+fn who_is_behind_leads_only_if_logs_are_not_compared() {
+    for (bug, leads) in [("none", false), ("no-log-check", true)] {
+        let mut cluster = cluster(&[("terms", "2"), ("bug", bug)]);
+        elect(&mut cluster, 0);
+        cluster.request(0, put("/color", "red"));
+        while let Some(index) = cluster.in_flight().iter().position(|flight| flight.to != 2 && flight.from != 2) {
+            cluster.deliver(index);
+        }
+        cluster.lose_all();
+        cluster.happen(2, "timeout");
+        while let Some(index) = cluster.in_flight().iter().position(|flight| flight.to != 0 && flight.from != 0) {
+            cluster.deliver(index);
+        }
+        assert_eq!(matches!(cluster.state(2).role, Role::Leader { .. }), leads, "{bug}");
+        let broken = cluster.check().err();
+        assert_eq!(broken.is_some_and(|why| why.starts_with("leader-completeness")), leads, "{bug}");
+    }
+}
+
 /// Whoever had asked a leader that does not lead any more is told so.
 #[test]
 fn the_history_of_clients_is_judged() {
