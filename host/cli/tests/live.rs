@@ -156,3 +156,36 @@ fn one_node_in_two_processes_ports_in_use_and_other_components_are_refused() {
     assert_eq!(code, Some(151), "{err}");
     assert!(err.contains("the cluster runs the component 00, and "), "{err}");
 }
+
+/// A node that is steered says at its end what was filtered; where there is the file that ends steering, it says that at its start.
+#[test]
+fn a_steered_node_says_what_was_filtered_and_whether_it_is_switched_off() {
+    let all = addresses(9);
+    let folder = folder(&all, "");
+    for (is_off, said) in
+        [(false, "0 refused by the immediate check\n"), (true, "0 refused by the immediate check, switched off\n")]
+    {
+        if is_off {
+            std::fs::write(folder.path().join("data/steering-off"), "").expect("it has run there");
+        }
+        let words = ["node", "cluster.toml", "--id", "0", "--watch", "steer", "--every", "100ms"];
+        let mut node = Running(live(&folder, &words).stderr(Stdio::piped()).spawn().expect("it starts"));
+        let counted = |name: &str| {
+            let text = http::request(all[2], "GET", "/metrics", b"").ok()?.body;
+            let text = String::from_utf8(text).expect("it is text");
+            text.lines().find_map(|line| line.strip_prefix(&format!("host_live_{name} "))).map(str::to_owned)
+        };
+        let active = if is_off { "0" } else { "1" };
+        wait("it is steered or not", || counted("steering_active").is_some_and(|value| value == active));
+        assert_eq!(
+            ["filters", "filtered_total", "discarded_total"].map(counted),
+            ["0"; 3].map(|zero| Some(zero.to_owned()))
+        );
+        interrupt(&node.0);
+        let mut all_said = String::new();
+        node.0.stderr.take().expect("piped above").read_to_string(&mut all_said).expect("it is text");
+        assert_eq!(node.0.wait().expect("it was started").code(), Some(0), "{all_said}");
+        assert!(all_said.contains(&format!("; steered: 0 events filtered, {said}")), "{all_said}");
+        assert_eq!(all_said.contains("warning: node 0 is not steered: "), is_off, "{all_said}");
+    }
+}

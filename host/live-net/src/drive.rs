@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use host_live::gate::Gate;
 use host_live::node::{Counts, Failure, Identity, Node, Output, Settings, sender_of};
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId, Response};
@@ -19,6 +18,7 @@ use crate::disk::{Disk, DiskError};
 use crate::http::Server;
 use crate::metrics::{self, Measured};
 use crate::requests::Waiting;
+use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
 use crate::tcp::Tcp;
 use crate::udp::Udp;
 use crate::watch::{Beside, Watch, Watched};
@@ -92,36 +92,39 @@ pub struct Ended {
     pub unsent: u64,
     /// What has come of watching it, if somebody did.
     pub watched: Option<Watched>,
+    /// What has come of steering it, if somebody did.
+    pub steered: Option<SteeringCounts>,
 }
 
-/// Runs a node until it is told to stop, watched by a checker or not.
+/// Runs a node until it is told to stop, watched by a checker or not, and steered if that is to steer it.
 ///
 /// # Errors
 ///
 /// It cannot start, or cannot go on. What it has acknowledged is on the disk in any case.
-pub fn run<G: Gate>(
+pub fn run(
     factory: &dyn MachineFactory,
     place: &Place,
-    (gate, watch): (G, Option<Watch>),
+    watch: Option<Watch>,
     stop: &AtomicBool,
 ) -> Result<Ended, RunError> {
+    check(place)?;
     let Place { identity, settings, addresses, clients, metrics, disk } = place;
     let mut settings = *settings;
     if let Some(watch) = &watch {
         settings.checkpoints.timeout = settings.checkpoints.timeout.min(watch.every);
     }
-    if let Some(address) = place.listens().find(|address| !address.ip().is_loopback()) {
-        return Err(RunError::NotLoopback(*address));
-    }
-    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
-    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
-        return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
-    }
     let (disk, record) = Disk::open(disk)?;
     let begun = Instant::now();
+    let (me, nodes, inbox) = (identity.node, identity.nodes, Arc::<Inbox>::default());
+    let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
+    let mut gate = steer.as_ref().map(|steer| Steerer::new((me, nodes), steer.quota, Arc::clone(&inbox)));
+    let mut switch = steer.map(|steer| Switch { file: steer.switch, next: Time(0) });
+    if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
+        switch.look(Time(0), gate);
+    }
     let node = Node::start(factory, (identity.clone(), settings), gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
-    let (me, stopped) = (identity.node, Arc::new(AtomicBool::new(false)));
+    let stopped = Arc::new(AtomicBool::new(false));
     let server = |port| Server {
         port,
         arrivals: sender.clone(),
@@ -137,11 +140,11 @@ pub fn run<G: Gate>(
         _ => Udp::bind(addresses, me, sender, Arc::clone(&stopped)).map(Net::Udp),
     };
     let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
-    let beside =
-        watch.map(|watch| Beside::start(watch, (me, identity.nodes))).transpose().map_err(RunError::Checker)?;
+    let beside = watch.map(|watch| Beside::start(watch, (me, nodes), inbox)).transpose().map_err(RunError::Checker)?;
     let mut running = Running {
         node,
         beside,
+        switch,
         disk,
         net,
         me,
@@ -156,9 +159,48 @@ pub fn run<G: Gate>(
     let result = running.go_on(&arrivals, stop);
     stopped.store(true, Ordering::Relaxed);
     result?;
-    let Running { node, disk, unsent, beside, .. } = running;
-    let watched = beside.map(|beside| beside.watched());
-    Ok(Ended { counts: node.counts().clone(), incarnation: node.incarnation(), torn: disk.torn(), unsent, watched })
+    let (watched, steered) = (running.beside.as_ref().map(Beside::watched), running.steered());
+    let Running { node, disk, unsent, .. } = running;
+    Ok(Ended {
+        counts: node.counts().clone(),
+        incarnation: node.incarnation(),
+        torn: disk.torn(),
+        unsent,
+        watched,
+        steered,
+    })
+}
+
+/// Whether a node can run there.
+fn check(place: &Place) -> Result<(), RunError> {
+    let Place { identity, addresses, clients, .. } = place;
+    if let Some(address) = place.listens().find(|address| !address.ip().is_loopback()) {
+        return Err(RunError::NotLoopback(*address));
+    }
+    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
+    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
+        return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
+    }
+    Ok(())
+}
+
+/// The file that ends steering.
+struct Switch {
+    file: PathBuf,
+    /// When to look for it.
+    next: Time,
+}
+
+impl Switch {
+    fn look(&mut self, now: Time, gate: &mut Steerer) {
+        if now >= self.next {
+            self.next = now.after(LOOK);
+            // Where it cannot be told whether it is there, it is not.
+            if Path::exists(&self.file) {
+                gate.kill();
+            }
+        }
+    }
 }
 
 enum Net {
@@ -166,10 +208,13 @@ enum Net {
     Udp(Udp),
 }
 
-struct Running<G> {
-    node: Node<G>,
+struct Running {
+    /// With a gate if it is steered.
+    node: Node<Option<Steerer>>,
     /// The checker, if there is one.
     beside: Option<Beside>,
+    /// What ends steering, if there is some.
+    switch: Option<Switch>,
     disk: Disk,
     net: Net,
     me: NodeId,
@@ -194,7 +239,7 @@ impl Place {
     }
 }
 
-impl<G: Gate> Running<G> {
+impl Running {
     fn go_on(&mut self, arrivals: &Receiver<Arrival>, stop: &AtomicBool) -> Result<(), RunError> {
         loop {
             self.carry_out()?;
@@ -216,6 +261,9 @@ impl<G: Gate> Running<G> {
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
             }
             let now = self.now();
+            if let (Some(switch), Some(gate)) = (&mut self.switch, self.node.gate_mut()) {
+                switch.look(now, gate);
+            }
             self.node.elapse(now);
             if let Some(peers) = self.beside.as_mut().and_then(|beside| beside.due(now)) {
                 self.node.gather(now, peers);
@@ -316,7 +364,13 @@ impl<G: Gate> Running<G> {
             write_seconds: self.written.1.as_secs_f64(),
             waiting: self.waiting.len() as u64,
             watched: self.beside.as_ref().map(Beside::watched),
+            steered: self.steered(),
         }
+    }
+
+    fn steered(&self) -> Option<SteeringCounts> {
+        let gate = self.node.gate().as_ref()?;
+        Some(SteeringCounts { unhelpful: self.beside.as_ref().map_or(0, Beside::unhelpful), ..gate.counts(self.now()) })
     }
 
     /// A frame has come over a connection. The first one that is taken says whom the connection is from.

@@ -12,6 +12,7 @@
 //! | `http` | HTTP for clients and metrics |
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | a checker beside a node, for which the node never waits |
+//! | `steer` | the gate of a node that its checker steers |
 //! | `metrics` | what a node has counted, for Prometheus |
 //! | `wire` | what comes from other nodes and from clients |
 //! | `status` | whether a node runs, from outside |
@@ -25,6 +26,7 @@ mod http;
 mod metrics;
 mod requests;
 mod status;
+mod steer;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -35,4 +37,5 @@ mod wire;
 pub use disk::{Disk, DiskError};
 pub use drive::{Ended, Place, RunError, run};
 pub use status::{Status, status};
+pub use steer::{Steer, SteeringCounts};
 pub use watch::{Watch, Watched};

@@ -8,6 +8,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use crate::steer::SteeringCounts;
 use crate::watch::Watched;
 
 /// What is known of a node that runs.
@@ -21,6 +22,7 @@ pub(crate) struct Measured {
     pub(crate) write_seconds: f64,
     pub(crate) waiting: u64,
     pub(crate) watched: Option<Watched>,
+    pub(crate) steered: Option<SteeringCounts>,
 }
 
 /// The text.
@@ -34,14 +36,15 @@ pub(crate) fn text(measured: Measured) -> String {
 
 impl Collector for Measured {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let Counts { messages, local, requests, breaks, filtered, discarded, refused, backwards } = &self.counts;
+        let Counts { messages, local, requests, breaks, filtered, discarded, instead, refused, backwards } =
+            &self.counts;
         let counters = [
             ("messages", "Messages that were handled", messages),
             ("local_events", "Local events that were handled", local),
             ("requests", "Requests of clients", requests),
             ("breaks", "Broken connections that were handled", breaks),
-            ("filtered", "Events that the gate filtered", filtered),
-            ("discarded", "Handlers whose effects the gate discarded", discarded),
+            ("filtered", "Events that a filter kept from happening", filtered),
+            ("discarded", "Events that the immediate check kept from happening", discarded),
             ("clock_backwards", "How often the clock was behind what it had said before", backwards),
             ("frames_unsent", "Frames that were lost on their way out", &self.unsent),
             ("disk_writes", "Records that were written to the disk", &self.written),
@@ -59,6 +62,18 @@ impl Collector for Measured {
         }
         if let Some(watched) = &self.watched {
             encode_watched(watched, &mut encoder)?;
+        }
+        if let Some(steered) = &self.steered {
+            let mut by_name = encoder.encode_descriptor(
+                "substitutes",
+                "What took the place of events that were kept from happening",
+                None,
+                MetricType::Counter,
+            )?;
+            for (name, count) in instead {
+                ConstCounter::new(*count).encode(by_name.encode_family(&[("name", *name)])?)?;
+            }
+            encode_steered(*steered, &mut encoder)?;
         }
         let gauges = [
             ("incarnation", "Which start of the node this is", self.incarnation),
@@ -102,4 +117,21 @@ fn encode_watched(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Res
     ConstCounter::new(watched.checked.as_secs_f64()).encode(seconds)?;
     let up = encoder.encode_descriptor("checker_up", "Whether the checker runs", None, MetricType::Gauge)?;
     ConstGauge::new(i64::from(!watched.is_ended)).encode(up)
+}
+
+/// What has come of steering.
+fn encode_steered(steered: SteeringCounts, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let SteeringCounts { filters, unhelpful, suspensions, is_active, is_off: _ } = steered;
+    let counters = [
+        ("steering_unhelpful", "Rounds that predicted what no filters of the node can prevent", unhelpful),
+        ("steering_suspensions", "How often steering has suspended itself, having filtered too much", suspensions),
+    ];
+    for (name, help, count) in counters {
+        ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Counter)?)?;
+    }
+    let in_force = encoder.encode_descriptor("filters", "Filters that are in force", None, MetricType::Gauge)?;
+    ConstGauge::new(i64::try_from(filters).unwrap_or(i64::MAX)).encode(in_force)?;
+    let help = "Whether steering is at work: neither switched off nor suspended";
+    let active = encoder.encode_descriptor("steering_active", help, None, MetricType::Gauge)?;
+    ConstGauge::new(i64::from(is_active)).encode(active)
 }

@@ -1,7 +1,7 @@
 //! A checker beside a node: a thread of its own, for which the node never waits.
 //!
 //! The node collects snapshots and puts each into a [`Slot`], in place of one that the checker has not begun. A checker that is slow,
-//! or has ended, costs the node nothing but the snapshots.
+//! or has ended, costs the node nothing but the snapshots. Where it steers the node, it leaves what it has found in an [`Inbox`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use host_live::checker::{self, Checker, Limits, Round};
+use host_live::checker::{self, CheckError, Checker, Limits, Round, Steering};
 use host_live::checkpoint::{Outcome, Snapshot};
 use host_live::time::Time;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
+use host_model::trace::Beginning;
 
-/// Hears of a round, and of the scenario in which what is predicted replays.
-pub type Report = dyn FnMut(&Round, &Scenario) + Send;
+use crate::steer::{Inbox, Steer};
+
+/// Hears of a round, of the scenario in which what is predicted replays, and of the filters that the node has against it, if it is steered.
+pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;
 
 /// What watches a node.
 pub struct Watch {
@@ -28,8 +31,10 @@ pub struct Watch {
     pub limits: Limits,
     /// The time between two snapshots, which is also the longest that one may take.
     pub every: Duration,
-    /// Hears of each round, in the thread of the checker, with the scenario in which what is predicted replays.
+    /// Hears of each round, in the thread of the checker.
     pub report: Box<Report>,
+    /// How the node is steered, if it is.
+    pub steer: Option<Steer>,
 }
 
 /// What a checker has counted.
@@ -39,6 +44,7 @@ struct Tally {
     refused: AtomicU64,
     predictions: AtomicU64,
     violated: AtomicU64,
+    unhelpful: AtomicU64,
     nanoseconds: AtomicU64,
     /// 1 once the checker has ended.
     ended: AtomicU64,
@@ -87,14 +93,14 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Starts the checker of a node.
-    pub(crate) fn start(watch: Watch, (me, nodes): (NodeId, u32)) -> io::Result<Self> {
+    /// Starts the checker of a node, which leaves filters and views in the inbox if it steers.
+    pub(crate) fn start(watch: Watch, (me, nodes): (NodeId, u32), inbox: Arc<Inbox>) -> io::Result<Self> {
         let (slot, tally, every) = (Arc::<Slot>::default(), Arc::<Tally>::default(), watch.every);
         let (taken, counted) = (Arc::clone(&slot), Arc::clone(&tally));
         // Nobody waits for its end: a round may be going on when the process ends.
         thread::Builder::new().name("checker".to_owned()).spawn(move || {
             let _ending = Ending(&counted);
-            check(watch, &taken, &counted);
+            check(watch, me, (&taken, &inbox), &counted);
         })?;
         let (next, silent) = (Time(0).after(every), BTreeSet::new());
         Ok(Self { me, nodes, every, next, silent, slot, tally, watched: Watched::default() })
@@ -133,6 +139,11 @@ impl Beside {
         }
     }
 
+    /// Rounds that predicted what the node cannot keep from happening.
+    pub(crate) fn unhelpful(&self) -> u64 {
+        self.tally.unhelpful.load(Ordering::Relaxed)
+    }
+
     /// What has come of it so far.
     pub(crate) fn watched(&self) -> Watched {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -165,27 +176,53 @@ impl Drop for Ending<'_> {
 }
 
 /// The checker: one round after the other, until the node ends.
-fn check(watch: Watch, slot: &Slot, tally: &Tally) {
-    let Watch { factory, scenario, limits, mut report, .. } = watch;
+fn check(watch: Watch, me: NodeId, (slot, inbox): (&Slot, &Inbox), tally: &Tally) {
+    let Watch { factory, scenario, limits, mut report, steer, every } = watch;
     let Ok(mut checker) = Checker::new(&*factory, scenario, limits) else { return };
     while let Some(snapshot) = slot.take() {
         let begun = Instant::now();
         // What may be in flight, or not, counts as lost.
         let (beginning, _) = checker::beginning(&snapshot);
-        let result = checker.round(&Arc::new(beginning));
-        let taken = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        tally.nanoseconds.fetch_add(taken, Ordering::Relaxed);
+        let beginning = Arc::new(beginning);
+        let result = if steer.is_some() {
+            round_and_steer(&mut checker, me, &beginning, inbox)
+        } else {
+            checker.round(&beginning).map(|round| (round, None))
+        };
+        let taken = begun.elapsed();
+        tally.nanoseconds.fetch_add(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         match result {
-            Ok(round) => {
+            Ok((round, steering)) => {
                 tally.rounds.fetch_add(1, Ordering::Relaxed);
                 tally.predictions.fetch_add(round.predictions.len() as u64, Ordering::Relaxed);
                 tally.violated.fetch_add(round.is_violated.into(), Ordering::Relaxed);
-                report(&round, checker.lts().scenario());
+                if let Some(Steering { patterns, is_unhelpful, .. }) = &steering {
+                    tally.unhelpful.fetch_add((*is_unhelpful).into(), Ordering::Relaxed);
+                    inbox.put_filters(patterns.clone(), every.max(taken));
+                }
+                report(&round, checker.lts().scenario(), steering.as_ref());
             }
-            Err(checker::CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
-            Err(checker::CheckError::Machine(_)) => return,
+            Err(CheckError::Refused(_)) => _ = tally.refused.fetch_add(1, Ordering::Relaxed),
+            Err(CheckError::Machine(_)) => return,
         }
     }
+}
+
+/// A round, and the filters of the node against what it predicts. What the snapshot says of the others the node hears at once.
+fn round_and_steer(
+    checker: &mut Checker<'_>,
+    me: NodeId,
+    beginning: &Arc<Beginning>,
+    inbox: &Inbox,
+) -> Result<(Round, Option<Steering>), CheckError> {
+    inbox.put_views(checker.views(beginning)?);
+    let round = checker.round(beginning)?;
+    let steering = match checker.steer(me, &round) {
+        Ok(steering) => steering,
+        Err(CheckError::Refused(_)) => Steering { is_unhelpful: true, ..Steering::default() },
+        Err(error) => return Err(error),
+    };
+    Ok((round, Some(steering)))
 }
 
 /// Room for one snapshot, the latest.

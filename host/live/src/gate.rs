@@ -61,6 +61,16 @@ impl Substitute {
             },
         }
     }
+
+    /// Its name, for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Break => "break",
+            Self::Postpone => "postpone",
+            Self::Delay => "delay",
+        }
+    }
 }
 
 impl Event<'_> {
@@ -118,6 +128,17 @@ impl<V> Gate<V> for Open {
 
     fn after(&mut self, _now: Time, _handled: &Handled<'_, V>, _judge: &mut Judge<'_, V>) -> Verdict {
         Verdict::Pass
+    }
+}
+
+/// A gate that a node may have, and is open where it has none.
+impl<V, G: Gate<V>> Gate<V> for Option<G> {
+    fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
+        self.as_mut().map_or(Verdict::Pass, |gate| gate.before(now, event))
+    }
+
+    fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict {
+        self.as_mut().map_or(Verdict::Pass, |gate| gate.after(now, handled, judge))
     }
 }
 

@@ -54,6 +54,11 @@ impl Cluster {
 
     /// The same, with further words on the command line of each.
     pub fn start_with(network: &str, bug: &str, words: &'static str) -> (Nodes, Self) {
+        Self::start_as(network, &format!("bug = {bug:?}\n"), words)
+    }
+
+    /// The same, with further parameters, a line each.
+    pub fn start_as(network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all = addresses(12);
         let (addresses, seen, clients, metrics) = (&all[..3], &all[3..6], &all[6..9], &all[9..]);
@@ -64,7 +69,7 @@ impl Cluster {
         let relays = seen.iter().zip(addresses).map(relay).collect();
         for node in 0..3 {
             let mut text = format!(
-                "plugin = {:?}\nnetwork = {network:?}\n[parameters]\nterms = 0\nkept = 20\nheartbeats = true\nbug = {bug:?}\n",
+                "plugin = {:?}\nnetwork = {network:?}\n[parameters]\nterms = 0\nkept = 20\nheartbeats = true\n{parameters}",
                 bundled("raft-kv")
             );
             for other in 0..3 {
@@ -95,6 +100,11 @@ impl Cluster {
         line.map(|value| value.parse().expect("a number"))
     }
 
+    /// The sum of what all nodes have counted under a name; of one that does not run, nothing.
+    pub fn counted_by_all(&self, name: &str) -> f64 {
+        (0..3).filter_map(|node| self.counted(node, name)).sum()
+    }
+
     /// How often the relays got in the way.
     pub fn troubles(&self) -> u64 {
         self.relays.iter().map(|relay| relay.troubles.load(Ordering::Relaxed)).sum()
@@ -118,6 +128,11 @@ impl Nodes {
         let path = self.folder.path().join(format!("{node}.told"));
         let file = File::options().create(true).append(true).open(&path);
         (path, file.expect("writable"))
+    }
+
+    /// A file in the folder of the data.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join("data").join(name)
     }
 
     /// The lines that the nodes have told with these words in them.

@@ -5,6 +5,7 @@
 //! | `cluster` | the processes, and what stands between them |
 //! | `client` | asks a node |
 //! | `watched` | the same with a checker beside each node |
+//! | `steered` | the same with nodes that their checkers steer |
 //! | `http` | as much of HTTP as a client needs |
 //! | `judge` | what clients were told, and whether it has an order that explains it |
 
@@ -15,6 +16,7 @@ mod judge;
 /// The one of the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;
+mod steered;
 mod watched;
 
 use std::sync::Mutex;

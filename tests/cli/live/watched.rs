@@ -8,7 +8,7 @@ use super::judge::{Operation, Outcome};
 use crate::cli::Place;
 
 /// Waits until something is so; gives up after a minute.
-fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
@@ -16,7 +16,7 @@ fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn put(value: &str) -> Operation {
+pub(super) fn put(value: &str) -> Operation {
     Operation::Put("key".into(), value.into())
 }
 
@@ -39,11 +39,13 @@ fn what_a_kill_would_do_is_predicted_before_anybody_is_killed() {
     wait("nobody sees it", || !nodes.lines("sees that a property is violated").is_empty());
 }
 
-/// Clients get the answers that they got, and nothing is predicted that is not so.
+/// Clients get the answers that they got, and nothing is predicted or filtered.
 #[test]
-fn a_store_without_a_mistake_answers_the_same_when_it_is_watched() {
-    for network in ["ordered", "unordered"] {
-        let (nodes, cluster) = Cluster::start_with(network, "none", " --watch observe --every 100ms");
+fn a_store_without_a_mistake_answers_the_same_when_it_is_watched_or_steered() {
+    let observe = " --watch observe --every 100ms";
+    let steer = " --watch steer --every 100ms";
+    for (network, words) in [("ordered", observe), ("unordered", observe), ("ordered", steer), ("unordered", steer)] {
+        let (nodes, cluster) = Cluster::start_with(network, "none", words);
         for value in 0..10 {
             let value = value.to_string();
             assert_eq!(ask_until_told(cluster.clients(), &put(&value)), Outcome::Done);
@@ -54,6 +56,9 @@ fn a_store_without_a_mistake_answers_the_same_when_it_is_watched() {
             let counted = |name| cluster.counted(node, name).unwrap_or(-1.0);
             wait("nobody checks", || counted("check_rounds_total") > 3.0);
             assert_eq!(["predictions_total", "violated_rounds_total", "checker_up"].map(counted), [0.0, 0.0, 1.0]);
+            assert_eq!(["filtered_total", "discarded_total"].map(counted), [0.0, 0.0]);
+            // Only where nodes are steered something is said of it.
+            assert_eq!(cluster.counted(node, "steering_active"), (words == steer).then_some(1.0));
             assert!(counted("snapshot_bytes_total") > 0.0 && counted("check_seconds_total") > 0.0);
         }
         assert_eq!(nodes.lines(" predicts "), Vec::<String>::new());

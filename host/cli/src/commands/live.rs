@@ -3,18 +3,16 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host_inspect::escape::guarded;
-use host_live::checker::Limits;
-
-use host_live::gate::Open;
+use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
-use host_live_net::{Ended, Place, RunError, Status, Watch};
+use host_live_net::{Ended, Place, RunError, Status, Steer, Watch};
 use host_model::contract::FaultKind;
 use host_model::scenario::Network;
 use host_session::base::text::json_text;
@@ -51,6 +49,7 @@ fn up(arguments: &UpArguments, environment: &mut Environment<'_>) -> Result<Exit
     check(&arguments.watch, spec.nodes.len())?;
     // Built and compiled once; the nodes find it.
     let running = Running::open(&spec, &mut environment.context())?;
+    check_cluster(&arguments.watch, &running)?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::system(format_args!("cannot find the program of the nodes: {error}")))?;
     let mut nodes = Nodes(Vec::new());
@@ -115,6 +114,7 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     spec.node(arguments.id)?;
     check(&arguments.watch, spec.nodes.len())?;
     let running = Running::open(&spec, &mut environment.context())?;
+    check_cluster(&arguments.watch, &running)?;
     let session = RandomState::new().build_hasher().finish();
     let seat = running.seat(arguments.id, session, &environment.context())?;
     let folder = seat.disk.parent().expect("it is in the folder of the data");
@@ -134,8 +134,9 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
     }
     let Seat { identity, settings, addresses, clients, metrics, disk } = seat;
     let place = Place { identity, settings, addresses, clients, metrics, disk };
-    let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, environment));
-    let ended = host_live_net::run(running.factory(), &place, (Open, watch), &environment.interrupted);
+    let switch = environment.path(&spec.switch());
+    let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, switch, environment));
+    let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
     let ended = ended.map_err(|error| failure(arguments.id, &error))?;
     if !arguments.source.quiet {
         environment.tell(&summary(arguments.id, &ended));
@@ -146,17 +147,12 @@ fn node(arguments: &NodeArguments, environment: &mut Environment<'_>) -> Result<
 /// The shortest time between two snapshots.
 const EVERY_MIN: Duration = Duration::from_millis(50);
 
-/// Whether nodes can be watched like that.
+/// Whether nodes can be watched like that, as far as can be told without the plugin.
 fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
-    match arguments.watch.as_deref() {
+    match arguments.watch {
         None => Ok(()),
-        Some("steer") => Err(Failure::configuration(
-            "`--watch steer` is not there for nodes that run, only in simulations",
-        )
-        .help(
-            "`host live … --watch observe` tells what is about to happen; `host simulate --watch steer` tries steering",
-        )),
-        Some(_) if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")),
+        Some(_) if nodes < 2 => Err(Failure::configuration("`--watch` is for clusters of at least two nodes")
+            .help("leave it out: what one node can do is explored before it runs, by `host run`")),
         Some(_) if arguments.every < EVERY_MIN => {
             let every = arguments.every.as_millis();
             Err(Failure::configuration(format_args!("`--every {every}ms`: between two snapshots are at least 50ms")))
@@ -165,19 +161,34 @@ fn check(arguments: &WatchArguments, nodes: usize) -> Result<(), Failure> {
     }
 }
 
+/// Whether these nodes can be watched like that.
+fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<(), Failure> {
+    arguments.watch.as_ref().map_or(Ok(()), |_| running.check_watched(arguments.steers()))
+}
+
 /// The checker beside a node. It writes to the standard error of the process itself, so that nobody waits for whoever reads that.
-fn watch(running: &Running<'_>, arguments: &NodeArguments, environment: &mut Environment<'_>) -> Watch {
+fn watch(
+    running: &Running<'_>,
+    arguments: &NodeArguments,
+    switch: PathBuf,
+    environment: &mut Environment<'_>,
+) -> Watch {
     let mut predictions = running.predictions(arguments.id, &environment.context());
+    let steers = arguments.watch.steers();
+    if steers && switch.exists() {
+        environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
+    }
     Watch {
         factory: running.checking_factory(),
         scenario: running.ahead(),
-        limits: Limits { events_max: 1_000, states_max: 500, violations_max: 1, ..Limits::default() },
+        limits: Running::limits(steers),
         every: arguments.watch.every,
-        report: Box::new(move |round, scenario| {
-            for line in predictions.lines(round, scenario) {
+        report: Box::new(move |round, scenario, steering| {
+            for line in predictions.lines(round, scenario, steering) {
                 let _ = std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes());
             }
         }),
+        steer: steers.then(|| Steer { quota: Quota::default(), switch }),
     }
 }
 
@@ -198,8 +209,16 @@ fn summary(id: u32, ended: &Ended) -> String {
         format!("; {} snapshots, {} rounds, {} predictions", watched.complete, watched.rounds, watched.predictions)
     });
     let watched = watched.unwrap_or_default();
+    let steered = ended.steered.map(|steered| {
+        let end = if steered.is_off { ", switched off" } else { "" };
+        format!(
+            "; steered: {} events filtered, {} refused by the immediate check{end}",
+            counts.filtered, counts.discarded
+        )
+    });
+    let steered = steered.unwrap_or_default();
     format!(
-        "node {id} has ended: start {}, {} messages, {} local events, {} requests{watched}{refused}",
+        "node {id} has ended: start {}, {} messages, {} local events, {} requests{watched}{steered}{refused}",
         ended.incarnation, counts.messages, counts.local, counts.requests
     )
 }

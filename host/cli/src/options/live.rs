@@ -76,10 +76,17 @@ pub struct StatusArguments {
 #[derive(Debug, Args)]
 pub struct WatchArguments {
     /// A checker beside each node: `observe` tells on standard error what it predicts, and writes a trace of it into the folder of
-    /// the data
+    /// the data; `steer` keeps it from happening as well, until there is a file `steering-off` in that folder
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"])]
     pub watch: Option<String>,
     /// The time between two snapshots of a node, and the longest that one may take
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "1s", requires = "watch")]
     pub every: Duration,
+}
+
+impl WatchArguments {
+    /// Whether the checkers keep what they predict from happening.
+    pub fn steers(&self) -> bool {
+        self.watch.as_deref() == Some("steer")
+    }
 }

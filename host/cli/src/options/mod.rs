@@ -224,6 +224,7 @@ const SIMULATE_EXAMPLES: &str = "Examples:\n  \
 
 const LIVE_EXAMPLES: &str = "Examples:\n  \
     host live up plugins/raft-kv/cluster.toml\n  \
+    host live up plugins/raft-kv/cluster.toml --watch steer --every 500ms\n  \
     host live node plugins/raft-kv/cluster.toml --id 0\n  \
     host live status plugins/raft-kv/cluster.toml";
 

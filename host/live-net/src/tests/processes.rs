@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use host_live::gate::Open;
 use host_live::node::{Identity, Settings};
 use host_live::simulator::Range;
 use host_model::contract::LocalKind;
@@ -60,7 +59,7 @@ fn node_of_another_test() {
         metrics: None,
         disk: Path::new(folder).join(format!("node-{node}.disk")),
     };
-    let ended = run(&Arc::new(counter()), &place, (Open, None), &AtomicBool::new(false));
+    let ended = run(&Arc::new(counter()), &place, None, &AtomicBool::new(false));
     panic!("it runs until it is killed: {ended:?}");
 }
 

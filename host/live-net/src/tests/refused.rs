@@ -4,7 +4,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use host_live::gate::Open;
 use host_live::node::{Identity, Settings};
 use host_model::toys::Toy;
 
@@ -23,7 +22,7 @@ fn refused(addresses: &[SocketAddr]) -> String {
         disk,
     };
     let toy = Arc::new(Toy::new(1));
-    run(&toy, &place, (Open, None), &AtomicBool::new(true)).expect_err("it does not run").to_string()
+    run(&toy, &place, None, &AtomicBool::new(true)).expect_err("it does not run").to_string()
 }
 
 #[test]

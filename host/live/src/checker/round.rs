@@ -17,6 +17,7 @@ use host_search::strategy;
 use crate::checker::candidates::candidates;
 use crate::checker::past::Past;
 use crate::filter::Pattern;
+use crate::gate::Views;
 
 /// How far a round may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +185,22 @@ impl<'f> Checker<'f> {
             round.predictions.push(Prediction { steps, finding, property });
         }
         Ok(round)
+    }
+
+    /// What properties read of each node in a global state, beside that of others; nothing of nodes that are absent. What it takes to
+    /// know is known to the round that begins there.
+    ///
+    /// # Errors
+    ///
+    /// As for a round.
+    pub fn views(&mut self, beginning: &Arc<Beginning>) -> Result<Vec<Option<Views>>, CheckError> {
+        check_size(beginning, self.limits.beginning_max)?;
+        self.renew(beginning)?;
+        let mut stepper = Stepper::new(&self.lts)?;
+        let start = start::adopt(&mut stepper, beginning)?;
+        let is_there = |node: NodeId| beginning.states.iter().any(|state| state.node == node);
+        let views = (0..).zip(&start.locals).map(|(node, local)| is_there(node).then(|| stepper.views(*local)));
+        Ok(views.collect())
     }
 
     /// Begins another generation where what is known takes too much room, or other nodes are absent.

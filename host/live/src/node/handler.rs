@@ -74,6 +74,7 @@ impl<G: Gate> Node<G> {
     /// What takes the place of an event that is filtered.
     fn carry_out_substitute(&mut self, substitute: Substitute, cause: Cause<'_>) -> Result<(), Failure> {
         debug_assert_eq!(Substitute::of(cause), Some(substitute), "each cause has one");
+        *self.counts.instead.entry(substitute.name()).or_default() += 1;
         match (substitute, cause) {
             (Substitute::Break, Cause::Message { from, .. }) => self.outbox.add(Output::Disconnect { peer: from }),
             (Substitute::Postpone | Substitute::Delay, Cause::Local(event)) => {

@@ -114,6 +114,8 @@ pub struct Counts {
     pub filtered: u64,
     /// Handlers whose effects the gate discarded.
     pub discarded: u64,
+    /// What took the place of both, by its name.
+    pub instead: BTreeMap<&'static str, u64>,
     /// Frames that were refused, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// How often the clock was behind what it had said before.

@@ -254,6 +254,16 @@ impl<G: Gate> Node<G> {
         &self.counts
     }
 
+    /// The gate.
+    pub fn gate(&self) -> &G {
+        &self.gate
+    }
+
+    /// The gate, which may be told what it has to know.
+    pub fn gate_mut(&mut self) -> &mut G {
+        &mut self.gate
+    }
+
     /// Which start of the node this is, counted from 1.
     pub fn incarnation(&self) -> u64 {
         self.manager.incarnation()

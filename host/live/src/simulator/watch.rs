@@ -161,12 +161,10 @@ struct Beside {
 }
 
 impl Beside {
-    /// Takes over what a snapshot says that has been gathered by now. Of a node that is not in it, it knows what it knew before.
+    /// Takes over what a snapshot says that has been gathered by now.
     fn take_views(&mut self, now: Time) {
         let Some(GoingOn { views, .. }) = self.going_on.as_mut().filter(|round| round.gathered <= now) else { return };
-        for (latest, view) in self.gate.latest.iter_mut().zip(views) {
-            *latest = view.take().or(*latest);
-        }
+        self.gate.take_views(views.iter_mut().map(Option::take));
     }
 }
 

@@ -30,6 +30,15 @@ impl<V> Steered<V> {
     pub fn new(node: NodeId, table: FilterTable, latest: Vec<Option<V>>) -> Self {
         Self { node, table, latest }
     }
+
+    /// Takes over what a snapshot says of the nodes. Of one that is not in it, the gate knows what it knew before.
+    pub fn take_views(&mut self, views: impl IntoIterator<Item = Option<V>>) {
+        for (latest, view) in self.latest.iter_mut().zip(views) {
+            if view.is_some() {
+                *latest = view;
+            }
+        }
+    }
 }
 
 impl<V: PartialEq> Gate<V> for Steered<V> {
@@ -39,7 +48,7 @@ impl<V: PartialEq> Gate<V> for Steered<V> {
 
     fn after(&mut self, now: Time, handled: &Handled<'_, V>, judge: &mut Judge<'_, V>) -> Verdict {
         let Handled { event, before, after } = handled;
-        if before == after || event.substitute().is_none() {
+        if before == after || event.substitute().is_none() || !self.table.is_active(now) {
             return Verdict::Pass;
         }
         let mut views: Vec<Option<&V>> = self.latest.iter().map(Option::as_ref).collect();

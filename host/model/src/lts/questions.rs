@@ -98,6 +98,13 @@ impl Stepper<'_> {
         owed(self.machines.first(), property, &views)
     }
 
+    /// What properties of system scope read of a node in a local state, by property; nothing for those of node scope.
+    pub fn views(&self, local: LocalStateId) -> Vec<Option<Vec<u8>>> {
+        let class = self.known.brief(local).class;
+        let of = |property| self.lts.views_of(&[class], property).remove(0).map(|view| view.to_vec());
+        (0..self.lts.properties().len() as u32).map(of).collect()
+    }
+
     /// Whether a node is done in a local state, as the protocol says it; not in one that is a fault. Asked once.
     pub(crate) fn is_done(&mut self, state: LocalStateId) -> Result<Result<bool, Fault>, MachineError> {
         if let Some(known) = self.done.get(&state) {

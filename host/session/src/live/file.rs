@@ -107,6 +107,11 @@ impl RunningSpec {
         self.data.join(format!("node-{node}.disk"))
     }
 
+    /// The file that ends all steering of nodes with this data once it is there.
+    pub fn switch(&self) -> PathBuf {
+        self.data.join("steering-off")
+    }
+
     /// One of the nodes.
     ///
     /// # Errors

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use host_live::checker::Limits;
 use host_live::node::{Identity, Settings, VERSION};
-use host_model::contract::MachineFactory;
+use host_model::contract::{MachineFactory, PropertyKind};
 use host_model::scenario::{Faults, Network, Scenario};
+use host_search::kernel::rules::Rules;
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
@@ -56,6 +58,32 @@ impl<'s> Running<'s> {
         Ok(Self { spec, cluster })
     }
 
+    /// Refuses a checker beside each node, which is to steer it or not, where that is not sound or has no use.
+    ///
+    /// # Errors
+    ///
+    /// Links duplicate; or it is to steer, and nothing is to hold always.
+    pub fn check_watched(&self, steers: bool) -> Result<(), Failure> {
+        let cluster = &self.cluster;
+        if cluster.scenario.has_network(Network::UnorderedDuplicating) {
+            return Err(Failure::configuration(
+                "a checker beside a node does not follow messages that are delivered twice",
+            )
+            .help("leave --watch out, or say `network = \"unordered\"` in the file of the cluster"));
+        }
+        if !steers {
+            return Ok(());
+        }
+        if cluster.properties.iter().any(|property| property.kind == PropertyKind::Always) {
+            return Ok(());
+        }
+        let name = &cluster.plugin.reference.name;
+        Err(Failure::configuration(format_args!(
+            "`--watch steer`: {name} has no property that is to hold always, so there is nothing to steer by"
+        ))
+        .help("give it one, or use `--watch observe`, which tells of handlers that will fail"))
+    }
+
     /// Makes the machines of its nodes. Unlike those of a search they do not stop between two calls.
     pub fn factory(&self) -> &dyn MachineFactory {
         &self.cluster.plugin.plugin
@@ -70,6 +98,12 @@ impl<'s> Running<'s> {
     /// what goes wrong by itself.
     pub fn ahead(&self) -> Scenario {
         Scenario { faults: Faults { resets: 1, ..Faults::default() }, ..self.cluster.scenario.clone() }
+    }
+
+    /// How far a checker beside a node looks. Who tells wants one path to each mistake, who steers all of them.
+    pub fn limits(steers: bool) -> Limits {
+        let (violations_max, promises) = if steers { (16, Some(Rules::default())) } else { (1, None) };
+        Limits { events_max: 1_000, states_max: 500, violations_max, promises, ..Limits::default() }
     }
 
     /// Tells what a checker beside a node predicts; traces go to the folder of the data.

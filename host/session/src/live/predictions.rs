@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use host_inspect::words;
-use host_live::checker::Round;
+use host_live::checker::{Round, Steering};
 use host_model::scenario::{NodeNames, Scenario};
 use host_model::trace::{Origin, Trace};
 
@@ -31,8 +31,9 @@ pub(super) enum Told {
 }
 
 impl Predictions {
-    /// What is new in a round, which happened in this scenario: a line each. Writes the traces.
-    pub fn lines(&mut self, round: &Round, scenario: &Scenario) -> Vec<String> {
+    /// What is new in a round, which happened in this scenario: a line each. Where the node is steered, each says what is done about it.
+    /// Writes the traces.
+    pub fn lines(&mut self, round: &Round, scenario: &Scenario, steering: Option<&Steering>) -> Vec<String> {
         let node = self.node;
         let mut lines = Vec::new();
         if round.is_violated && self.told.insert(Told::Violated) {
@@ -57,8 +58,18 @@ impl Predictions {
                 Ok(()) => format!("`{}` shows it", replay_command("host", &path, &self.words)),
                 Err(failure) => format!("its trace is not written: {}", failure.message),
             };
-            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead; {replay}"));
+            let steered = steering.map_or_else(String::new, done_about_it);
+            lines.push(format!("node {node} predicts that {what}, {steps} steps ahead{steered}; {replay}"));
         }
         lines
+    }
+}
+
+/// What a node does about what it predicts.
+fn done_about_it(steering: &Steering) -> String {
+    match steering.patterns.len() {
+        0 => ", and can do nothing about it".to_owned(),
+        1 => ", and filters events of one kind of its own".to_owned(),
+        more => format!(", and filters events of {more} kinds of its own"),
     }
 }

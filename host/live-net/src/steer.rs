@@ -1,0 +1,240 @@
+//! The gate of a node that its checker steers: what the checker hands over, and the switch that ends it.
+//!
+//! The checker puts filters and views into an [`Inbox`], and the gate looks into it at each event without waiting: where the checker
+//! has it in hand, or has left it in a panic, the gate goes on with what it has. Filters end by themselves.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use host_live::filter::{FilterTable, Pattern, Quota};
+use host_live::gate::{Event, Gate, Handled, Judge, Verdict, Views};
+use host_live::steered::Steered;
+use host_live::time::Time;
+use host_model::contract::NodeId;
+
+/// How often the node looks for the file that ends all steering.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+
+/// How a node is steered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steer {
+    /// How much may be filtered.
+    pub quota: Quota,
+    /// The file that ends all steering of the node for good once it is there, at the latest 100 ms after.
+    pub switch: PathBuf,
+}
+
+/// What has come of steering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SteeringCounts {
+    /// Filters in force.
+    pub filters: u64,
+    /// Rounds that predicted what no filters of the node keep from happening without making anything worse.
+    pub unhelpful: u64,
+    /// How often steering has suspended itself, having filtered too much.
+    pub suspensions: u64,
+    /// Whether it is at work: neither switched off nor suspended.
+    pub is_active: bool,
+    /// Whether the switch has ended it.
+    pub is_off: bool,
+}
+
+/// What the checker hands over.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox(Mutex<News>);
+
+/// What the gate has not taken yet.
+#[derive(Debug, Default)]
+struct News {
+    /// What the latest snapshots say of each node.
+    views: Vec<Option<Views>>,
+    filters: Option<(BTreeSet<Pattern>, Duration)>,
+}
+
+impl Inbox {
+    /// A snapshot says this of the nodes; nothing of those that are not in it.
+    pub(crate) fn put_views(&self, views: Vec<Option<Views>>) {
+        let mut news = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if news.views.is_empty() {
+            news.views = views;
+            return;
+        }
+        for (latest, view) in news.views.iter_mut().zip(views).filter(|(_, view)| view.is_some()) {
+            *latest = view;
+        }
+    }
+
+    /// A round has ended with these filters, in place of all before. The next one ends in about that time.
+    pub(crate) fn put_filters(&self, patterns: BTreeSet<Pattern>, interval: Duration) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).filters = Some((patterns, interval));
+    }
+
+    /// What is new; nothing where the checker has it in hand.
+    fn take(&self) -> Option<News> {
+        self.0.try_lock().ok().map(|mut news| std::mem::take(&mut *news))
+    }
+}
+
+/// The gate of a node that its checker steers.
+#[derive(Debug)]
+pub(crate) struct Steerer {
+    node: NodeId,
+    gate: Steered<Views>,
+    inbox: Arc<Inbox>,
+}
+
+impl Steerer {
+    pub(crate) fn new((node, nodes): (NodeId, u32), quota: Quota, inbox: Arc<Inbox>) -> Self {
+        // Each round says how long its filters last.
+        let table = FilterTable::new(node, quota, Duration::ZERO);
+        Self { node, gate: Steered::new(node, table, vec![None; nodes as usize]), inbox }
+    }
+
+    /// Ends all steering, for good.
+    pub(crate) fn kill(&mut self) {
+        self.gate.table.kill();
+    }
+
+    /// What has come of it by now, but for what the checker counts.
+    pub(crate) fn counts(&self, now: Time) -> SteeringCounts {
+        let table = &self.gate.table;
+        SteeringCounts {
+            filters: table.len(now) as u64,
+            unhelpful: 0,
+            suspensions: table.suspensions(),
+            is_active: table.is_active(now),
+            is_off: table.is_off(),
+        }
+    }
+
+    fn hear(&mut self, now: Time) {
+        let Some(News { views, filters }) = self.inbox.take() else { return };
+        self.gate.take_views(views);
+        if let Some((patterns, interval)) = filters {
+            self.gate.table.set_interval(interval);
+            self.gate.table.replace(now, self.node, patterns);
+        }
+    }
+}
+
+impl Gate for Steerer {
+    fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
+        self.hear(now);
+        self.gate.before(now, event)
+    }
+
+    fn after(&mut self, now: Time, handled: &Handled<'_>, judge: &mut Judge<'_>) -> Verdict {
+        self.hear(now);
+        self.gate.after(now, handled, judge)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host_live::filter::What;
+    use host_live::gate::{Cause, Substitute};
+    use host_model::scenario::Network;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn event(payload: &[u8]) -> Event<'_> {
+        Event { state: 1, cause: Cause::Message { from: 1, network: Network::Unordered, payload } }
+    }
+
+    fn filter(payload: u8) -> BTreeSet<Pattern> {
+        [Pattern { state: None, what: What::Message { from: 1, payload: vec![payload] } }].into()
+    }
+
+    fn steerer() -> Steerer {
+        Steerer::new((0, 2), Quota::default(), Arc::default())
+    }
+
+    fn is_filtered(steerer: &mut Steerer, second: u64, payload: u8) -> bool {
+        let verdict = steerer.before(Time(0).after(SECOND * second as u32), &event(&[payload]));
+        verdict == Verdict::Instead(Substitute::Drop)
+    }
+
+    /// Whether the immediate check refuses that the node gets into a state, where node 1 must not be in the same one.
+    fn is_refused(steerer: &mut Steerer, state: u8) -> bool {
+        let view = |state| vec![Some(vec![state])];
+        let (before, after) = (view(0), view(state));
+        let handled = Handled { event: event(&[9]), before: &before, after: &after };
+        let verdict = steerer.after(Time(0), &handled, &mut |views| views[0] == views[1]);
+        verdict == Verdict::Instead(Substitute::Drop)
+    }
+
+    #[test]
+    fn filters_of_a_round_replace_others_and_end_after_two_rounds() {
+        let mut steerer = steerer();
+        assert!(!is_filtered(&mut steerer, 0, 7));
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(is_filtered(&mut steerer, 0, 7) && is_filtered(&mut steerer, 1, 7) && !is_filtered(&mut steerer, 2, 7));
+        // One that was never taken is not left over.
+        steerer.inbox.put_filters(filter(7), SECOND);
+        steerer.inbox.put_filters(filter(8), SECOND * 3);
+        assert!(!is_filtered(&mut steerer, 3, 7) && is_filtered(&mut steerer, 3, 8) && is_filtered(&mut steerer, 8, 8));
+        assert_eq!(steerer.counts(Time(8_000_000_000)).filters, 1);
+        steerer.inbox.put_filters(BTreeSet::new(), SECOND);
+        assert!(!is_filtered(&mut steerer, 8, 8));
+    }
+
+    #[test]
+    fn what_snapshots_say_of_a_node_is_kept_until_another_one_does() {
+        let mut steerer = steerer();
+        assert!(!is_refused(&mut steerer, 5), "nothing is known of node 1");
+        let of_other = |state: u8| vec![None, Some(vec![Some(vec![state])])];
+        steerer.inbox.put_views(of_other(5));
+        assert!(is_refused(&mut steerer, 5) && !is_refused(&mut steerer, 6));
+        steerer.inbox.put_views(vec![None, None]);
+        assert!(is_refused(&mut steerer, 5));
+        steerer.inbox.put_views(of_other(6));
+        steerer.inbox.put_views(vec![None, None]);
+        assert!(is_refused(&mut steerer, 6) && !is_refused(&mut steerer, 5));
+    }
+
+    #[test]
+    fn the_switch_ends_filters_and_the_immediate_check_for_good() {
+        let mut steerer = steerer();
+        steerer.inbox.put_views(vec![None, Some(vec![Some(vec![5])])]);
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(is_filtered(&mut steerer, 0, 7) && is_refused(&mut steerer, 5));
+        steerer.kill();
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(!is_filtered(&mut steerer, 0, 7) && !is_refused(&mut steerer, 5));
+        let SteeringCounts { filters, is_active, is_off, .. } = steerer.counts(Time(0));
+        assert_eq!((filters, is_active, is_off), (0, false, true));
+    }
+
+    /// The gate does not wait for a checker that has the inbox in hand, and one that panics meanwhile leaves it with what it has.
+    #[test]
+    fn nobody_waits_for_what_the_checker_has_in_hand() {
+        let mut steerer = steerer();
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(is_filtered(&mut steerer, 0, 7));
+        let inbox = Arc::clone(&steerer.inbox);
+        let held = inbox.0.lock().expect("nobody has panicked");
+        assert!(is_filtered(&mut steerer, 1, 7) && !is_filtered(&mut steerer, 2, 7));
+        drop(held);
+        let ended = std::thread::spawn(move || {
+            let _held = inbox.0.lock().expect("nobody has panicked");
+            panic!("a checker ends with the inbox in hand");
+        });
+        ended.join().expect_err("it panics");
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(!is_filtered(&mut steerer, 3, 7), "what is poisoned says nothing");
+    }
+
+    #[test]
+    fn beyond_its_quota_the_gate_lets_everything_pass() {
+        let mut steerer = Steerer::new((0, 2), Quota { percent: 0, always: 1 }, Arc::default());
+        steerer.inbox.put_filters(filter(7), SECOND);
+        assert!(is_filtered(&mut steerer, 0, 7) && !is_filtered(&mut steerer, 0, 7));
+        let SteeringCounts { suspensions, is_active, is_off, .. } = steerer.counts(Time(0));
+        assert_eq!((suspensions, is_active, is_off), (1, false, false));
+        assert!(!is_refused(&mut steerer, 0));
+    }
+}

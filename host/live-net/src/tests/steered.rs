@@ -1,0 +1,116 @@
+//! Nodes that their checkers steer.
+
+use std::thread;
+use std::time::Duration;
+
+use host_live::checker::Limits;
+use host_live::filter::Quota;
+use host_model::contract::LocalKind;
+use host_model::scenario::Network;
+use host_model::toys::{Toy, ToyTrigger};
+
+use super::trial::{LAST, Trial, counter};
+use crate::{Ended, SteeringCounts};
+
+/// That node 0 comes to the last number is a violation.
+fn forbidden() -> Toy {
+    counter().forbid(&[Some(LAST), None, None])
+}
+
+fn steered(ended: &Ended) -> SteeringCounts {
+    ended.steered.expect("it was steered")
+}
+
+fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
+    ended.counts.instead.clone().into_iter().collect()
+}
+
+/// Unsteered, it takes two seconds at most. The timer of node 0 is postponed as long as it is steered.
+#[test]
+fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
+    for network in [Network::Ordered, Network::Unordered] {
+        let ended = Trial::steering(forbidden(), network, &[0, 1, 2]).run(|trial| {
+            thread::sleep(Duration::from_secs(4));
+            assert!(trial.count(0) < LAST, "{}", trial.count(0));
+            trial.pull_the_switch();
+            trial.wait(0, LAST);
+            trial.wait(1, LAST);
+        });
+        let node = &ended.ended[0];
+        let kept = node.counts.filtered + node.counts.discarded;
+        assert!(node.counts.filtered > 3, "{:?}", node.counts);
+        assert_eq!(node.counts.local, kept + u64::from(LAST));
+        assert_eq!(substitutes(node), [("postpone", kept)]);
+        assert!(ended.ended.iter().all(|ended| steered(ended).is_off));
+        assert!([1, 2].into_iter().all(|node: usize| ended.ended[node].counts.instead.is_empty()));
+    }
+}
+
+/// That node 1 hears of 2 is a violation, and only node 1 can do something about it: it drops that message, and hears of the next ones. In
+/// the place of a message on a connection, that would have to be broken, so nothing is done.
+#[test]
+fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
+    for (network, expected) in [(Network::Unordered, &[("drop", 1)][..]), (Network::Ordered, &[])] {
+        let trialed = Trial::steering(counter().forbid(&[None, Some(2), None]), network, &[1]).run(|trial| {
+            trial.wait(1, LAST);
+        });
+        let node = &trialed.ended[1];
+        assert_eq!(substitutes(node), expected, "{network:?}");
+        assert_eq!(node.counts.messages, LAST.into());
+        let (violated, unhelpful) = (node.watched.expect("it is").violated, steered(node).unhelpful);
+        assert_eq!((violated == 0, unhelpful == 0), (network == Network::Unordered, network == Network::Unordered));
+    }
+}
+
+/// Nodes 0 and 1 must not both have taken their step. No checker looks ahead, so node 1 knows from its snapshots alone that node 0 has.
+#[test]
+fn the_immediate_check_judges_a_node_beside_the_others_in_its_snapshot() {
+    let toy = [0, 1].into_iter().fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, node| {
+        toy.rule(node, 0, ToyTrigger::Local(0), 1, &[]).keep(node, 1, 1)
+    });
+    let trial = Trial {
+        limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
+        timers: [100, 2_000, 100].map(Duration::from_millis),
+        ..Trial::steering(toy.forbid(&[Some(1), Some(1), None]), Network::Unordered, &[0, 1, 2])
+    };
+    let ended = trial.run(|trial| {
+        trial.wait(0, 1);
+        thread::sleep(Duration::from_secs(6));
+        assert_eq!(trial.count(1), 0);
+        trial.pull_the_switch();
+        trial.wait(1, 1);
+    });
+    let node = &ended.ended[1];
+    assert!(node.counts.discarded > 0 && node.counts.filtered == 0, "{:?}", node.counts);
+    assert_eq!(substitutes(node), [("postpone", node.counts.discarded)]);
+}
+
+/// The checker ends with its first filters, which postpone the first steps; then they are over, and the immediate check is left, which
+/// refuses the last step only.
+#[test]
+fn filters_of_a_checker_that_has_ended_are_over_soon() {
+    let trial = Trial {
+        ends_with_filters: true,
+        every: Duration::from_millis(400),
+        ..Trial::steering(forbidden(), Network::Ordered, &[0])
+    };
+    let ended = trial.run(|trial| {
+        trial.wait(0, LAST - 1);
+        thread::sleep(Duration::from_secs(2));
+        assert_eq!(trial.count(0), LAST - 1);
+    });
+    let node = &ended.ended[0];
+    assert!(node.counts.filtered > 0 && node.counts.discarded > 0, "{:?}", node.counts);
+    assert!(node.watched.expect("it was watched").is_ended);
+    assert_eq!(steered(node).filters, 0);
+}
+
+/// Nothing may be filtered.
+#[test]
+fn beyond_its_quota_steering_suspends_itself_and_everything_happens() {
+    let mut trial = Trial::steering(forbidden(), Network::Ordered, &[0]);
+    trial.steered.1 = Quota { percent: 0, always: 0 };
+    let ended = trial.run(|trial| trial.wait(0, LAST));
+    let SteeringCounts { suspensions, is_active, is_off, .. } = steered(&ended.ended[0]);
+    assert_eq!((suspensions, is_active, is_off), (1, false, false));
+}

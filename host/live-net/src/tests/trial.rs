@@ -1,0 +1,203 @@
+//! Three nodes in threads of this process, over loopback, with a checker beside each.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host_live::checker::Limits;
+use host_live::filter::Quota;
+use host_live::node::{Identity, Settings};
+use host_live::simulator::Range;
+use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory, NodeId};
+use host_model::scenario::{Network, Scenario};
+use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::{self, Origin};
+
+use super::processes::{durable, free_addresses};
+use crate::{Ended, Place, Steer, Watch, run};
+
+/// The last number.
+pub(super) const LAST: u8 = 5;
+
+/// Node 0 counts and tells the others.
+pub(super) fn counter() -> Toy {
+    (0..LAST).fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, count| {
+        let next = count + 1;
+        let toy = toy.rule(0, count, ToyTrigger::Local(0), next, &[(1, next), (2, next)]).keep(0, next, next);
+        (1..3).fold(toy, |toy, node| {
+            let toy = toy.keep(node, next, next);
+            (0..=count).fold(toy, |toy, known| toy.rule(node, known, ToyTrigger::Message(0, next), next, &[]))
+        })
+    })
+}
+
+/// A checker that ends at once, in a panic.
+pub(super) struct Panics;
+
+impl MachineFactory for Panics {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        panic!("a checker that ends at once");
+    }
+}
+
+/// A checker that never comes to an end.
+pub(super) struct Sleeps;
+
+impl MachineFactory for Sleeps {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        loop {
+            thread::sleep(Duration::from_secs(3_600));
+        }
+    }
+}
+
+/// How three nodes run.
+#[derive(Clone)]
+pub(super) struct Trial {
+    pub(super) toy: Toy,
+    pub(super) network: Network,
+    /// The nodes that run.
+    pub(super) running: Vec<NodeId>,
+    /// What the checkers execute, if there are any.
+    pub(super) checked: Option<Arc<dyn MachineFactory>>,
+    pub(super) limits: Limits,
+    pub(super) every: Duration,
+    /// The nodes that are steered, and how much may be filtered.
+    pub(super) steered: (Vec<NodeId>, Quota),
+    /// How long a timer of each node takes at least; at most a third longer.
+    pub(super) timers: [Duration; 3],
+    /// Whether a checker panics once it has filters.
+    pub(super) ends_with_filters: bool,
+}
+
+/// What has come of it.
+pub(super) struct Trialed {
+    pub(super) ended: Vec<Ended>,
+    /// Predictions, each of which replays.
+    pub(super) predictions: u64,
+    /// The nodes in each snapshot that a checker looked at.
+    pub(super) seen: Vec<Vec<NodeId>>,
+}
+
+/// What the checkers have seen.
+#[derive(Clone, Default)]
+struct Seen {
+    nodes: Arc<Mutex<Vec<Vec<NodeId>>>>,
+    replayed: Arc<Mutex<u64>>,
+}
+
+/// A trial that is going on.
+pub(super) struct GoingOn {
+    folder: tempfile::TempDir,
+}
+
+impl GoingOn {
+    fn disk(&self, node: NodeId) -> PathBuf {
+        self.folder.path().join(format!("node-{node}.disk"))
+    }
+
+    /// What a node has on its disk.
+    pub(super) fn count(&self, node: NodeId) -> u8 {
+        durable(&self.disk(node)).1
+    }
+
+    /// Waits until a node has counted so far; gives up after a minute.
+    pub(super) fn wait(&self, node: NodeId, count: u8) {
+        let begun = Instant::now();
+        while self.count(node) < count {
+            assert!(begun.elapsed() < Duration::from_secs(60), "node {node} is at {}", self.count(node));
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends all steering.
+    pub(super) fn pull_the_switch(&self) {
+        std::fs::write(self.switch(), "").expect("writable");
+    }
+
+    fn switch(&self) -> PathBuf {
+        self.folder.path().join("steering-off")
+    }
+}
+
+impl Trial {
+    /// Nodes whose timers take 300 to 400 ms, with checkers that run the same toy and look at a snapshot every 100 ms.
+    pub(super) fn new(toy: Toy, network: Network) -> Self {
+        Self {
+            checked: Some(Arc::new(Arc::new(toy.clone()))),
+            toy,
+            network,
+            running: vec![0, 1, 2],
+            limits: Limits::default(),
+            every: Duration::from_millis(100),
+            steered: (Vec::new(), Quota::default()),
+            timers: [Duration::from_millis(300); 3],
+            ends_with_filters: false,
+        }
+    }
+
+    /// The same, with these nodes steered.
+    pub(super) fn steering(toy: Toy, network: Network, steered: &[NodeId]) -> Self {
+        Self { steered: (steered.to_vec(), Quota::default()), ..Self::new(toy, network) }
+    }
+
+    /// Runs the nodes until something else is done.
+    pub(super) fn run(&self, meanwhile: impl FnOnce(&GoingOn)) -> Trialed {
+        let going_on = GoingOn { folder: tempfile::tempdir().expect("a temporary folder") };
+        let (addresses, stop) = (free_addresses(), AtomicBool::new(false));
+        let seen = Seen::default();
+        let one = |node: u32| {
+            let timer = self.timers[node as usize];
+            let mut settings = Settings { network: self.network, ..Settings::default() };
+            settings.delays.timer = Range { from: timer, to: timer * 4 / 3 };
+            let place = Place {
+                identity: Identity { node, nodes: 3, config: String::new(), cluster: [4; 16], session: node.into() },
+                settings,
+                addresses: addresses.clone(),
+                clients: Vec::new(),
+                metrics: None,
+                disk: going_on.disk(node),
+            };
+            let watch = self.watch(node, seen.clone(), going_on.switch());
+            run(&Arc::new(self.toy.clone()), &place, watch, &stop).expect("it runs")
+        };
+        let ended = thread::scope(|scope| {
+            let one = &one;
+            let nodes: Vec<_> = self.running.iter().map(|node| scope.spawn(move || one(*node))).collect();
+            // Whatever is wrong, the nodes end.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(&going_on)));
+            stop.store(true, Ordering::Relaxed);
+            let ended = nodes.into_iter().map(|node| node.join().expect("no node panics")).collect();
+            done.unwrap_or_else(|why| std::panic::resume_unwind(why));
+            ended
+        });
+        let predictions = *seen.replayed.lock().expect("nobody panics with it in hand");
+        let seen = std::mem::take(&mut *seen.nodes.lock().expect("nobody panics with it in hand"));
+        Trialed { ended, predictions, seen }
+    }
+
+    fn watch(&self, node: NodeId, seen: Seen, switch: PathBuf) -> Option<Watch> {
+        let (toy, ends) = (Arc::new(self.toy.clone()), self.ends_with_filters);
+        let (steered, quota) = (&self.steered.0, self.steered.1);
+        Some(Watch {
+            factory: Arc::clone(self.checked.as_ref()?),
+            scenario: Scenario { network: self.network, ..Scenario::new(3) },
+            limits: self.limits,
+            every: self.every,
+            report: Box::new(move |round, scenario, steering| {
+                let nodes = round.beginning.states.iter().map(|state| state.node).collect();
+                seen.nodes.lock().expect("nobody panics with it in hand").push(nodes);
+                for prediction in &round.predictions {
+                    let origin = Origin::States(Arc::clone(&round.beginning));
+                    trace::confirm(&toy, scenario, &origin, &prediction.steps, &prediction.finding)
+                        .expect("it replays");
+                }
+                *seen.replayed.lock().expect("nobody panics with it in hand") += round.predictions.len() as u64;
+                assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
+            }),
+            steer: steered.contains(&node).then_some(Steer { quota, switch }),
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! The same with nodes that their checkers steer.
+
+use std::time::{Duration, Instant};
+
+use host_sandbox::fixtures;
+
+use super::client::{ask, ask_until_told};
+use super::cluster::{Cluster, Nodes};
+use super::judge::{Answer, Judge, Operation, Outcome};
+use super::watched::{put, wait};
+use crate::cli::Place;
+
+/// A node votes for whoever asks. Timers wait long enough for a checker on a busy machine: 1.5 to 3 s for an election.
+const NO_LOG_CHECK: &str = "bug = \"no-log-check\"\nrequests = 0\npatience = 10\n";
+
+fn get() -> Operation {
+    Operation::Get("key".into())
+}
+
+/// The time in which all that run hear what is committed, also where datagrams are lost: a heartbeat takes half a second.
+const HEARTBEATS: Duration = Duration::from_secs(2);
+
+/// Rounds after which it would be strange if the node that is behind had never been the first to stand for election.
+const ROUNDS_MAX: u32 = 20;
+
+/// A cluster in which a node that is behind can come to lead.
+struct Trial {
+    nodes: Nodes,
+    cluster: Cluster,
+    judge: Judge,
+    round: u32,
+    /// Events that were kept from happening.
+    kept: f64,
+}
+
+impl Trial {
+    fn new(network: &str, words: &'static str) -> Self {
+        let (nodes, cluster) = Cluster::start_as(network, NO_LOG_CHECK, words);
+        Self { nodes, cluster, judge: Judge::default(), round: 0, kept: 0.0 }
+    }
+
+    /// What a client is told.
+    fn told(&mut self, operation: &Operation) -> Outcome {
+        self.told_or(operation, |_| false).expect("nothing ends it")
+    }
+
+    /// What a client is told; none if something else comes first.
+    fn told_or(&mut self, operation: &Operation, ends: impl Fn(&Nodes) -> bool) -> Option<Outcome> {
+        let (begun, mut node) = (Instant::now(), 0);
+        while !ends(&self.nodes) {
+            let call = self.judge.call(operation.clone());
+            let answer = ask(self.cluster.clients(), &mut node, operation);
+            self.judge.told(call, answer.clone());
+            if let Answer::Outcome(outcome) = answer {
+                return Some(outcome);
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers {operation:?}");
+            node = (node + 1) % 3;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        None
+    }
+
+    /// One node misses a write that the others have. They are killed, and that one and another one that has the write are started: one of
+    /// the two stands for election first. If that is the one that is behind, the other one votes for it. Whether the write is lost then.
+    fn loses_a_write(&mut self) -> bool {
+        self.round += 1;
+        let value = self.round.to_string();
+        self.told(&put("old"));
+        let mut leader = 0;
+        wait("nobody leads", || matches!(ask(self.cluster.clients(), &mut leader, &get()), Answer::Outcome(_)));
+        std::thread::sleep(HEARTBEATS);
+        let (behind, other) = ((leader + 1) % 3, (leader + 2) % 3);
+        self.nodes.kill(behind);
+        self.told(&put(&value));
+        std::thread::sleep(HEARTBEATS);
+        self.nodes.kill(leader);
+        self.nodes.kill(other);
+        self.nodes.start(behind);
+        self.nodes.start(other);
+        let sees = |nodes: &Nodes| !nodes.lines("sees that a property is violated").is_empty();
+        let outcome = self.told_or(&get(), sees);
+        self.kept +=
+            ["filtered_total", "discarded_total"].map(|name| self.cluster.counted_by_all(name)).iter().sum::<f64>();
+        self.nodes.start(leader);
+        outcome != Some(Outcome::Value(Some(value.into_bytes())))
+    }
+}
+
+#[test]
+fn a_write_is_lost_with_a_leader_that_is_behind() {
+    let mut trial = Trial::new("unordered", " --watch observe --every 200ms");
+    assert!((0..ROUNDS_MAX).any(|_| trial.loses_a_write()));
+}
+
+/// The node that is behind does not stand for election, or drops the vote for it. The other one leads then, and goes on.
+fn no_write_is_lost(network: &str) {
+    let mut trial = Trial::new(network, " --watch steer --every 200ms");
+    while trial.kept < 2.0 {
+        assert!(trial.round < ROUNDS_MAX, "{} after {} rounds", trial.kept, trial.round);
+        assert!(!trial.loses_a_write(), "round {}", trial.round);
+        trial.told(&put("new"));
+        assert_eq!(trial.told(&get()), Outcome::Value(Some(b"new".to_vec())));
+    }
+    let told = trial.judge.verdict().unwrap_or_else(|why| panic!("{why}"));
+    assert!(told.answered >= 5 * trial.round as usize, "{told:?}");
+    let predicted = trial.nodes.lines("predicts that leader-completeness is violated");
+    assert!(predicted.iter().any(|line| line.contains(", and filters events of ")), "{predicted:?}");
+    assert_eq!(trial.nodes.lines("sees that"), Vec::<String>::new());
+}
+
+#[test]
+fn a_steered_store_loses_no_write_over_datagrams() {
+    no_write_is_lost("unordered");
+}
+
+#[test]
+fn a_steered_store_loses_no_write_over_connections() {
+    no_write_is_lost("ordered");
+}
+
+/// That a node is killed cannot be refused, and what it has on its disk then is wrong: the checkers say that they can do nothing. Where
+/// there is the file that ends steering, nodes do without from the start.
+#[test]
+fn what_a_kill_does_cannot_be_filtered() {
+    let (mut nodes, cluster) = Cluster::start_with("ordered", "forget-store", " --watch steer --every 200ms");
+    assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
+    wait("nobody predicts it", || {
+        let lines = nodes.lines("predicts that state-machine-safety is violated");
+        lines.iter().any(|line| line.contains(", and can do nothing about it"))
+    });
+    wait("nobody counts it", || cluster.counted_by_all("steering_unhelpful_total") > 0.0);
+    nodes.kill(0);
+    std::fs::write(nodes.file("steering-off"), "").expect("writable");
+    let active = |node| cluster.counted(node, "steering_active");
+    wait("somebody steers", || [1, 2].map(active) == [Some(0.0); 2]);
+    nodes.start(0);
+    wait("nobody sees it", || !nodes.lines("sees that a property is violated").is_empty());
+    assert_eq!(active(0), Some(0.0));
+}
+
+/// Each refusal for all nodes together and for one.
+#[test]
+fn clusters_that_cannot_be_watched_or_steered_are_refused() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    place.put("silent.wasm", fixtures::growing());
+    let node = |number| format!("[[node]]\naddress = \"127.0.0.1:{}\"\n", 7_101 + number);
+    let cluster = |head: &str, nodes| head.to_owned() + "\n" + &(0..nodes).map(node).collect::<String>();
+    place.put("one.toml", cluster("plugin = \"guest.wasm\"", 1));
+    place.put("two.toml", cluster("plugin = \"guest.wasm\"", 2));
+    place.put("twice.toml", cluster("plugin = \"guest.wasm\"\nnetwork = \"unordered-duplicating\"", 2));
+    place.put("silent.toml", cluster("plugin = \"silent.wasm\"", 2));
+    let cases: [(&str, &[&str], u8, &str); 12] = [
+        ("one", &["--watch", "observe"], 151, "`--watch` is for clusters of at least two nodes"),
+        ("one", &["--watch", "steer"], 151, "`--watch` is for clusters of at least two nodes"),
+        (
+            "two",
+            &["--watch", "observe", "--every", "49ms"],
+            151,
+            "`--every 49ms`: between two snapshots are at least 50ms",
+        ),
+        ("two", &["--watch", "steer", "--every", "49.9ms"], 151, "between two snapshots are at least 50ms"),
+        ("two", &["--watch", "steer", "--every", "0s"], 2, "expected a time more than zero with a unit"),
+        ("two", &["--watch", "steer", "--every", "5"], 2, "expected a time more than zero with a unit"),
+        ("two", &["--watch", "steer", "--every", "-1s"], 2, "-1"),
+        ("two", &["--every", "1s"], 2, "--watch <MODE>"),
+        ("two", &["--watch", "drive"], 2, "[possible values: observe, steer]"),
+        ("twice", &["--watch", "observe"], 151, "does not follow messages that are delivered twice"),
+        ("twice", &["--watch", "steer"], 151, "does not follow messages that are delivered twice"),
+        ("silent", &["--watch", "steer"], 151, "has no property that is to hold always"),
+    ];
+    for (name, words, code, said) in cases {
+        let file = format!("{name}.toml");
+        for command in [&["live", "up", &file][..], &["live", "node", &file, "--id", "0"]] {
+            let ran = place.host(&[command, words].concat()).exits(code);
+            assert!(ran.err.contains(said), "no {said:?} in {ran:?}");
+        }
+    }
+    let left = place.list();
+    assert!(!left.iter().any(|name| name.starts_with("data")), "{left:?}");
+}
