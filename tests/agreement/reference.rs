@@ -17,6 +17,7 @@ use host_model::contract::{Choice, NodeId};
 use host_model::lts::deadlock;
 use host_model::scenario::{FaultEvent, Faults, Link, Network, Scenario};
 use host_model::toys::{self, Toy, ToyState};
+use rustc_hash::FxHashSet;
 
 mod events;
 mod faults;
@@ -33,7 +34,7 @@ pub use paths::{Prefix, configurations_after, search_after};
 pub type Channel = (NodeId, NodeId);
 
 /// Something in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Item {
     /// A message with this content, which was sent when so many breaks of the connection were known, and can be delivered
     /// so many times.
@@ -43,7 +44,7 @@ enum Item {
 }
 
 /// A local state: what the protocol knows, what has gone wrong at the node, and its ends of the connections.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Local {
     /// What the toy knows; at a node that is stuck, the state in which it has trapped.
     pub state: ToyState,
@@ -107,7 +108,7 @@ impl System {
 }
 
 /// A global state of a toy.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Global {
     locals: Vec<Local>,
     /// What is in flight on each channel that is not empty: in the order of sending, or sorted where that does not matter.
@@ -197,7 +198,7 @@ impl Global {
 }
 
 /// What happens at a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Happening {
     /// The delivery of an item from this node, which stands at this position in its channel.
     Take(NodeId, Item, usize),
@@ -284,7 +285,7 @@ fn search_from(
     (depth_max, local_events_max): (Option<u32>, Option<u32>),
     states_max: usize,
 ) -> Option<Reached> {
-    let mut seen: BTreeSet<Global> = starts.iter().cloned().collect();
+    let mut seen: FxHashSet<Global> = starts.iter().cloned().collect();
     let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
     let mut reached = Reached::default();
     while let Some((global, depth)) = queue.pop_front() {
@@ -310,7 +311,7 @@ fn search_from(
             reached.deadlocks.entry(deadlock).or_insert(depth);
         }
         let possible = happenings(system, &global, local_events_max);
-        reached.is_local_cut |= possible.len() < happenings(system, &global, None).len();
+        reached.is_local_cut |= local_events_max.is_some() && possible.len() < happenings(system, &global, None).len();
         reached.is_cut |= reached.is_local_cut;
         if depth_max.is_some_and(|max| depth >= max) {
             let leads_on = |(node, happening): &(NodeId, Happening)| {
@@ -426,7 +427,7 @@ fn configurations_from(
     let empty = vec![Sequence::new(); system.toy.nodes as usize];
     let starts = starts.into_iter().enumerate().map(|(index, start)| ((index, empty.clone()), start));
     let mut queue: VecDeque<((usize, Vec<Sequence>), Global)> = starts.collect();
-    let mut seen: BTreeSet<(usize, Vec<Sequence>)> = queue.iter().map(|(sequences, _)| sequences.clone()).collect();
+    let mut seen: FxHashSet<(usize, Vec<Sequence>)> = queue.iter().map(|(sequences, _)| sequences.clone()).collect();
     let mut found = Configurations::default();
     while let Some(((start, sequences), global)) = queue.pop_front() {
         let mut is_maximal = true;

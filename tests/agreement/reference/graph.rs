@@ -1,8 +1,9 @@
 //! The graph of the global states: all of them, and all steps between them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use host_model::contract::NodeId;
+use rustc_hash::FxHashSet;
 
 use super::events::{happenings, moves};
 use super::{Channel, Global, Item, Local, System, starts, states};
@@ -38,7 +39,7 @@ pub fn graph(
     local_events_max: Option<u32>,
     states_max: usize,
 ) -> Option<Graph> {
-    let mut seen: BTreeSet<Global> = starts(system).into_iter().collect();
+    let mut seen: FxHashSet<Global> = starts(system).into_iter().collect();
     let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
     let mut graph = Graph::default();
     while let Some((global, depth)) = queue.pop_front() {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{LocalKind, NodeId, PropertyKind, PropertyScope};
 use host_search::liveness::{EventClass, Source};
+use rustc_hash::FxHashMap;
 
 use super::events::{happenings, moves};
 use super::graph::{Content, content};
@@ -33,7 +34,7 @@ pub struct Within<'p> {
 /// A part of the graph; none if there are more states than that, or the prefix cannot happen.
 pub fn progress(system: &System, within: Within<'_>, states_max: usize) -> Option<Progress> {
     let local_events_max = within.local_events;
-    let mut numbers: BTreeMap<Global, usize> = BTreeMap::new();
+    let mut numbers: FxHashMap<Global, usize> = FxHashMap::default();
     let mut globals: Vec<Global> = Vec::new();
     let mut number = |global: Global, globals: &mut Vec<Global>| {
         let next = numbers.len();
