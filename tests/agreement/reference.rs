@@ -285,8 +285,9 @@ fn search_from(
     (depth_max, local_events_max): (Option<u32>, Option<u32>),
     states_max: usize,
 ) -> Option<Reached> {
+    let starts: BTreeSet<Global> = starts.iter().cloned().collect();
     let mut seen: FxHashSet<Global> = starts.iter().cloned().collect();
-    let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
+    let mut queue: VecDeque<(Global, u32)> = starts.into_iter().map(|start| (start, 0)).collect();
     let mut reached = Reached::default();
     while let Some((global, depth)) = queue.pop_front() {
         reached.farthest = depth;

@@ -1,6 +1,6 @@
 //! The graph of the global states: all of them, and all steps between them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::contract::NodeId;
 use rustc_hash::FxHashSet;
@@ -39,8 +39,9 @@ pub fn graph(
     local_events_max: Option<u32>,
     states_max: usize,
 ) -> Option<Graph> {
-    let mut seen: FxHashSet<Global> = starts(system).into_iter().collect();
-    let mut queue: VecDeque<(Global, u32)> = seen.iter().map(|start| (start.clone(), 0)).collect();
+    let starts: BTreeSet<Global> = starts(system).into_iter().collect();
+    let mut seen: FxHashSet<Global> = starts.iter().cloned().collect();
+    let mut queue: VecDeque<(Global, u32)> = starts.into_iter().map(|start| (start, 0)).collect();
     let mut graph = Graph::default();
     while let Some((global, depth)) = queue.pop_front() {
         let is_bad = global.is_over() || system.toy.is_forbidden(&states(&global.locals));
