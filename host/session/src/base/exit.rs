@@ -35,10 +35,7 @@ pub enum Exit {
 /// Every exit code with its meaning, for `--help` and the documentation.
 pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Ok, "no violation (also when a bound ended the search, see --require-complete)"),
-    (
-        Exit::Unexpected,
-        "something else came out than a scenario or a test expects, or --why-different found states that look the same",
-    ),
+    (Exit::Unexpected, "a scenario or a test came out otherwise, or --why-different found states that look the same"),
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "nothing can happen any more, and a node is not done (looked for with --deadlock)"),
     (Exit::Safety, "an `always` property is violated"),
