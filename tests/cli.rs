@@ -36,6 +36,7 @@
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | which search a checkpoint belongs to, and what it cannot do |
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
+//! | `told_apart` | the ways to tell states apart, on bundled protocols |
 //! | `why_different` | states that look the same and are told apart |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
@@ -77,6 +78,7 @@ mod results;
 mod scenarios;
 mod schema;
 mod simulate;
+mod told_apart;
 mod traces;
 mod why_different;
 

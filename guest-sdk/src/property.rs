@@ -88,7 +88,8 @@ impl<'a, P: Protocol> Properties<'a, P> {
     }
 
     /// Declares the properties of a protocol that this one has within it.
-    pub(crate) fn of_part<Q: Protocol>(
+    #[doc(hidden)]
+    pub fn of_part<Q: Protocol>(
         &mut self,
         protocol_of: impl Fn(&'a P) -> &'a Q,
         state_of: impl Fn(&'a P::State) -> &'a Q::State,

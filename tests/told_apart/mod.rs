@@ -1,0 +1,55 @@
+//! The bundled protocols with their states told apart in each way that the SDK has.
+//!
+//! Nothing of a protocol is written again: a folder is made with a copy of its sources. In one in Rust another type is exported, the one in
+//! `guest.rs` around the protocol; in another language `about` says `memory` instead of `serialized`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `copies` | the folders with the copies, and their components |
+//! | `search` | what a search says of a component |
+//! | `guest` | the source of the type around a protocol, which is compiled with each copy |
+
+mod copies;
+mod search;
+
+pub use copies::{component, protocols};
+pub use search::{Searched, searched};
+
+/// A way to tell states apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// In a table.
+    pub name: &'static str,
+    /// In the name of a folder.
+    word: &'static str,
+    /// As `guest_sdk::By`; none for the protocol as it is.
+    by: Option<&'static str>,
+    /// Whether the allocator is that of `guest_sdk::arena!`.
+    has_arena: bool,
+}
+
+/// The protocol as it is, which the others are compared with.
+pub const SERIALIZE: Way = Way { name: "`serialize`", word: "serialize", by: None, has_arena: false };
+
+/// The memory, with the allocator of a library's wrapper.
+pub const MEMORY_WITH_ARENA: Way =
+    Way { name: "`By::Memory`, `arena!`", word: "memory-arena", by: Some("By::Memory"), has_arena: true };
+
+/// The memory, with the allocator of the language.
+pub const MEMORY: Way = Way { name: "`By::Memory`", word: "memory", by: Some("By::Memory"), has_arena: false };
+
+/// The history.
+pub const HISTORY: Way = Way { name: "`By::History`", word: "history", by: Some("By::History"), has_arena: false };
+
+/// All ways of a protocol in Rust.
+pub const WAYS: [Way; 6] = [
+    SERIALIZE,
+    Way { name: "`By::Debug`", word: "debug", by: Some("By::Debug { without: &[] }"), has_arena: false },
+    Way { name: "`By::Digest`", word: "digest", by: Some("By::Digest"), has_arena: false },
+    MEMORY_WITH_ARENA,
+    MEMORY,
+    HISTORY,
+];
+
+/// Both ways of a protocol in another language.
+pub const WAYS_ELSEWHERE: [Way; 2] = [SERIALIZE, MEMORY];
