@@ -13,7 +13,9 @@ use host_model::scenario::Scenario;
 use host_model::trace::start;
 use host_model::trace::{BreachClass, TraceStep};
 use host_search::kernel::rules::Rules;
-use host_search::kernel::{EndCondition, FoundViolation, Sampled, Search, SearchBounds, Unmonitored};
+use host_search::kernel::{EndCondition, FoundViolation, Progress, Sampled, Search, SearchBounds, Unmonitored};
+use host_search::outlook::Outlook;
+use host_search::outlook::question::Question;
 use host_search::strategy::random_walk;
 
 use super::searches::{Case, confirmed};
@@ -158,4 +160,38 @@ fn what_is_too_far_away_stays_open() {
     assert_eq!((report.end, report.violations.len()), (EndCondition::WalksDone, 0));
     let expected = Sampled { walks: 3, owing: 3, open: 3, trials: 40, ..Sampled::default() };
     assert_eq!(report.promises.iter().map(|promise| promise.sampled).collect::<Vec<_>>(), [Some(expected)]);
+}
+
+/// The same ladder with few rungs, beside nodes that go round in circles: too many states are close by, and next to no walk comes to its
+/// end. What is left to climb leads there, rung by rung.
+#[test]
+fn what_is_left_leads_through_what_does_not_matter() {
+    const END: u64 = 20;
+    let program = Program {
+        events: |_, _| vec![0, 1],
+        on_event: |node, state, event| {
+            let next = match (node, event) {
+                (0, 0) => (state + 1).min(END),
+                (0, _) => 0,
+                (_, event) => (state + 1 + event) % 10,
+            };
+            (next, Vec::new())
+        },
+        kind: PropertyKind::Eventually,
+        is_bad: |node, state| node == 0 && state < END,
+        ..Program::default()
+    };
+    let lts = Lts::new(&program, Scenario::new(7)).expect("it lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a machine");
+    let starts = start::initial(&mut stepper).expect("it starts");
+    let bounds = SearchBounds { promises: Some(Rules::default()), ..SearchBounds::default() };
+    let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+    let (index, promise) = (0, lts.promises()[0]);
+    let question =
+        Question { search: &search, progress: &Progress::default(), index, promise, rules: Rules::default() };
+    assert_eq!(question.look_around(&starts[0]).expect("no host faults").0, Outlook::Open);
+    let (outlook, _) = question.ask(&mut stepper, &starts[0]).expect("no host faults");
+    let Outlook::Alive(way) = outlook else { panic!("{outlook:?}") };
+    assert_eq!(way.len(), 20);
+    assert!(way.iter().all(|step| step.node == 0));
 }

@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `bits` | sets of small integers |
+//! | `backwards` | from where a local state can be reached |
 //! | `path_facts` | what all paths to a local state have in common, and which messages so have no second copy |
 //! | `quorums` | the sets of messages that a local state takes together |
 
@@ -19,8 +20,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::poll::StopPoll;
 
+pub use self::backwards::FAR;
 use self::bits::Bits;
 
+mod backwards;
 mod bits;
 mod path_facts;
 mod quorums;
@@ -432,17 +435,9 @@ impl<'l> LocalSpace<'l> {
         known
     }
 
-    /// The states from which one of `targets` can be reached on its node, the targets included.
-    pub fn ancestors(&self, targets: impl Iterator<Item = Index>) -> FxHashSet<LocalStateId> {
-        let mut found = FxHashSet::default();
-        let mut stack: Vec<Index> = targets.collect();
-        while let Some(index) = stack.pop() {
-            let reached = &self.states[index.0 as usize];
-            if found.insert(reached.state) {
-                stack.extend(&reached.predecessors);
-            }
-        }
-        found
+    /// The index of a local state, if it is reached.
+    pub fn find(&self, state: LocalStateId) -> Option<Index> {
+        self.index_of.get(state.0 as usize).copied().filter(|index| *index != NOWHERE)
     }
 }
 

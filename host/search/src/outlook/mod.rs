@@ -3,7 +3,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `certificate` | a proof from local states alone that it cannot |
+//! | `combinations` | the combinations of local states that keep a promise |
 //! | `nearby` | the answer of the part of the graph close by |
+//! | `guided` | the answer of a search that is led by distances between local states |
 //! | `question` | the question about one promise, asked of states one by one |
 //! | `execution` | whether one execution breaks a promise in a given way |
 //! | `turning_point` | the step of a path that takes the last chance |
@@ -15,7 +17,9 @@ use crate::kernel::EndCondition;
 use crate::kernel::rules::Recovery;
 
 pub mod certificate;
+mod combinations;
 pub mod execution;
+pub mod guided;
 pub mod nearby;
 pub mod question;
 pub mod turning_point;

@@ -7,6 +7,7 @@ use crate::kernel::rules::Rules;
 use crate::kernel::{EndCondition, Progress, Search, SearchError};
 use crate::outlook::Outlook;
 use crate::outlook::certificate::certify;
+use crate::outlook::guided::search_guided;
 use crate::outlook::nearby::look_around;
 
 /// Whether a promise can still be kept.
@@ -25,7 +26,8 @@ pub struct Question<'q, 's> {
 }
 
 impl Question<'_, '_> {
-    /// What can be proven of a state where the promise is not kept, and what it took: by the certificate, then by the states close by.
+    /// What can be proven of a state where the promise is not kept, and what it took: by the certificate, then by the states close by,
+    /// then by a guided search.
     ///
     /// # Errors
     ///
@@ -38,7 +40,11 @@ impl Question<'_, '_> {
             return Ok((Outlook::Dead, work));
         }
         let (outlook, steps) = self.look_around(state)?;
-        Ok((outlook, work + steps))
+        if outlook != Outlook::Open {
+            return Ok((outlook, work + steps));
+        }
+        let (outlook, guided) = search_guided(stepper, state, (self.promise, self.rules.recovery), &mut ask)?;
+        Ok((outlook, work + steps + guided))
     }
 
     /// Why to stop, with so many bytes more.

@@ -1,0 +1,95 @@
+//! The combinations of local states that keep a promise.
+
+use host_model::contract::{ClassId, MachineError};
+use host_model::lts::{Promise, Stepper};
+use host_model::trace::start::Start;
+use rustc_hash::FxHashSet;
+
+use crate::kernel::rules::Recovery;
+use crate::kernel::tuples;
+use crate::local::space::{Index, LocalSpace};
+
+/// Units of work of a local space after which it is not made complete: half a second where all of them are handlers that are executed for
+/// the first time.
+pub(super) const WORK_MAX: u64 = 20_000;
+
+/// Combinations of view classes after which no more are looked at.
+const COMBINATIONS_MAX: u64 = 20_000;
+
+/// The local states that messages from anywhere can lead to from a global state, by events on which progress can rely. It depends on what
+/// is in flight there, not on ids.
+pub(super) fn space_of<'l>(stepper: &mut Stepper<'l>, state: &Start, recovery: Recovery) -> LocalSpace<'l> {
+    let mut messages = state.in_flight.to_vec();
+    messages.sort_by_key(|message| stepper.message(*message).fingerprint);
+    let state = Start { locals: state.locals.clone(), in_flight: messages.into(), ..Start::default() };
+    LocalSpace::of(stepper, &state, u32::MAX, recovery == Recovery::Resets)
+}
+
+/// What keeps a promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// This local state, whatever those of other nodes are.
+    State(Index),
+    /// Local states of these view classes, one for each node.
+    Classes(Vec<ClassId>),
+}
+
+/// What of a local space was looked at.
+pub(super) struct Combinations {
+    promise: Promise,
+    /// How many local states.
+    seen: usize,
+    /// For each node the view classes met so far.
+    classes: Vec<Vec<ClassId>>,
+    met: FxHashSet<(u32, ClassId)>,
+    evaluated: u64,
+}
+
+impl Combinations {
+    pub(super) fn new(nodes: usize, promise: Promise) -> Self {
+        Self { promise, seen: 0, classes: vec![Vec::new(); nodes], met: FxHashSet::default(), evaluated: 0 }
+    }
+
+    /// Combinations that were looked at.
+    pub(super) fn evaluated(&self) -> u64 {
+        self.evaluated
+    }
+
+    /// Looks at the combinations with a local state that was not there before, until `found` has enough of what keeps the promise. Returns
+    /// whether all were looked at; if not, this is not to be asked again.
+    pub(super) fn look(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        space: &LocalSpace<'_>,
+        found: &mut dyn FnMut(Kept) -> bool,
+    ) -> Result<bool, MachineError> {
+        for (index, reached) in (0..).zip(space.states()).skip(self.seen) {
+            let local_state = stepper.state(reached.state);
+            let class = local_state.protocol.class;
+            let is_its_own = self.promise.node == Some(reached.node);
+            let is_kept_here = is_its_own && !local_state.protocol.owed.contains(&self.promise.property);
+            // Where a node traps the execution is over, and owes nothing.
+            if local_state.is_stuck() || is_kept_here {
+                if !found(Kept::State(Index(index))) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            if self.promise.node.is_some() || !self.met.insert((reached.node, class)) {
+                continue;
+            }
+            for tuple in tuples::with_fixed(&self.classes, reached.node as usize, class) {
+                self.evaluated += 1;
+                if self.evaluated > COMBINATIONS_MAX {
+                    return Ok(false);
+                }
+                if !stepper.owed(&tuple)?.contains(&self.promise.property) && !found(Kept::Classes(tuple)) {
+                    return Ok(false);
+                }
+            }
+            self.classes[reached.node as usize].push(class);
+        }
+        self.seen = space.states().len();
+        Ok(true)
+    }
+}

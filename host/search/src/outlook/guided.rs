@@ -1,0 +1,267 @@
+//! The answer of a search that is led by distances between local states.
+//!
+//! No event takes more than one node one step further. So from a global state to one that keeps the promise there are at least as many
+//! events as the nodes have to go in their local spaces, each by itself. The states that have the least left are looked at first (best-first
+//! search; Pearl, "Heuristics", 1984). Where a node cannot get there at all, nothing that follows keeps the promise.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{ClassId, MachineError};
+use host_model::lts::{LocalStateId, Promise, Step, Stepper};
+use host_model::trace::start::Start;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::global::state::{Budgets, Child, GlobalState};
+use crate::kernel::rules::Recovery;
+use crate::kernel::{EndCondition, SearchBounds};
+use crate::local::space::{FAR, Index, LocalSpace};
+use crate::outlook::combinations::{Combinations, Kept, WORK_MAX, space_of};
+use crate::outlook::{Outlook, is_owed, stop};
+
+/// Steps after which the search ends without an answer.
+const TRANSITIONS_MAX: u64 = 100_000;
+
+/// Combinations of view classes that are headed for. Those that were found first are near.
+const TARGETS_MAX: usize = 64;
+
+/// Taken for the distance where a local state is not known.
+const UNKNOWN: u32 = 1 << 16;
+
+/// States that are expanded between two questions whether to go on.
+const STATES_PER_CHECK: u64 = 64;
+
+/// Asked now and then, with the bytes that are taken, why to stop.
+type Ask<'a> = dyn FnMut(u64) -> Option<EndCondition> + 'a;
+
+/// Searches for a way on which progress can rely from a state to where a promise is kept, a fixed number of steps at most. Says also how
+/// much work that was. `ask` is told how many bytes are taken and says why to stop.
+///
+/// Guarantee: a way is one, not always a shortest; a dead state is one. Complete: no.
+///
+/// # Errors
+///
+/// The host cannot provide an instance, or it is told to stop.
+pub fn search_guided(
+    stepper: &mut Stepper<'_>,
+    state: &Start,
+    (promise, recovery): (Promise, Recovery),
+    ask: &mut Ask<'_>,
+) -> Result<(Outlook, u64), MachineError> {
+    if !is_owed(stepper, &state.locals, promise)? {
+        return Ok((Outlook::Alive(Vec::new()), 0));
+    }
+    let guide = Guide::new(stepper, state, (promise, recovery), ask)?;
+    if guide.targets.is_empty() && !guide.is_exact {
+        return Ok((Outlook::Open, guide.work));
+    }
+    let mut search = Guided::new(stepper, &guide, state);
+    let outlook = search.run(stepper, (promise, recovery), ask)?;
+    Ok((outlook, guide.work + search.transitions))
+}
+
+/// How far it is to where a promise is kept, at least.
+struct Guide<'l> {
+    space: LocalSpace<'l>,
+    /// For local states, by their indices, the fewest events of their node to a set of them.
+    distances: Vec<Vec<u32>>,
+    /// What keeps the promise: for some nodes the set to be in, as an index into `distances`.
+    targets: Vec<Vec<(u32, usize)>>,
+    /// Whether all local states and all that keeps the promise is known, so that what is too far cannot be reached.
+    is_exact: bool,
+    work: u64,
+}
+
+impl<'l> Guide<'l> {
+    fn new(
+        stepper: &mut Stepper<'l>,
+        state: &Start,
+        (promise, recovery): (Promise, Recovery),
+        ask: &mut Ask<'_>,
+    ) -> Result<Self, MachineError> {
+        let nodes = state.locals.len();
+        let mut space = space_of(stepper, state, recovery);
+        let mut combinations = Combinations::new(nodes, promise);
+        let (mut alone, mut tuples): (Vec<Vec<Index>>, _) = (vec![Vec::new(); nodes], Vec::new());
+        let (mut has_all, mut stopped) = (true, None);
+        let is_complete = loop {
+            has_all = has_all
+                && combinations.look(stepper, &space, &mut |kept| match kept {
+                    Kept::State(index) => {
+                        alone[space.states()[index.0 as usize].node as usize].push(index);
+                        true
+                    }
+                    Kept::Classes(tuple) if tuples.len() < TARGETS_MAX => {
+                        tuples.push(tuple);
+                        true
+                    }
+                    Kept::Classes(_) => false,
+                })?;
+            if space.work() >= WORK_MAX {
+                break false;
+            }
+            let is_complete = !space.pass(stepper, &mut |space| {
+                stopped = ask(space.bytes());
+                stopped.is_none() && space.work() < WORK_MAX
+            })?;
+            if let Some(end) = stopped {
+                return Err(stop(end));
+            }
+            if is_complete {
+                break true;
+            }
+        };
+        let work = space.work() + combinations.evaluated();
+        let is_exact = is_complete && has_all;
+        let mut guide = Self { space, distances: Vec::new(), targets: Vec::new(), is_exact, work };
+        guide.head_for(stepper, alone, &tuples);
+        Ok(guide)
+    }
+
+    /// Takes in what keeps the promise: local states of each node, and combinations of view classes.
+    fn head_for(&mut self, stepper: &Stepper<'_>, alone: Vec<Vec<Index>>, tuples: &[Vec<ClassId>]) {
+        for (node, states) in (0..).zip(alone).filter(|(_, states)| !states.is_empty()) {
+            self.targets.push(vec![(node, self.distances.len())]);
+            self.distances.push(self.space.distances(states.into_iter()));
+        }
+        let mut sets: FxHashMap<(u32, ClassId), usize> = FxHashMap::default();
+        for tuple in tuples {
+            let target = (0..).zip(tuple).map(|(node, class)| {
+                let set = *sets.entry((node, *class)).or_insert_with(|| {
+                    let of_class = (0..).zip(self.space.states()).filter(|(_, reached)| {
+                        reached.node == node && stepper.known().brief(reached.state).class == *class
+                    });
+                    self.distances.push(self.space.distances(of_class.map(|(index, _)| Index(index))));
+                    self.distances.len() - 1
+                });
+                (node, set)
+            });
+            self.targets.push(target.collect());
+        }
+    }
+
+    /// Events to where the promise is kept, at least, if all local states are known; none if it cannot be reached.
+    fn estimate(&self, locals: &[LocalStateId]) -> Option<u32> {
+        let known: Vec<Option<Index>> = locals.iter().map(|local| self.space.find(*local)).collect();
+        let estimates = self.targets.iter().map(|target| {
+            let distances = target.iter().map(|(node, set)| {
+                known[*node as usize].map_or(UNKNOWN, |index| self.distances[*set][index.0 as usize])
+            });
+            distances.fold(0, u32::saturating_add)
+        });
+        let least = estimates.min().unwrap_or(FAR);
+        if least == FAR && self.is_exact { None } else { Some(least) }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.space.bytes() + self.distances.iter().map(|distances| size_of_val(&**distances) as u64).sum::<u64>()
+    }
+}
+
+/// A state that was found.
+struct Place {
+    /// Where it was found from, and by which step; none for the first one.
+    found: Option<(u32, Step)>,
+    /// Empty once it was expanded.
+    state: GlobalState,
+}
+
+/// The search.
+struct Guided<'g, 'l> {
+    guide: &'g Guide<'l>,
+    budgets: Budgets,
+    places: Vec<Place>,
+    /// By what is left, depth, and content: nothing depends on ids.
+    open: BinaryHeap<Reverse<(u32, u32, Fingerprint, u32)>>,
+    met: FxHashSet<Fingerprint>,
+    /// Bytes of the states that wait.
+    waiting: u64,
+    transitions: u64,
+}
+
+impl<'g, 'l> Guided<'g, 'l> {
+    fn new(stepper: &Stepper<'_>, guide: &'g Guide<'l>, state: &Start) -> Self {
+        let mut search = Self {
+            guide,
+            budgets: Budgets::new(state.locals.len(), &SearchBounds::default()),
+            places: Vec::new(),
+            open: BinaryHeap::new(),
+            met: FxHashSet::default(),
+            waiting: 0,
+            transitions: 0,
+        };
+        search.enter(None, 0, GlobalState::new(stepper.known(), state));
+        search
+    }
+
+    fn bytes(&self) -> u64 {
+        let each = size_of::<Place>() + 2 * size_of::<Reverse<(u32, u32, Fingerprint, u32)>>();
+        self.guide.bytes() + self.waiting + (self.places.len() * each) as u64
+    }
+
+    /// Takes a state in, if it is new and may lead to where the promise is kept.
+    fn enter(&mut self, found: Option<(u32, Step)>, depth: u32, state: GlobalState) {
+        if !self.met.insert(state.fingerprint) {
+            return;
+        }
+        let Some(left) = self.guide.estimate(&state.locals) else { return };
+        self.open.push(Reverse((left, depth, state.fingerprint, self.places.len() as u32)));
+        self.waiting += state.heap_bytes() as u64;
+        self.places.push(Place { found, state });
+    }
+
+    fn run(
+        &mut self,
+        stepper: &mut Stepper<'_>,
+        (promise, recovery): (Promise, Recovery),
+        ask: &mut Ask<'_>,
+    ) -> Result<Outlook, MachineError> {
+        let (mut enabled, mut children, mut expanded) = (Vec::new(), Vec::<Child>::new(), 0_u64);
+        while let Some(Reverse((_, depth, _, place))) = self.open.pop() {
+            if self.transitions >= TRANSITIONS_MAX {
+                return Ok(Outlook::Open);
+            }
+            expanded += 1;
+            if expanded.is_multiple_of(STATES_PER_CHECK)
+                && let Some(end) = ask(self.bytes())
+            {
+                return Err(stop(end));
+            }
+            let state = std::mem::take(&mut self.places[place as usize].state);
+            self.waiting -= state.heap_bytes() as u64;
+            state.enabled(stepper, &self.budgets, &mut enabled)?;
+            children.clear();
+            for (node, trigger) in enabled.drain(..).filter(|(_, trigger)| recovery.can_rely_on(*trigger)) {
+                let row = stepper.step(state.locals[node as usize], trigger)?;
+                GlobalState::push_children(stepper.known(), (node, trigger), row, &mut children);
+            }
+            for child in &children {
+                self.transitions += 1;
+                // A message is refused by a fault.
+                if stepper.outcomes(child.row)[child.step.outcome as usize].is_refused() {
+                    continue;
+                }
+                let mut next = state.clone();
+                next.take(stepper.known(), &self.budgets, child.step, child.row);
+                if !is_owed(stepper, &next.locals, promise)? {
+                    return Ok(Outlook::Alive(self.way(place, child.step)));
+                }
+                self.enter(Some((place, child.step)), depth + 1, next);
+            }
+        }
+        Ok(Outlook::Dead)
+    }
+
+    /// The steps to a state, and one more.
+    fn way(&self, to: u32, last: Step) -> Vec<Step> {
+        let mut way = vec![last];
+        let mut place = &self.places[to as usize];
+        while let Some((from, step)) = place.found {
+            way.push(step);
+            place = &self.places[from as usize];
+        }
+        way.reverse();
+        way
+    }
+}
