@@ -96,7 +96,7 @@ pub struct Handled<'e, V = Views> {
 }
 
 /// Whether something is wrong where the nodes are like this: a property that is to hold always does not, or cannot be evaluated. Nodes of
-/// which nothing is known have nothing.
+/// which nothing is known have nothing. Asked of the node after an event, it may leave out what reads the same of it before.
 pub type Judge<'j, V = Views> = dyn FnMut(&[Option<&V>]) -> bool + 'j;
 
 /// The answer of a gate.

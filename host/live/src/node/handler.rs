@@ -59,9 +59,10 @@ impl<G: Gate> Node<G> {
     fn ask_after(&mut self, event: Event<'_>, next: &Moment) -> Result<Verdict, Failure> {
         let handled = Handled { event, before: &self.moment.views, after: &next.views };
         let (machine, properties, own) = (&mut *self.machine, &self.properties, self.identity.node);
+        let around = (&self.moment.views, &next.views);
         let mut trouble = Ok(());
         let mut judge = |views: &[Option<&Views>]| {
-            is_wrong(machine, properties, (own, views)).unwrap_or_else(|error| {
+            is_to_blame(machine, properties, around, (own, views)).unwrap_or_else(|error| {
                 trouble = Err(error);
                 false
             })
@@ -96,14 +97,31 @@ impl<G: Gate> Node<G> {
     }
 }
 
-/// Whether a property that is to hold always does not hold where the nodes are like this, or cannot be evaluated. Those of node scope are
-/// asked about this node alone.
-pub(super) fn is_wrong(
+/// Whether something is wrong where the nodes are like this, as a gate asks it of this node before and after an event.
+///
+/// What reads the same of it before and after says the same of both, so after the event it is left out: if it is wrong, then the event is
+/// not to blame, and a gate that hears of something else that is wrong asks for all of it before the event.
+pub(super) fn is_to_blame(
     machine: &mut dyn Machine,
     properties: &[Property],
+    (before, after): (&Views, &Views),
     (own, nodes): (NodeId, &[Option<&Views>]),
 ) -> Result<bool, MachineError> {
-    let always = (0..).zip(properties).filter(|(_, property)| property.kind == PropertyKind::Always);
+    let is_after = nodes[own as usize].is_some_and(|views| std::ptr::eq(views, after));
+    let is_asked = |index: usize| !is_after || before[index] != after[index];
+    is_wrong(machine, (properties, &is_asked), (own, nodes))
+}
+
+/// Whether one of the properties that are asked, by index, is to hold always and does not where the nodes are like this, or cannot be
+/// evaluated. Those of node scope are asked about this node alone.
+pub(super) fn is_wrong(
+    machine: &mut dyn Machine,
+    (properties, is_asked): (&[Property], &dyn Fn(usize) -> bool),
+    (own, nodes): (NodeId, &[Option<&Views>]),
+) -> Result<bool, MachineError> {
+    let always = (0..)
+        .zip(properties)
+        .filter(|(index, property)| property.kind == PropertyKind::Always && is_asked(*index as usize));
     for (index, property) in always {
         let read = match property.scope {
             PropertyScope::Node => &nodes[own as usize..=own as usize],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_model::contract::{Judgement, LocalKind, MachineFactory, NodeId, PropertyKind};
+use host_model::contract::{Judgement, LocalKind, MachineFactory, NodeId, PropertyKind, Snapshot};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{FaultState, Network, Scenario};
 use host_model::toys::{Feature, Toy, ToyTrigger};
@@ -14,7 +14,7 @@ use super::pair::Pair;
 use crate::filter::{FilterTable, Pattern, Quota, What};
 use crate::gate::{Cause, Event, Gate, Handled, Judge, Substitute, Verdict, Views};
 use crate::node::NotNow;
-use crate::node::handler::is_wrong;
+use crate::node::handler::{is_to_blame, is_wrong};
 use crate::node::moment::Moment;
 use crate::steered::Steered;
 use crate::time::Time;
@@ -152,7 +152,7 @@ fn what_is_wrong_at_a_node_is_what_a_search_finds_there() {
                     is_always && node.is_none_or(|node| node == own)
                 };
                 let expected = judged.iter().any(is_found);
-                let is_wrong = is_wrong(&mut *machine, &properties, (own, &views)).expect("it is native");
+                let is_wrong = is_wrong(&mut *machine, (&properties, &|_| true), (own, &views)).expect("it is native");
                 assert_eq!(is_wrong, expected, "toy {seed}, node {own} at {beginning:?}");
                 seen[usize::from(is_wrong)] += 1;
             }
@@ -205,4 +205,42 @@ fn a_call_happens_once_where_it_is_offered() {
     pair.carry_out(1);
     assert_eq!(pair.deliver(1, 0), Some(vec![5]));
     assert_eq!(pair.nodes[1].call(pair.now, &call), Err(NotNow::NotOffered));
+}
+
+/// An event is refused where something is wrong after it and nothing was before: what a node leaves out of the first question makes no
+/// difference, whatever the others are like.
+#[test]
+fn what_an_event_does_not_change_is_not_asked_and_changes_no_verdict() {
+    let (mut refused, mut wrong_before, mut left_out) = (0, 0, 0);
+    for seed in 0..200 {
+        let toy = [Feature::Properties, Feature::Broken]
+            .into_iter()
+            .fold(Toy::random(seed, 2), |toy, feature| toy.with_random(feature, seed, false));
+        let mut machine = Arc::new(toy).machine().expect("it is native");
+        let properties = machine.properties().expect("a toy has some");
+        let mut views = |node: NodeId, state: u64| {
+            machine.restore(Some(&Snapshot::new(&[node.into(), state]))).expect("it is native");
+            let views =
+                (0..properties.len() as u32).map(|property| machine.view(property).expect("toys show themselves"));
+            views.collect::<Views>()
+        };
+        let all: Vec<[Views; 2]> = (0..4).map(|state| [views(0, state), views(1, state)]).collect();
+        for [before, after, other] in (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]) {
+            let (before, after, other) = (&all[before][0], &all[after][0], &all[other][1]);
+            let mut wrong = |own: &Views, is_asked: &dyn Fn(usize) -> bool| {
+                is_wrong(&mut *machine, (&properties, is_asked), (0, &[Some(own), Some(other)])).expect("it is native")
+            };
+            let (was, is) = (wrong(before, &|_| true), wrong(after, &|_| true));
+            let mut blames = |own: &Views| {
+                let nodes = [Some(own), Some(other)];
+                is_to_blame(&mut *machine, &properties, (before, after), (0, &nodes)).expect("it is native")
+            };
+            let blamed = blames(after);
+            assert_eq!(blamed && !blames(before), is && !was, "toy {seed}: {before:?} to {after:?} beside {other:?}");
+            refused += u32::from(is && !was);
+            wrong_before += u32::from(blamed && was);
+            left_out += u32::from(is && !blamed);
+        }
+    }
+    assert!(refused > 100 && wrong_before > 100 && left_out > 100, "{refused} {wrong_before} {left_out}");
 }
