@@ -118,6 +118,30 @@ fn checkers_report_violations_and_keep_them_from_happening() {
     assert!(ends.iter().sum::<u64>() == violating && ends[2] == 0 && number(&steered, "caused") == 0, "{steered}");
 }
 
+/// What a checker predicts first is a trace that begins in what it knew then: fresh instances replay it. Nothing is predicted where
+/// nothing is wrong.
+#[test]
+fn the_first_prediction_is_a_trace_like_any_other() {
+    let place = Place::new();
+    let conditions = ["--seed", "100", "--runs", "12", "--loss", "30%", "--application", "1ms..20s", "--json"];
+    for (mode, code, title) in [("observe", 12, "violation"), ("steer", 0, "no-violation")] {
+        let words = [&["simulate", bundled("paxos"), "--watch", mode, "--out", mode], &conditions[..]].concat();
+        let bug = ["--", "--set", "proposers=2", "--set", "bug=last-response"];
+        let said = place.host(&[&words[..], &bug].concat()).exits(code).json();
+        let first = &said["prediction"];
+        assert!(said["result"] == title && first["trace"] == format!("{mode}/predicted.json"), "{said}");
+        // Runs follow each other there.
+        let (seconds, all) = (first["seconds"].as_f64(), said["checkers"]["first_prediction_ms"].as_f64());
+        assert!(seconds.zip(all).is_some_and(|(seconds, all)| 0.0 < seconds && seconds * 1e3 < all + 1.0), "{said}");
+        let replay: Vec<&str> = first["replay"].as_str().expect("a command").split(' ').collect();
+        let ran = place.host(&replay[1..]).exits(12);
+        let begins = ran.out.contains(&format!("replayed: {}", first["title"].as_str().expect("a title")));
+        assert!(begins && first["length"].as_u64() > Some(0), "{ran:?} {first}");
+        let right = place.host(&[&words[..], &bug[..3]].concat()).exits(0).json();
+        assert!(right["prediction"].is_null() && right["checkers"]["rounds"].as_u64() > Some(0), "{right}");
+    }
+}
+
 /// Figure 3.8 of the thesis: where the response of node 2 comes last, each run without steering ends in the violation, and filters keep all
 /// but a few from it, the immediate check these. The counterexample of a scripted run is a trace like any other.
 #[test]

@@ -1,6 +1,9 @@
 //! `host simulate`.
 
 use host_inspect::words;
+use host_live::simulator::Predicted;
+use host_model::scenario::NodeNames;
+use host_model::trace::Trace;
 use host_session::Request;
 use host_session::base::text::{count, json_text, on_one_line};
 use host_session::base::{Exit, Failure};
@@ -36,16 +39,69 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
         Some(violation) => files.save(std::slice::from_ref(violation), 0, program, environment).pop().flatten(),
         None => None,
     };
+    let prediction = simulated.prediction.as_ref().map(|(seed, predicted)| {
+        let trace = foretold(predicted, &cluster);
+        let saved = files.save_prediction(&trace, program, environment);
+        Prediction { seed: *seed, predicted, trace, saved }
+    });
     let exit = match (violation, simulated.stopped) {
         (Some(violation), _) => violation.exit(),
         (None, Some(_)) if simulated.runs == 0 => Exit::Stopped,
         (None, _) => Exit::Ok,
     };
     environment.print(&match arguments.json {
-        true => json_text(&result(&simulated, &asked, &cluster, saved.as_ref(), exit)),
-        false => text(&simulated, &asked, saved.as_ref()),
+        true => json_text(&result(&simulated, (&asked, &cluster), saved.as_ref(), prediction.as_ref(), exit)),
+        false => text(&simulated, &asked, saved.as_ref(), prediction.as_ref()),
     })?;
     Ok(exit)
+}
+
+/// The first prediction of a checker.
+struct Prediction<'s> {
+    seed: u64,
+    predicted: &'s Predicted,
+    trace: Trace,
+    /// The file with its trace, and the command that replays it.
+    saved: Option<(String, String)>,
+}
+
+/// The trace of the first prediction of a round.
+fn foretold(predicted: &Predicted, cluster: &Cluster) -> Trace {
+    let Predicted { round, scenario, .. } = predicted;
+    round.predictions[0].trace(scenario.clone(), &round.beginning, cluster.empty_trace())
+}
+
+impl Prediction<'_> {
+    fn title(&self) -> String {
+        let finding = self.trace.finding.as_ref().expect("it is of a violation");
+        words::finding(finding, None, &NodeNames::default())
+    }
+
+    fn seconds(&self) -> f64 {
+        self.predicted.at.since_start().as_secs_f64()
+    }
+
+    fn text(&self) -> String {
+        let (title, steps) = (self.title(), count(self.trace.steps.len() as u64, "step"));
+        format!(
+            "first prediction, in the run with seed {} after {:.3} s, by node {}: {title}, {steps} ahead\n",
+            self.seed,
+            self.seconds(),
+            self.predicted.node
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "title": self.title(),
+            "seed": self.seed,
+            "seconds": self.seconds(),
+            "node": self.predicted.node,
+            "length": self.trace.steps.len(),
+            "trace": self.saved.as_ref().map(|(trace, _)| trace),
+            "replay": self.saved.as_ref().map(|(_, replay)| replay),
+        })
+    }
 }
 
 /// The title of a violation, and what is wrong with its confirmation.
@@ -60,7 +116,12 @@ fn title(violation: &Violation) -> String {
     }
 }
 
-fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>) -> String {
+fn text(
+    simulated: &Simulated,
+    asked: &SimulationSpec,
+    saved: Option<&Saved>,
+    prediction: Option<&Prediction<'_>>,
+) -> String {
     let mut text = match &simulated.violation {
         None => "no violation in these runs; only `host run` tells whether there is none\n".to_owned(),
         Some((run, violation)) => {
@@ -77,11 +138,17 @@ fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>) ->
     if let (Some(tally), Some(watch)) = (&simulated.tally, &asked.watch) {
         text.push_str(&checkers(tally, watch.steers));
     }
+    if let Some(prediction) = prediction {
+        text.push_str(&prediction.text());
+    }
     for property in &simulated.witnessed {
         text.push_str(&format!("reached: {}\n", on_one_line(property)));
     }
     if let Some(Saved { trace, replay, .. }) = saved {
         text.push_str(&format!("\ntrace in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
+    }
+    if let Some((trace, replay)) = prediction.and_then(|prediction| prediction.saved.as_ref()) {
+        text.push_str(&format!("\nprediction in {}; replay it with\n{}\n", on_one_line(trace), on_one_line(replay)));
     }
     text
 }
@@ -123,9 +190,9 @@ fn happened(simulated: &Simulated) -> String {
 
 fn result(
     simulated: &Simulated,
-    asked: &SimulationSpec,
-    cluster: &Cluster,
+    (asked, cluster): (&SimulationSpec, &Cluster),
     saved: Option<&Saved>,
+    prediction: Option<&Prediction<'_>>,
     exit: Exit,
 ) -> Value {
     let counts = &simulated.counts;
@@ -161,6 +228,7 @@ fn result(
         "witnessed": simulated.witnessed,
         "digest": format!("{:032x}", simulated.digest),
         "checkers": simulated.tally,
+        "prediction": prediction.map(Prediction::json),
         "violation": violation,
     })
 }

@@ -102,6 +102,18 @@ impl<'r> RunFiles<'r> {
         saved
     }
 
+    /// Writes the trace of what a checker has predicted first; the file, and the command that replays it.
+    pub fn save_prediction(
+        &mut self,
+        trace: &Trace,
+        program: &str,
+        environment: &mut Environment<'_>,
+    ) -> Option<(String, String)> {
+        let path = self.write(("predicted", "json"), 0, &trace_file::text(trace), environment)?;
+        let replay = self.cluster.replay_command(program, Path::new(&path));
+        Some((path, replay))
+    }
+
     /// Writes the result as JSON.
     pub fn save_result(&mut self, json: &str, environment: &mut Environment<'_>) {
         self.write(("stats", "json"), 0, json, environment);

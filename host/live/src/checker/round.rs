@@ -7,7 +7,7 @@ use host_model::contract::{Judgement, MachineError, MachineFactory, NodeId, Seve
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::trace::start::{self, Start, StartError};
-use host_model::trace::{self, Beginning, Finding, TraceStep};
+use host_model::trace::{self, Beginning, Finding, Origin, Trace, TraceStep};
 use host_search::kernel::rules::Rules;
 use host_search::kernel::{
     EndCondition, FoundViolation, Search, SearchBounds, SearchError, Unmonitored, judge_system_state,
@@ -90,6 +90,19 @@ pub struct Prediction {
     pub finding: Finding,
     /// The property that is violated; none if that is a handler that fails.
     pub property: Option<u32>,
+}
+
+impl Prediction {
+    /// Its trace: as this one of the same cluster in which nothing has happened, in the scenario of the checker after the round.
+    pub fn trace(&self, scenario: Scenario, beginning: &Arc<Beginning>, empty: Trace) -> Trace {
+        Trace {
+            scenario,
+            finding: Some(self.finding.clone()),
+            steps: self.steps.clone(),
+            ..empty.beginning_at(Origin::States(Arc::clone(beginning)))
+        }
+        .with_version()
+    }
 }
 
 /// The result of a round.
@@ -203,13 +216,18 @@ impl<'f> Checker<'f> {
         Ok(views.collect())
     }
 
-    /// Begins another generation where what is known takes too much room, or other nodes are absent.
-    fn renew(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
+    /// The scenario of a round that begins there: nodes without a state are absent.
+    pub fn scenario_of(&self, beginning: &Beginning) -> Scenario {
         let scenario = self.lts.scenario();
         let present: BTreeSet<NodeId> = beginning.states.iter().map(|state| state.node).collect();
-        let absent: BTreeSet<NodeId> = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
-        if absent.iter().ne(scenario.absent.iter()) {
-            let scenario = Scenario { absent: absent.into_iter().collect(), ..scenario.clone() };
+        let absent = (0..scenario.nodes).filter(|node| !present.contains(node)).collect();
+        Scenario { absent, ..scenario.clone() }
+    }
+
+    /// Begins another generation where what is known takes too much room, or other nodes are absent.
+    fn renew(&mut self, beginning: &Beginning) -> Result<(), MachineError> {
+        let scenario = self.scenario_of(beginning);
+        if scenario.absent != self.lts.scenario().absent {
             self.lts = Lts::new(self.factory, scenario)?;
             self.generation += 1;
         } else if self.lts.counts().local_states > 0 && self.lts.counts().bytes > self.limits.bytes_max {

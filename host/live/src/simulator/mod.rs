@@ -30,4 +30,4 @@ mod watch;
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions, Range, Share};
 pub use run::{Counts, End, Finished, Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
-pub use watch::{Mode, Profile, Watched, Watching};
+pub use watch::{Mode, Predicted, Profile, Watched, Watching};

@@ -89,12 +89,26 @@ pub struct Watched {
     pub suspensions: u64,
 }
 
+/// What a checker has predicted.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    /// The node beside which it is.
+    pub node: NodeId,
+    /// When its round ended.
+    pub at: Time,
+    /// The round, with at least one prediction.
+    pub round: Arc<Round>,
+    /// The scenario in which its predictions replay.
+    pub scenario: Scenario,
+}
+
 /// The checkers of all runs: what a round comes to depends on where it begins alone, so it is kept.
 pub struct Watching<'f> {
     profile: Profile,
     checker: Checker<'f>,
     rounds: BTreeMap<[u8; 32], Arc<Round>>,
     steered: BTreeMap<([u8; 32], NodeId), Steering>,
+    first: Option<Predicted>,
 }
 
 /// Rounds that are kept.
@@ -112,7 +126,20 @@ impl<'f> Watching<'f> {
         let resets = u32::from(scenario.faults.resets > 0 && scenario.has_network(Network::Ordered));
         ahead.faults = Faults { resets, duplicates: scenario.faults.duplicates, ..Faults::default() };
         let checker = Checker::new(factory, ahead, profile.limits)?;
-        Ok(Self { profile, checker, rounds: BTreeMap::new(), steered: BTreeMap::new() })
+        Ok(Self { profile, checker, rounds: BTreeMap::new(), steered: BTreeMap::new(), first: None })
+    }
+
+    /// The first prediction of all runs, if there was one.
+    pub fn first(&self) -> Option<&Predicted> {
+        self.first.as_ref()
+    }
+
+    /// A round has ended that predicts something.
+    fn note(&mut self, node: NodeId, at: Time, round: Arc<Round>) {
+        if self.first.is_none() {
+            let scenario = self.checker.scenario_of(&round.beginning);
+            self.first = Some(Predicted { node, at, round, scenario });
+        }
     }
 
     /// A round from a global state, which is kept.
@@ -172,7 +199,8 @@ struct GoingOn {
     /// The nodes that are in the snapshot, and when it is gathered: the immediate check does not wait for the end of the round.
     views: Vec<Option<LocalStateId>>,
     gathered: Time,
-    predicts: bool,
+    /// The round, if it predicts something.
+    predicting: Option<Arc<Round>>,
     is_unhelpful: bool,
     patterns: BTreeSet<Pattern>,
 }
@@ -240,20 +268,21 @@ impl<'w, 'f> Watch<'w, 'f> {
         let mut going_on = GoingOn {
             views: cut.views(),
             gathered: now.after(profile.gathering),
-            predicts: false,
+            predicting: None,
             is_unhelpful: false,
             patterns: BTreeSet::new(),
         };
         let key = cut.key(stepper);
         let mut work = 0;
         if let Some(round) = self.round_of(stepper, key, &cut)? {
-            going_on.predicts = !round.predictions.is_empty();
             work += round.work;
-            if going_on.predicts && self.mode == Mode::Steer {
+            let predicts = !round.predictions.is_empty();
+            if predicts && self.mode == Mode::Steer {
                 let steering = self.watching.steer(key, node, &round)?;
                 (going_on.patterns, going_on.is_unhelpful) = (steering.patterns, steering.is_unhelpful);
                 work += steering.work;
             }
+            going_on.predicting = predicts.then_some(round);
         }
         self.beside[node as usize].going_on = Some(going_on);
         let taken = profile.each.saturating_mul(u32::try_from(work).unwrap_or(u32::MAX));
@@ -288,11 +317,12 @@ impl<'w, 'f> Watch<'w, 'f> {
         let beside = &mut self.beside[node as usize];
         beside.is_busy = false;
         beside.take_views(now);
-        let Some(GoingOn { predicts, is_unhelpful, patterns, .. }) = beside.going_on.take() else { return };
+        let Some(GoingOn { predicting, is_unhelpful, patterns, .. }) = beside.going_on.take() else { return };
         self.watched.rounds += 1;
-        if predicts {
+        if let Some(round) = predicting {
             self.watched.predicting += 1;
             self.watched.first.get_or_insert(now);
+            self.watching.note(node, now, round);
         }
         self.watched.unhelpful += u64::from(is_unhelpful);
         if self.mode == Mode::Steer {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use host_inspect::words;
 use host_live::checker::{Round, Steering};
 use host_model::scenario::{NodeNames, Scenario};
-use host_model::trace::{Origin, Trace};
+use host_model::trace::Trace;
 
 use crate::cluster::{replay_command, trace_file};
 
@@ -43,13 +42,7 @@ impl Predictions {
             if !self.told.insert(Told::Predicted(prediction.property)) {
                 continue;
             }
-            let trace = Trace {
-                scenario: scenario.clone(),
-                finding: Some(prediction.finding.clone()),
-                steps: prediction.steps.clone(),
-                ..self.empty.clone().beginning_at(Origin::States(Arc::clone(&round.beginning)))
-            };
-            let trace = trace.with_version();
+            let trace = prediction.trace(scenario.clone(), &round.beginning, self.empty.clone());
             let name = prediction.property.map_or_else(|| "fault".to_owned(), |property| property.to_string());
             let path = self.folder.join(format!("node-{node}-predicted-{name}.json"));
             let what = words::finding(&prediction.finding, None, &NodeNames::default());

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use host_inspect::minimize::{Options, WORK_MAX};
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Mode, Phase, Profile, ScriptError, Simulator, SimulatorError,
-    Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Mode, Phase, Predicted, Profile, ScriptError, Simulator,
+    SimulatorError, Watching,
 };
 use host_live::time::Time;
 use host_model::contract::{MachineError, Stop, Stopped};
@@ -110,6 +110,8 @@ pub struct Simulated {
     pub stopped: Option<Stopped>,
     /// What the checkers have come to, if there are any: then a violation does not end the runs.
     pub tally: Option<Tally>,
+    /// The first prediction of a checker in a run where it only reports, and the seed of that run.
+    pub prediction: Option<(u64, Predicted)>,
 }
 
 /// Refuses options for a search. A scenario may have some: of it, the cluster counts.
@@ -202,6 +204,7 @@ pub fn run(
         violation: None,
         stopped: None,
         tally: asked.watch.map(|_| Tally::default()),
+        prediction: None,
     };
     let goes_on = |simulated: &Simulated| simulated.violation.is_none() || simulated.tally.is_some();
     while simulated.runs < asked.runs && simulated.stopped.is_none() && goes_on(&simulated) {
@@ -269,6 +272,9 @@ fn beside_twin(
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
     let (twin, seen) = simulator.run_watched(seed, watching, Mode::Observe)?;
+    if simulated.prediction.is_none() {
+        simulated.prediction = watching.first().map(|first| (seed, first.clone()));
+    }
     let tally = simulated.tally.as_mut().expect("there are checkers");
     let (is_violated, is_predicted) = (twin.violation.is_some(), seen.first.is_some());
     tally.violating += u64::from(is_violated);
