@@ -64,10 +64,12 @@ fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, 
     }
 }
 
-/// Clients ask while nodes are killed and connections are cut, or datagrams are lost. Nothing that they were told is wrong.
-fn tormented(network: &str) {
+/// Clients ask while nodes are killed and connections are cut, or datagrams are lost. Nothing that they were told is wrong, and a checker
+/// that steers finds nothing to do.
+#[expect(clippy::print_stderr, reason = "what a long run has come to is for people")]
+fn tormented(network: &str, words: &'static str) {
     let seconds = std::env::var("HOST_LIVE_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(SECONDS);
-    let (mut nodes, cluster) = Cluster::start(network, "none");
+    let (mut nodes, cluster) = Cluster::start_with(network, "none", words);
     let (begun, judge, is_over) = (Instant::now(), Mutex::new(Judge::default()), AtomicBool::new(false));
     let mut kills = 0;
     std::thread::scope(|scope| {
@@ -90,18 +92,38 @@ fn tormented(network: &str) {
     judge.read_all(|operation| client::ask_until_told(cluster.clients(), operation));
     let Told { answered, unknown, keys } = judge.verdict().unwrap_or_else(|why| panic!("{why}"));
     let troubles = cluster.troubles();
-    let told = format!("{kills} kills, {answered} answers, {unknown} without one, {keys} keys, {troubles} troubles");
-    assert!(answered > 20 && kills > 2 && troubles > 3, "{told}");
+    let rounds = cluster.counted_by_all("check_rounds_total") as u64;
+    let told = format!(
+        "{network}{words}: {kills} kills, {answered} answers, {unknown} without one, {keys} keys, {troubles} troubles, {rounds} rounds \
+         of checkers since the last kills"
+    );
+    eprintln!("{told}");
+    assert!(answered > 20 && kills > 2 && troubles > 3 && (rounds == 0) == words.is_empty(), "{told}");
+    for words in [" predicts ", "sees that"] {
+        assert_eq!(nodes.lines(words), Vec::<String>::new(), "{told}");
+    }
 }
+
+const STEERED: &str = " --watch steer --every 200ms";
 
 #[test]
 fn what_clients_were_told_is_true_where_connections_are_cut_and_nodes_killed() {
-    tormented("ordered");
+    tormented("ordered", "");
 }
 
 #[test]
 fn what_clients_were_told_is_true_where_datagrams_are_lost_and_nodes_killed() {
-    tormented("unordered");
+    tormented("unordered", "");
+}
+
+#[test]
+fn what_clients_were_told_is_true_of_steered_nodes_where_connections_are_cut_and_nodes_killed() {
+    tormented("ordered", STEERED);
+}
+
+#[test]
+fn what_clients_were_told_is_true_of_steered_nodes_where_datagrams_are_lost_and_nodes_killed() {
+    tormented("unordered", STEERED);
 }
 
 /// A client writes at a leader whose followers are dead, and reads where that leader is dead and the others live again. What it was
