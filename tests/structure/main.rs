@@ -50,6 +50,8 @@ const EDGES: &[Rule] = &[
             "host",
             "host-agreement",
             "host-build",
+            "host-live",
+            "host-live-net",
             "host-model",
             "host-sandbox",
             "host-search",
