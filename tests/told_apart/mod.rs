@@ -32,11 +32,11 @@ pub struct Way {
 pub const SERIALIZE: Way = Way { name: "`serialize`", word: "serialize", by: None, has_arena: false };
 
 /// The memory, with the allocator of a library's wrapper.
-pub const MEMORY_WITH_ARENA: Way =
+const MEMORY_WITH_ARENA: Way =
     Way { name: "`By::Memory`, `arena!`", word: "memory-arena", by: Some("By::Memory"), has_arena: true };
 
 /// The memory, with the allocator of the language.
-pub const MEMORY: Way = Way { name: "`By::Memory`", word: "memory", by: Some("By::Memory"), has_arena: false };
+const MEMORY: Way = Way { name: "`By::Memory`", word: "memory", by: Some("By::Memory"), has_arena: false };
 
 /// The history.
 pub const HISTORY: Way = Way { name: "`By::History`", word: "history", by: Some("By::History"), has_arena: false };
