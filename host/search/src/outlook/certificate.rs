@@ -8,9 +8,9 @@ use host_model::contract::MachineError;
 use host_model::lts::{Promise, Stepper};
 use host_model::trace::start::Start;
 
-use crate::kernel::EndCondition;
 use crate::kernel::rules::Recovery;
-use crate::outlook::combinations::{Combinations, WORK_MAX, space_of};
+use crate::outlook::Ask;
+use crate::outlook::combinations::{Combinations, WORK_MAX, pass, space_of};
 
 /// The answer, and what it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,25 +33,17 @@ pub fn certify(
     stepper: &mut Stepper<'_>,
     state: &Start,
     (promise, recovery): (Promise, Recovery),
-    ask: &mut dyn FnMut(u64) -> Option<EndCondition>,
+    ask: &mut Ask<'_>,
 ) -> Result<Certified, MachineError> {
     let mut space = space_of(stepper, state, recovery);
     let mut combinations = Combinations::new(state.locals.len(), promise);
-    let mut stopped = None;
     loop {
         let is_kept_nowhere = combinations.look(stepper, &space, &mut |_| false)?;
         let work = space.work() + combinations.evaluated();
         if !is_kept_nowhere || work >= WORK_MAX {
             return Ok(Certified { is_dead: false, work });
         }
-        let is_complete = !space.pass(stepper, &mut |space| {
-            stopped = ask(space.bytes());
-            stopped.is_none() && space.work() < WORK_MAX
-        })?;
-        if let Some(end) = stopped {
-            return Err(super::stop(end));
-        }
-        if is_complete {
+        if pass(&mut space, stepper, ask)? {
             return Ok(Certified { is_dead: true, work });
         }
     }

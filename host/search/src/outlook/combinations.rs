@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::kernel::rules::Recovery;
 use crate::kernel::tuples;
 use crate::local::space::{Index, LocalSpace};
+use crate::outlook::{Ask, stop};
 
 /// Units of work of a local space after which it is not made complete: half a second where all of them are handlers that are executed for
 /// the first time.
@@ -23,6 +24,20 @@ pub(super) fn space_of<'l>(stepper: &mut Stepper<'l>, state: &Start, recovery: R
     messages.sort_by_key(|message| stepper.message(*message).fingerprint);
     let state = Start { locals: state.locals.clone(), in_flight: messages.into(), ..Start::default() };
     LocalSpace::of(stepper, &state, u32::MAX, recovery == Recovery::Resets)
+}
+
+/// One pass over the local states, as far as the work for them goes. Returns whether the space is complete.
+pub(super) fn pass<'l>(
+    space: &mut LocalSpace<'l>,
+    stepper: &mut Stepper<'l>,
+    ask: &mut Ask<'_>,
+) -> Result<bool, MachineError> {
+    let mut stopped = None;
+    let is_complete = !space.pass(stepper, &mut |space| {
+        stopped = ask(space.bytes());
+        stopped.is_none() && space.work() < WORK_MAX
+    })?;
+    stopped.map_or(Ok(is_complete), |end| Err(stop(end)))
 }
 
 /// What keeps a promise.

@@ -14,11 +14,11 @@ use host_model::trace::start::Start;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::global::state::{Budgets, Child, GlobalState};
+use crate::kernel::SearchBounds;
 use crate::kernel::rules::Recovery;
-use crate::kernel::{EndCondition, SearchBounds};
 use crate::local::space::{FAR, Index, LocalSpace};
-use crate::outlook::combinations::{Combinations, Kept, WORK_MAX, space_of};
-use crate::outlook::{Outlook, is_owed, stop};
+use crate::outlook::combinations::{Combinations, Kept, WORK_MAX, pass, space_of};
+use crate::outlook::{Ask, Outlook, is_owed, stop};
 
 /// Steps after which the search ends without an answer.
 const TRANSITIONS_MAX: u64 = 100_000;
@@ -31,9 +31,6 @@ const UNKNOWN: u32 = 1 << 16;
 
 /// States that are expanded between two questions whether to go on.
 const STATES_PER_CHECK: u64 = 64;
-
-/// Asked now and then, with the bytes that are taken, why to stop.
-type Ask<'a> = dyn FnMut(u64) -> Option<EndCondition> + 'a;
 
 /// Searches for a way on which progress can rely from a state to where a promise is kept, a fixed number of steps at most. Says also how
 /// much work that was. `ask` is told how many bytes are taken and says why to stop.
@@ -84,7 +81,7 @@ impl<'l> Guide<'l> {
         let mut space = space_of(stepper, state, recovery);
         let mut combinations = Combinations::new(nodes, promise);
         let (mut alone, mut tuples): (Vec<Vec<Index>>, _) = (vec![Vec::new(); nodes], Vec::new());
-        let (mut has_all, mut stopped) = (true, None);
+        let mut has_all = true;
         let is_complete = loop {
             has_all = has_all
                 && combinations.look(stepper, &space, &mut |kept| match kept {
@@ -101,14 +98,7 @@ impl<'l> Guide<'l> {
             if space.work() >= WORK_MAX {
                 break false;
             }
-            let is_complete = !space.pass(stepper, &mut |space| {
-                stopped = ask(space.bytes());
-                stopped.is_none() && space.work() < WORK_MAX
-            })?;
-            if let Some(end) = stopped {
-                return Err(stop(end));
-            }
-            if is_complete {
+            if pass(&mut space, stepper, ask)? {
                 break true;
             }
         };
