@@ -191,6 +191,7 @@ impl Place {
             directory: self.path(self.standing),
             cache: self.cache.clone(),
             clock: self.clock(&interrupted),
+            builds: Default::default(),
             interrupted,
         };
         let words = std::iter::once("host").chain(arguments.iter().map(AsRef::as_ref));

@@ -87,8 +87,15 @@ fn scenarios(root: &Path) -> Vec<PathBuf> {
 fn measure(scenario: &Path, root: &Path) -> Option<Vec<String>> {
     let (interrupted, clock) = (Arc::default(), system_clock());
     let log = &mut std::io::sink();
-    let context =
-        &mut Context { log, columns: None, directory: root, cache: None, interrupted: &interrupted, clock: &clock };
+    let context = &mut Context {
+        log,
+        columns: None,
+        directory: root,
+        cache: None,
+        interrupted: &interrupted,
+        clock: &clock,
+        builds: &Default::default(),
+    };
     let spec = serde_json::json!({ "cluster": { "plugin": scenario } });
     let request = Request::new(serde_json::from_value(spec).expect("a specification"), context);
     let spec = request.unwrap_or_else(|failure| panic!("{}: {}", scenario.display(), failure.message)).spec;

@@ -104,6 +104,7 @@ fn run(plugin: &Path, options: &[&str], seconds: u64) -> Value {
         cache: host::default_cache(),
         interrupted: Arc::default(),
         clock: host::system_clock(),
+        builds: Default::default(),
     };
     let place = tempfile::tempdir().expect("a temporary folder");
     let time = format!("{seconds}s");

@@ -59,6 +59,7 @@ fn host_until(arguments: &[&str], seed: u64, is_interrupted: bool) -> Fate {
         directory: place().path().to_owned(),
         cache: Some(place().path().join("cache")),
         clock: if is_interrupted { interrupting(&interrupted) } else { host::system_clock() },
+        builds: Default::default(),
         interrupted,
     };
     let words = std::iter::once("host").chain(arguments.iter().copied()).map(OsString::from);

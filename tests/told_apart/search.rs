@@ -39,6 +39,7 @@ pub fn searched(wasm: &Path, seconds: u64, options: &[&str]) -> Result<Searched,
         cache: host::default_cache(),
         interrupted: Arc::default(),
         clock: host::system_clock(),
+        builds: Default::default(),
     };
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let time = format!("{seconds}s");

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use host_inspect::escape::guarded;
 use host_inspect::explain::Paint;
-use host_session::base::context::Clock;
+use host_session::base::context::{Builds, Clock};
 use host_session::base::{Context, Failure};
 
 /// Everything that a command touches outside of itself, so that tests can run commands in their own process.
@@ -32,6 +32,8 @@ pub struct Environment<'a> {
     pub interrupted: Arc<AtomicBool>,
     /// The clock that `--time` is measured with.
     pub clock: Clock,
+    /// What was built for this command.
+    pub builds: Builds,
 }
 
 impl Environment<'_> {
@@ -49,6 +51,7 @@ impl Environment<'_> {
             cache: self.cache.as_deref(),
             interrupted: &self.interrupted,
             clock: &self.clock,
+            builds: &self.builds,
         }
     }
 
@@ -134,6 +137,7 @@ mod tests {
             cache: None,
             interrupted: Arc::default(),
             clock: system_clock(),
+            builds: Builds::default(),
         };
         environment.tell("nobody reads this");
         environment.print("nor this")

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         cache: host::default_cache(),
         interrupted,
         clock: host::system_clock(),
+        builds: Default::default(),
     };
     // A panic is a broken invariant. Its message is printed by then; the exit code is one that is documented.
     let result = catch_unwind(AssertUnwindSafe(|| host::run(std::env::args_os(), &mut environment)));

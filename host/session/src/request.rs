@@ -104,7 +104,7 @@ mod tests {
     use host_sandbox::fixtures;
 
     use super::*;
-    use crate::base::context::system_clock;
+    use crate::base::context::{Builds, system_clock};
     use crate::report::result::Verdict;
 
     fn report(folder: &Path, spec: &str) -> Result<RunReport, Failure> {
@@ -118,6 +118,7 @@ mod tests {
             cache: None,
             interrupted: &interrupted,
             clock: &clock,
+            builds: &Builds::default(),
         };
         Request::new(spec, context)?.report(context)
     }

@@ -108,6 +108,7 @@ fn measure(mode: Mode, number: u8) -> Turn {
         cache: None,
         interrupted: &interrupted,
         clock: &clock,
+        builds: &Default::default(),
     };
     let spec = RunningSpec::read(Path::new("cluster.toml"), context).unwrap_or_else(|why| panic!("{}", why.message));
     let running = Running::open(&spec, context).unwrap_or_else(|why| panic!("{}", why.message));

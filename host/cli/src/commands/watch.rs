@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host_build::SourceState;
+use host_session::base::context::Builds;
 use host_session::base::{Exit, Failure};
 
 use crate::environment::Environment;
@@ -25,6 +26,8 @@ pub fn run(
     let paths: Vec<PathBuf> = paths.iter().map(|path| environment.path(path)).collect();
     loop {
         let before = look(&paths);
+        // They may have changed since the last build.
+        environment.builds = Builds::default();
         if let Err(failure) = once(environment) {
             environment.fail(&failure);
         }
@@ -85,6 +88,7 @@ mod tests {
             cache: None,
             interrupted: std::sync::Arc::default(),
             clock: system_clock(),
+            builds: Builds::default(),
         };
         let mut rounds = 0;
         let exit = run(&["plugin".into(), "other.wasm".into()], &mut environment, |environment| {

@@ -235,6 +235,7 @@ pub(crate) mod tests {
             cache: None,
             interrupted: &interrupted,
             clock: &(Arc::new(move || Duration::from_secs(clock.load(Ordering::Relaxed))) as Clock),
+            builds: &Default::default(),
         };
         let bounds = Bounds::new(&context);
         (bounds, seconds, interrupted)

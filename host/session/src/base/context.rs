@@ -1,9 +1,10 @@
 //! The environment of a session: folders, the clock, the user's request to stop.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::text::without_controls;
@@ -22,6 +23,27 @@ pub struct Context<'a> {
     pub interrupted: &'a Arc<AtomicBool>,
     /// The clock of bounds on time.
     pub clock: &'a Clock,
+    /// What was built before; what is built is added.
+    pub builds: &'a Builds,
+}
+
+/// The components that were built for a command, by the folders or files that they are made of: however many clusters it opens, it
+/// builds each of them once.
+#[derive(Debug, Default)]
+pub struct Builds(Mutex<BTreeMap<PathBuf, PathBuf>>);
+
+impl Builds {
+    /// The component of a folder or file: the one that was built before, or what `build` makes of it.
+    pub(crate) fn component<E>(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, E>) -> Result<PathBuf, E> {
+        let key = of.canonicalize().unwrap_or_else(|_| of.to_owned());
+        let built = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(built) = built.filter(|built| built.is_file()) {
+            return Ok(built);
+        }
+        let built = build()?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, built.clone());
+        Ok(built)
+    }
 }
 
 /// Tells the time since some moment in the past. Asked before every call of a guest.

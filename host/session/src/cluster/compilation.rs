@@ -63,8 +63,15 @@ mod tests {
     fn log(columns: Option<usize>, is_quiet: bool, seconds: u64) -> String {
         let (mut log, interrupted, clock) = (Vec::new(), std::sync::Arc::default(), system_clock());
         let directory = Path::new("");
-        let mut context =
-            Context { log: &mut log, columns, directory, cache: None, interrupted: &interrupted, clock: &clock };
+        let mut context = Context {
+            log: &mut log,
+            columns,
+            directory,
+            cache: None,
+            interrupted: &interrupted,
+            clock: &clock,
+            builds: &Default::default(),
+        };
         let mut compilation = Compilation::new(Path::new("plugins/one"), is_quiet);
         for twentieth in 1..=seconds * 20 {
             compilation.show(Duration::from_millis(50 * twentieth), &mut context);

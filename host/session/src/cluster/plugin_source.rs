@@ -149,7 +149,10 @@ fn component(given: &Path, source: Source, context: &mut Context<'_>) -> Result<
             }
             Ok(found)
         }
-        Ok(_) => build(given, source, context),
+        Ok(_) => {
+            let builds = context.builds;
+            builds.component(&path, || build(given, source, context))
+        }
         Err(error) => {
             let failure = Failure::plugin(format_args!("cannot load {}: {error}", given.display()));
             Err(failure.help("give a component (.wasm), a module (.wasm, .wat) or the folder of a plugin; `host list` shows those here"))

@@ -24,6 +24,7 @@ use crate::commands::test::saved::{Expected, Saved};
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
 use host_session::Request;
+use host_session::base::context::Builds;
 use host_session::base::text::{count, on_one_line, shell_quoted, shortened};
 use host_session::base::{Exit, Failure, files};
 use host_session::spec::{RunSpec, Source};
@@ -54,6 +55,7 @@ pub fn run(arguments: &TestArguments, program: &str, environment: &mut Environme
         cache: environment.cache.clone(),
         interrupted: Arc::clone(&environment.interrupted),
         clock: Arc::clone(&environment.clock),
+        builds: Builds::default(),
     };
     run_all(arguments, program, environment)
 }
