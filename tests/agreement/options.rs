@@ -207,7 +207,11 @@ pub fn refusals() -> Vec<Refusal> {
         if strategy.promises != Promises::Decided {
             let all = without_promises((Axis::Strategy, vec![index]), "the strategy decides no promises");
             // What counts as a way back matters to what is dead, and walks look for that.
-            let is_looked_at = |axis| axis == Axis::Recovery && strategy.promises == Promises::Sampled;
+            let is_looked_at = |axis| match strategy.promises {
+                Promises::Sampled => axis == Axis::Recovery,
+                Promises::Shown => true,
+                Promises::Decided | Promises::Unchecked => false,
+            };
             found.extend(all.filter(|refusal| !refusal.values.iter().any(|(axis, _)| is_looked_at(*axis))));
         }
     }

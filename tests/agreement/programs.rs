@@ -21,6 +21,8 @@ pub struct Program {
     pub kind: PropertyKind,
     /// Whether it does not hold in a state.
     pub is_bad: fn(NodeId, u64) -> bool,
+    /// Bytes that the encoding of a state has more than it needs.
+    pub padding: fn(u64) -> usize,
     /// Words that a snapshot has more than it needs.
     pub ballast: usize,
 }
@@ -34,6 +36,7 @@ impl Default for Program {
             on_message: |_, state, _| (state, Vec::new()),
             kind: PropertyKind::Always,
             is_bad: |_, _| false,
+            padding: |_| 0,
             ballast: 0,
         }
     }
@@ -82,7 +85,9 @@ impl Machine for Node {
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
-        Ok(self.state.to_le_bytes().to_vec())
+        let mut encoding = self.state.to_le_bytes().to_vec();
+        encoding.resize(encoding.len() + (self.program.padding)(self.state), 0);
+        Ok(encoding)
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {

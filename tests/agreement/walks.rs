@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_agreement::growing::{Factory, Growing, Number};
+use host_agreement::programs::Program;
 use host_agreement::reference::{self, System};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
@@ -170,6 +171,27 @@ fn walks_without_a_step_ask_the_monitor() {
     let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Impatient, collect_system_states: false };
     let report = random_walk::run(&search).expect("a toy has no host faults");
     assert_eq!((report.end, report.counts.transitions), (EndCondition::Interrupted, Some(0)));
+}
+
+/// A log that is never cut grows, also beside a node that stays as it is; one that is cut does not, nor does one that is full in time.
+#[test]
+fn states_that_become_longer_and_longer_are_told() {
+    let grows = |padding: fn(u64) -> usize| {
+        let events = |node, _| vec![u64::from(node)];
+        let on_event = |node, state: u64, _| (if node == 1 { state + 1 } else { 1 - state }, Vec::new());
+        let program = Program { events, on_event, padding, ..Program::default() };
+        let lts = Lts::new(&program, Scenario::new(2)).expect("it lists its properties");
+        let starts = start::initial(&mut Stepper::new(&lts).expect("a machine")).expect("it starts");
+        let bounds = bounds(3, 2);
+        let search = Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
+        random_walk::run(&search).expect("no host faults").growth
+    };
+    let growth = grows(|state| state as usize).expect("it grows");
+    assert_eq!((growth.node, growth.steps), (1, random_walk::LENGTH_DEFAULT));
+    // Half of the steps are its own.
+    assert!(growth.bytes.0 == 8 && (400..600).contains(&(growth.bytes.1 - growth.bytes.0)), "{growth:?}");
+    assert_eq!(grows(|state| state as usize % 100), None);
+    assert_eq!(grows(|state| (state as usize).min(300)), None);
 }
 
 /// Keeps the most bytes that a search says it has.

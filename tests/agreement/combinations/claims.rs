@@ -115,6 +115,11 @@ impl Facts<'_> {
         case.strategy.name == "auto" && case.bounds.states.is_some() && report.promises.is_empty()
     }
 
+    /// Whether the bounds count from elsewhere than the start states: from where walks have been.
+    fn begins_far_away(&self) -> bool {
+        self.case.strategy.name == "prefix"
+    }
+
     /// Whether findings stand for those of renamed states, too.
     fn is_up_to_renaming(&self) -> bool {
         matches!(self.ran.report.symmetry, Some(SymmetryUse::Renamings(2..)))
@@ -141,6 +146,9 @@ fn what_is_found_is_found_once(facts: &Facts<'_>) -> Result<(), String> {
 }
 
 fn what_is_found_lies_within_the_bounds(facts: &Facts<'_>) -> Result<(), String> {
+    if facts.begins_far_away() {
+        return Ok(());
+    }
     let depth = facts.case.bounds.depth.unwrap_or(u32::MAX);
     facts.ran.findings.iter().try_for_each(|found| {
         let is_within = found.length <= depth && facts.within.contains_key(&found.words);
@@ -205,9 +213,8 @@ fn kinds<'w>(findings: impl Iterator<Item = &'w Words>) -> BTreeMap<String, u64>
 }
 
 fn a_goal_that_is_reached_is_reachable(facts: &Facts<'_>) -> Result<(), String> {
-    goals(facts).iter().try_for_each(|goal| {
-        ensure(facts.truth.within.witnessed.contains(goal), || format!("{goal} of {:?}", facts.truth.within.witnessed))
-    })
+    let reachable = if facts.begins_far_away() { &facts.truth.all.witnessed } else { &facts.truth.within.witnessed };
+    goals(facts).iter().try_for_each(|goal| ensure(reachable.contains(goal), || format!("{goal} of {reachable:?}")))
 }
 
 fn a_goal_that_is_not_reached_is_not_reachable(facts: &Facts<'_>) -> Result<(), String> {
@@ -259,8 +266,8 @@ fn a_bound_was_there_to_be_hit(facts: &Facts<'_>) -> Result<(), String> {
             counted.is_some_and(|counted| counted >= max)
         }),
         EndCondition::Pruned => !facts.case.strategy.is_complete,
-        EndCondition::WalksDone => facts.case.strategy.name == "walk",
-        EndCondition::SpaceExhausted => facts.case.strategy.name != "walk",
+        EndCondition::WalksDone => matches!(facts.case.strategy.name, "walk" | "prefix"),
+        EndCondition::SpaceExhausted => !matches!(facts.case.strategy.name, "walk" | "prefix"),
         EndCondition::Violation => !facts.ran.findings.is_empty() || !facts.ran.breaches.is_empty(),
         EndCondition::TimeBound | EndCondition::MemoryBound | EndCondition::Interrupted => true,
     };
@@ -386,8 +393,8 @@ fn promises_are_decided_as_the_reference_says(facts: &Facts<'_>) -> Result<(), S
 fn broken_promises_are_broken(facts: &Facts<'_>) -> Result<(), String> {
     let (breaches, report) = (&facts.ran.breaches, &facts.ran.report);
     let Some(expected) = &facts.truth.promises else {
-        // Walks show some; what they show is compared in `liveness`.
-        let shows = facts.case.strategy.promises == Promises::Sampled;
+        // Walks, and a search after them, show some; what they show is compared in `liveness`.
+        let shows = facts.case.strategy.promises != Promises::Unchecked;
         return ensure(shows || breaches.is_empty(), || "the search decides none".to_owned());
     };
     let is_over = facts.is_exact() && facts.end() != EndCondition::Violation && report.promises_end.is_none();

@@ -10,6 +10,7 @@
 //! | `minimising` | traces of broken promises made short |
 //! | `outlooks` | what can still become of each state of a graph, asked without the graph |
 //! | `walks` | what random walks report of promises |
+//! | `prefixes` | what a search after walks reports of promises |
 //! | `scale` | the time and memory of the analysis of a large graph |
 //! | `workers` | graphs of many states, judged by any number of workers |
 
@@ -18,6 +19,7 @@ mod counted;
 mod graphs;
 mod minimising;
 mod outlooks;
+mod prefixes;
 mod scale;
 mod searches;
 mod toys;

@@ -78,7 +78,7 @@ impl Case {
     }
 
     /// What the reference says of each promise by these rules; none if the system is too large for it.
-    fn outcomes(&self, rules: Rules) -> Option<Vec<Outcome>> {
+    pub(super) fn outcomes(&self, rules: Rules) -> Option<Vec<Outcome>> {
         let graph = progress(&self.system, self.within(), STATES_MAX)?;
         let promises = 0..graph.states[0].owed.len();
         promises.map(|promise| promises::decide(&graph.states, promise, rules)).collect()

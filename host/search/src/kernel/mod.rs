@@ -19,7 +19,7 @@ use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, Promise, PromiseReport, Sampled};
-pub use crate::kernel::report::{Basis, Decider, FoundViolation, Report, SymmetryUse};
+pub use crate::kernel::report::{Basis, Decider, FoundViolation, Growth, Report, SymmetryUse};
 pub use crate::kernel::violation_kind::ViolationKind;
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
@@ -153,6 +153,8 @@ pub struct Counts {
     pub walks: Option<u64>,
     /// Of these, walks that came to where nothing can happen.
     pub walks_ended: Option<u64>,
+    /// Of these, walks to a state in which a search began.
+    pub prefixes: Option<u64>,
     /// Distinct outcomes of handlers that were taken: a local state, what made the handler run, and its choices.
     pub outcomes: Option<u64>,
     /// Handler executions in the machine.

@@ -118,6 +118,17 @@ impl std::fmt::Display for Decider {
     }
 }
 
+/// A node whose state has become longer and longer on a random walk: it may keep what it could forget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// The node.
+    pub node: NodeId,
+    /// Steps of the walk during which it was longer each time it was looked at.
+    pub steps: u32,
+    /// Bytes of the encoding before and after them.
+    pub bytes: (usize, usize),
+}
+
 /// The report of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -155,6 +166,8 @@ pub struct Report {
     pub renewals: u64,
     /// Whether there may be more local states, messages and outcomes than were counted: there was no room to count all of them.
     pub are_lower_bounds: bool,
+    /// The first such node that walks have come across.
+    pub growth: Option<Growth>,
 }
 
 impl Report {
@@ -178,6 +191,7 @@ impl Report {
             symmetry: None,
             renewals: 0,
             are_lower_bounds: false,
+            growth: None,
         }
     }
 

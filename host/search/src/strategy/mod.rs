@@ -10,6 +10,7 @@
 //! | `dpor` | optimal dynamic partial-order reduction |
 //! | `dpor_ds` | DPOR-DS, the algorithm on the last path |
 //! | `dpor_ds_tree` | DPOR-DS, the algorithm on the whole tree |
+//! | `prefix` | searches from states far away, where walks have been |
 //! | `random_walk` | seeded random walks |
 
 use crate::kernel::{Report, Search, SearchBounds, SearchError};
@@ -21,6 +22,7 @@ pub mod dpor;
 pub mod dpor_ds;
 pub mod dpor_ds_tree;
 pub mod lmc;
+pub mod prefix;
 pub mod random_walk;
 pub mod unfold;
 
@@ -104,6 +106,8 @@ pub enum Promises {
     Decided,
     /// Where they can never hold again, as far as it comes.
     Sampled,
+    /// Executions that break them, as far as it comes.
+    Shown,
     /// Nothing.
     Unchecked,
 }
@@ -275,6 +279,28 @@ pub const STRATEGIES: &[Strategy] = &[
         promises: Promises::Unchecked,
         loses_messages: false,
         run: dpor_ds_tree::run,
+    },
+    Strategy {
+        name: "prefix",
+        aliases: &[],
+        summary: "bdfs from states where random walks without faults have been, three quarters of their way",
+        soundness: "every state is reached",
+        completeness: "a sample: what comes after 20 states at most, within the bounds",
+        is_complete: false,
+        honours: &[
+            Bound::Depth,
+            Bound::LocalEvents,
+            Bound::States,
+            Bound::Seed,
+            Bound::Walks,
+            Bound::Weights,
+            Bound::Violations,
+            Bound::Deadlock,
+        ],
+        keeps_checkpoints: false,
+        promises: Promises::Shown,
+        loses_messages: true,
+        run: prefix::run,
     },
     Strategy {
         name: "walk",

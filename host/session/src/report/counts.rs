@@ -13,7 +13,7 @@ pub struct CountsReport(pub Counts);
 
 impl CountsReport {
     /// Names, as in JSON, and numbers.
-    pub fn rows(&self) -> [(&'static str, Option<u64>); 14] {
+    pub fn rows(&self) -> [(&'static str, Option<u64>); 15] {
         // Without `..`, so that a new count cannot be forgotten here.
         macro_rules! rows {
             ($($name:ident)+) => {{
@@ -23,7 +23,7 @@ impl CountsReport {
             }};
         }
         rows!(
-            global_states transitions local_states system_states messages events executions redundant walks walks_ended
+            global_states transitions local_states system_states messages events executions redundant walks walks_ended prefixes
             outcomes handler_calls preliminary_violations soundness_checks
         )
     }

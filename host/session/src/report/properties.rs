@@ -235,7 +235,9 @@ fn promised(
     let sampled: Vec<PromiseWalks> =
         of_it.clone().filter_map(|it| Some(PromiseWalks::new((it, it.sampled?)))).collect();
     let promises: Vec<PromiseCounts> = of_it.filter_map(|it| Some(PromiseCounts::new((it, it.decided?)))).collect();
-    let is_broken = promises.iter().any(|promise| promise.class.is_some()) || sampled.iter().any(|it| it.dead > 0);
+    let is_shown = found.violations.iter().any(|it| it.breach.is_some() && it.judgement.violated() == Some(index));
+    let is_broken =
+        is_shown || promises.iter().any(|promise| promise.class.is_some()) || sampled.iter().any(|it| it.dead > 0);
     let is_missing = promises.len() < all || all == 0;
     let may_be_dead = sampled.iter().any(|it| it.open > 0);
     let open = may_be_dead.then_some("some walks may have led to where it cannot be kept");

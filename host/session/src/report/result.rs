@@ -4,9 +4,10 @@ use std::num::NonZeroU64;
 
 use host_inspect::words;
 use host_model::audit::Audited;
+use host_model::contract::NodeId;
 use host_model::scenario::Scenario;
 use host_model::trace::{Finding, PluginRef};
-use host_search::kernel::{Basis, Counts, EndCondition, SymmetryUse};
+use host_search::kernel::{Basis, Counts, EndCondition, Growth, SymmetryUse};
 use host_search::strategy::find;
 use serde::Serialize;
 
@@ -55,6 +56,9 @@ pub struct RunReport {
     /// How often the search forgot what handlers do, to stay within its memory; none if it never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewals: Option<NonZeroU64>,
+    /// A node whose state became longer and longer on a random walk; none if walks came across none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthReport>,
     /// The basis of the answer: `unfolding` or `local-states`; none where that is what the strategy goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
@@ -136,6 +140,24 @@ impl From<&SymmetryUse> for SymmetryReport {
     }
 }
 
+/// A node whose state became longer and longer on a walk.
+#[derive(Debug, Serialize)]
+pub struct GrowthReport {
+    /// The node.
+    pub node: NodeId,
+    /// Events of the walk during which it did.
+    pub steps: u32,
+    /// Bytes of its state before and after them.
+    pub bytes: (usize, usize),
+}
+
+impl From<Growth> for GrowthReport {
+    fn from(growth: Growth) -> Self {
+        let Growth { node, steps, bytes } = growth;
+        Self { node, steps, bytes }
+    }
+}
+
 /// A plugin in JSON.
 #[derive(Debug, Serialize)]
 pub struct PluginReport {
@@ -189,7 +211,7 @@ impl RunReport {
             (Some(violation), _) if violation.class.is_some() => violation.title.clone() + &notes,
             (Some(violation), _) => violation.title.clone(),
             (None, Some(end)) => left_open(end).to_owned() + &notes,
-            (None, None) => because(report.end).to_owned() + &misfit(&report.counts) + &notes,
+            (None, None) => because(report.end).to_owned() + &misfit(&report.counts) + &grows(report.growth) + &notes,
         };
         let unreached = Unreached::new(run);
         let strategy = run.spec.strategy();
@@ -207,6 +229,7 @@ impl RunReport {
             counts: CountsReport(report.counts),
             at_least: if report.are_lower_bounds { DISTINCT } else { &[] },
             renewals: NonZeroU64::new(report.renewals),
+            growth: report.growth.map(GrowthReport::from),
             basis: report.basis.map(basis),
             symmetry: report.symmetry.as_ref().map(SymmetryReport::from),
             depth: report.depth,
@@ -342,6 +365,17 @@ fn misfit(counts: &Counts) -> String {
         "; of the {} that it assumes only {} known to be reachable, so another strategy may suit the protocol better",
         count(local_states, "local state"),
         if reachable == 1 { "1 is".to_owned() } else { format!("{} are", grouped(reachable)) },
+    )
+}
+
+/// That a node may keep what it could forget.
+fn grows(growth: Option<Growth>) -> String {
+    let Some(Growth { node, steps, bytes: (before, after) }) = growth else { return String::new() };
+    format!(
+        "; on a walk of {} the state of node {node} became longer and longer, from {} to {}, so there may be no end of states",
+        count(steps.into(), "event"),
+        count(before as u64, "byte"),
+        count(after as u64, "byte"),
     )
 }
 

@@ -367,6 +367,7 @@ impl Answers {
             all.counts.walks_ended = all.counts.walks_ended.or(walks_ended);
             all.depth = all.depth.max(report.depth);
             all.renewals = all.renewals.max(report.renewals);
+            all.growth = all.growth.or(report.growth);
             for found in report.violations {
                 if all.is_news(found.node, &found.judgement) {
                     all.violations.push(found);

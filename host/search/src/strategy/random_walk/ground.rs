@@ -11,24 +11,27 @@ use crate::kernel::SearchBounds;
 use crate::kernel::dice::{below, dice, draw, draw_outcome};
 use crate::kernel::weights::Weights;
 use crate::strategy::random_walk::LENGTH_DEFAULT;
+use crate::strategy::random_walk::growth::Lengths;
 
 /// Sets the draws of walks from elsewhere apart from those of the search.
 const TRIALS_SEED: u64 = 0x7265_636f_7665_7279;
 
 /// One walk.
-pub(super) struct Walk {
+pub(in crate::strategy) struct Walk {
     /// Which one.
-    pub(super) number: u64,
+    pub(in crate::strategy) number: u64,
     /// Index of its start state.
-    pub(super) start: usize,
+    pub(in crate::strategy) start: usize,
     /// Where it is. The way there is not kept.
-    pub(super) cursor: GlobalCursor,
+    pub(in crate::strategy) cursor: GlobalCursor,
     /// How many steps it has taken.
-    pub(super) depth: u32,
+    pub(in crate::strategy) depth: u32,
     /// The event that was drawn for the current step; none once the walk is over.
     pub(super) drawn: Option<(NodeId, Trigger)>,
     /// Whether it has come to a violation.
-    pub(super) is_over: bool,
+    pub(in crate::strategy) is_over: bool,
+    /// How long its local states were.
+    pub(super) lengths: Lengths,
     dice: ChaCha8Rng,
 }
 
@@ -56,9 +59,9 @@ pub(super) enum Drawn {
 }
 
 /// Where walks take their steps: a local transition system with the start states in it.
-pub(super) struct Ground<'l> {
+pub(in crate::strategy) struct Ground<'l> {
     /// Access to the local transition system.
-    pub(super) stepper: Stepper<'l>,
+    pub(in crate::strategy) stepper: Stepper<'l>,
     starts: &'l [Start],
     bounds: SearchBounds,
     weights: Weights,
@@ -71,7 +74,11 @@ pub(super) struct Ground<'l> {
 
 impl<'l> Ground<'l> {
     /// Walks of these limits from these start states.
-    pub(super) fn new(lts: &'l Lts<'l>, starts: &'l [Start], bounds: SearchBounds) -> Result<Self, MachineError> {
+    pub(in crate::strategy) fn new(
+        lts: &'l Lts<'l>,
+        starts: &'l [Start],
+        bounds: SearchBounds,
+    ) -> Result<Self, MachineError> {
         Ok(Self {
             stepper: Stepper::new(lts)?,
             starts,
@@ -84,11 +91,13 @@ impl<'l> Ground<'l> {
     }
 
     /// A walk that begins.
-    pub(super) fn begin(&self, number: u64) -> Walk {
+    pub(in crate::strategy) fn begin(&self, number: u64) -> Walk {
         let mut dice = dice(self.bounds.seed.unwrap_or(0), number);
         let start = below(&mut dice, self.starts.len() as u64) as usize;
         let cursor = GlobalCursor::new(&self.stepper, &self.starts[start], &self.bounds);
-        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false }
+        let mut lengths = Lengths::default();
+        lengths.look(&self.stepper, cursor.locals(), 0);
+        Walk { number, start, cursor, depth: 0, dice, drawn: None, is_over: false, lengths }
     }
 
     /// A walk without faults from a state that is no start of the search. Its number is among those of such walks.
@@ -96,20 +105,33 @@ impl<'l> Ground<'l> {
         // The bounds are those of the search, and a promise may be kept beyond them.
         let cursor = GlobalCursor::new(&self.stepper, state, &SearchBounds::default());
         let dice = dice(self.bounds.seed.unwrap_or(0) ^ TRIALS_SEED, number);
-        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false }
+        Walk { number, start: 0, cursor, depth: 0, dice, drawn: None, is_over: false, lengths: Lengths::default() }
+    }
+
+    /// The same for walks without faults.
+    #[must_use]
+    pub(in crate::strategy) fn without_faults(mut self) -> Self {
+        self.weights.fault = 0;
+        self
     }
 
     /// Takes the next step of a walk without faults; none where it ends.
     pub(super) fn step(&mut self, walk: &mut Walk) -> Result<Option<Step>, MachineError> {
         let weights = std::mem::replace(&mut self.weights, Weights { fault: 0, ..Weights::default() });
-        let drawn = self.draw(walk);
+        let child = self.draw_reliable(walk);
         self.weights = weights;
-        if drawn? != Drawn::Event {
-            return Ok(None);
+        Ok(child?.map(|child| {
+            self.take(walk, &child);
+            child.step
+        }))
+    }
+
+    /// Draws the next step of a walk, without a refusal, which is a fault whatever its event weighs; none where the walk ends.
+    pub(in crate::strategy) fn draw_reliable(&mut self, walk: &mut Walk) -> Result<Option<Child>, MachineError> {
+        match self.draw(walk)? {
+            Drawn::Event => self.draw_child_without_refusals(walk).map(Some),
+            Drawn::Cut | Drawn::Ended => Ok(None),
         }
-        let child = self.draw_child_without_refusals(walk)?;
-        self.take(walk, &child);
-        Ok(Some(child.step))
     }
 
     /// Draws the next event of a walk; says why, if there is none.
@@ -163,7 +185,7 @@ impl<'l> Ground<'l> {
     }
 
     /// Takes a step.
-    pub(super) fn take(&self, walk: &mut Walk, child: &Child) {
+    pub(in crate::strategy) fn take(&self, walk: &mut Walk, child: &Child) {
         walk.cursor.descend(&self.stepper, child.step, child.row);
         walk.cursor.settle();
         walk.depth += 1;

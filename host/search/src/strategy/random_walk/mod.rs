@@ -3,12 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `ground` | a walk, and how it draws and takes its steps |
+//! | `growth` | local states that become longer and longer on a walk |
 //! | `distinct` | a count of distinct things in bounded memory |
 //! | `shorten` | makes the path to where a promise is dead short |
 //! | `suspects` | walks that end where a promise of progress is not kept |
 
 mod distinct;
-mod ground;
+pub(super) mod ground;
+mod growth;
 mod shorten;
 mod suspects;
 
@@ -297,6 +299,9 @@ impl WalkSearch<'_> {
         let judgements = walk.cursor.judge_child(&mut ground.stepper, &child)?;
         ground.take(walk, &child);
         self.transitions += 1;
+        if self.report.growth.is_none() {
+            self.report.growth = walk.lengths.look(&ground.stepper, walk.cursor.locals(), walk.depth);
+        }
         self.report.depth = self.report.depth.max(walk.depth);
         // A walk is over with its first violation: what follows shows the same one again.
         walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());

@@ -1,0 +1,187 @@
+//! Searches from states far away, where walks have been.
+
+use host_model::lts::Step;
+use host_model::trace::start::Start;
+
+use crate::global::cursor::GlobalCursor;
+use crate::global::judge::judge_start;
+use crate::kernel::{
+    CheckSchedule, Counts, EndCondition, FoundViolation, Progress, Report, Search, SearchBounds, SearchError, or_end,
+};
+use crate::outlook::is_owed;
+use crate::strategy::bdfs;
+use crate::strategy::random_walk::WALKS_DEFAULT;
+use crate::strategy::random_walk::ground::{Ground, Walk};
+
+/// How many states the search begins in, at most.
+pub const PREFIXES_MAX: usize = 20;
+
+/// Prefix search.
+///
+/// Guarantee: every reported violation is reachable.
+/// Complete: no, and it never claims to be.
+/// Explores: random walks without faults from the start states, drawn as those of `walk`. Of each walk it keeps the first state after three
+/// quarters of its events in which every promise of progress is kept, of at most [`PREFIXES_MAX`] walks one each. Then all that can happen
+/// after these states, faults included, as `bdfs` does from so many start states. A violation on a walk is reported as well.
+/// Memory: as `bdfs`; what handlers do on the walks is kept.
+/// Honours: depth, local-event and state bounds, which count from the kept states on; seed, number of walks, weights but for that of faults,
+/// the wish to find deadlocks, the wish to decide `eventually` properties, the monitor. The faults that the scenario allows are all left
+/// where a walk ends, since it has none.
+/// Source: prefix-based search of Killian, Anderson, Jhala, Vahdat, "Life, death, and the critical transition: finding liveness bugs in
+/// systems code" (MaceMC), NSDI 2007; differs in: the search after the walks is exhaustive within its bounds, and one for all states.
+pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
+    // The bounds are those of the search after the walks.
+    let SearchBounds { seed, weights, .. } = search.bounds;
+    let bounds = SearchBounds { seed, weights, ..SearchBounds::default() };
+    let mut walks = Walks {
+        search,
+        ground: Ground::new(search.lts, search.starts, bounds)?.without_faults(),
+        report: Report::new(search.lts).collecting(&search.bounds),
+        kept: Vec::new(),
+        begun: 0,
+        ended: 0,
+        transitions: 0,
+        schedule: CheckSchedule::default(),
+    };
+    let end = or_end(walks.search())?;
+    let counts = walks.counts();
+    let Walks { report: before, kept, .. } = walks;
+    let mut report = match end {
+        Some(end) => Report { end, ..before },
+        None => search_on(search, &kept, before)?,
+    };
+    let Counts { transitions, walks, walks_ended, prefixes, .. } = counts;
+    report.counts = Counts { walks, walks_ended, prefixes, ..report.counts };
+    report.counts.transitions = Some(report.counts.transitions.unwrap_or(0) + transitions.unwrap_or(0));
+    report.count_local(search.lts);
+    Ok(report)
+}
+
+/// Explores what comes after the kept states; returns what was found there and before.
+fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Report, SearchError> {
+    let left = before.violations_max - before.collected();
+    let bounds = SearchBounds { violations: search.bounds.violations.map(|_| left), ..search.bounds };
+    let after = bdfs::run(&Search { starts: kept, bounds, collect_system_states: false, ..*search })?;
+    let mut report = Report { violations: before.violations, violations_max: before.violations_max, ..after };
+    for (reached, earlier) in report.witnessed.iter_mut().zip(before.witnessed) {
+        *reached = (*reached).max(earlier);
+    }
+    for found in after.violations {
+        let is_known = report.violations.iter().any(|it| it.node == found.node && it.judgement == found.judgement);
+        if (found.breach.is_some() || !is_known) && report.wants_more(&found.kind) {
+            // From a start state a shorter way may lead there.
+            report.violations.push(FoundViolation { shortest: false, ..found });
+        }
+    }
+    // What holds after these states need not hold after others.
+    report.promises.clear();
+    if report.end == EndCondition::SpaceExhausted {
+        report.end = EndCondition::Pruned;
+    }
+    Ok(report)
+}
+
+/// The walks that lead to where the search begins.
+struct Walks<'s> {
+    search: &'s Search<'s>,
+    ground: Ground<'s>,
+    report: Report,
+    /// States to begin in, with the ways there.
+    kept: Vec<Start>,
+    begun: u64,
+    /// Walks that came to where nothing can happen.
+    ended: u64,
+    transitions: u64,
+    schedule: CheckSchedule,
+}
+
+impl Walks<'_> {
+    /// Walks until there are enough states to begin in; why the whole search ends here, if it does.
+    fn search(&mut self) -> Result<Option<EndCondition>, SearchError> {
+        for start in self.search.starts {
+            let judgements = judge_start(self.search, &mut self.ground.stepper, start)?;
+            if self.report.note(start, &[], judgements) {
+                return Ok(Some(EndCondition::Violation));
+            }
+        }
+        while self.kept.len() < PREFIXES_MAX && self.begun < self.search.bounds.walks.unwrap_or(WALKS_DEFAULT) {
+            let mut path = Vec::new();
+            let mut walk = self.ground.begin(self.begun);
+            self.begun += 1;
+            if let Some(end) = self.walk(&mut walk, &mut path)? {
+                return Ok(Some(end));
+            }
+            if !walk.is_over {
+                self.keep(&self.search.starts[walk.start], &path)?;
+            }
+        }
+        Ok(self.kept.is_empty().then_some(EndCondition::WalksDone))
+    }
+
+    /// Takes one walk to its end.
+    fn walk(&mut self, walk: &mut Walk, path: &mut Vec<Step>) -> Result<Option<EndCondition>, SearchError> {
+        let start = &self.search.starts[walk.start];
+        loop {
+            if self.schedule.is_check_due_after(&self.ground.stepper, 1 + walk.cursor.in_flight())
+                && let Some(end) = self.search.monitor.check(&self.progress())
+            {
+                return Ok(Some(end));
+            }
+            let Some(child) = self.ground.draw_reliable(walk)? else { break };
+            let judgements = walk.cursor.judge_child(&mut self.ground.stepper, &child)?;
+            self.ground.take(walk, &child);
+            self.transitions += 1;
+            path.push(child.step);
+            walk.is_over = judgements.iter().any(|(_, judgement)| judgement.is_bad());
+            if self.report.note(start, path, judgements) {
+                return Ok(Some(EndCondition::Violation));
+            }
+        }
+        self.report.depth = self.report.depth.max(walk.depth);
+        if !walk.is_over && walk.cursor.is_end(&self.ground.stepper) {
+            self.ended += 1;
+            let deadlock = walk.cursor.judge_end(&mut self.ground.stepper)?.filter(|_| self.search.bounds.deadlock);
+            let judgements = deadlock.into_iter().map(|judgement| (None, judgement)).collect();
+            if self.report.note(start, path, judgements) {
+                return Ok(Some(EndCondition::Violation));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps the first state after three quarters of a way in which every promise is kept, if there is one.
+    fn keep(&mut self, start: &Start, path: &[Step]) -> Result<(), SearchError> {
+        let stepper = &mut self.ground.stepper;
+        let promises = stepper.lts().promises();
+        let mut cursor = GlobalCursor::new(stepper, start, &SearchBounds::default());
+        for length in path.len() - path.len() / 4..=path.len() {
+            cursor.go_to(stepper, &path[..length])?;
+            let mut is_live = true;
+            for promise in &promises {
+                is_live = is_live && !is_owed(stepper, cursor.locals(), *promise)?;
+            }
+            if is_live {
+                let way = start.path.iter().chain(&path[..length]).copied().collect();
+                let (origin, initial) = (start.origin.clone(), start.initial.clone());
+                self.kept.push(Start { origin, initial, path: way, ..cursor.as_start() });
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let bytes = self.ground.stepper.lts().counts().bytes + self.ground.stepper.known().own_bytes();
+        Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            transitions: Some(self.transitions),
+            walks: Some(self.begun),
+            walks_ended: Some(self.ended),
+            prefixes: Some(self.kept.len() as u64),
+            ..Counts::default()
+        }
+    }
+}
