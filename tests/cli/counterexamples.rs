@@ -148,7 +148,7 @@ fn a_run_leaves_trace_text_drawing_and_result_behind() {
     place.host(&run).exits(0);
     let result: Value = serde_json::from_str(&read(&place, "kept/stats.json")).expect("JSON");
     assert_eq!((&result["result"], &result["violations"]), (&json!("ok"), &json!([])));
-    let bug = ["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold"];
+    let bug = ["--set", "bug=last-response", "--set", "proposers=2"];
     let text = place.host(&[&run[..2], &bug, &["--out", "found"]].concat()).exits(12).out;
     let page = "step by step, for a browser: found/trace.html\n";
     let told = format!("{page}trace in found/trace.json, drawn in found/trace.svg; replay it with\n");

@@ -332,12 +332,12 @@ fn several_expressions_are_judged_at_once() {
 fn a_property_from_outside_is_judged_from_exported_states() {
     let place = Place::new();
     let paxos = bundled("paxos");
-    let bug = ["--algo", "unfold", "--set", "bug=last-response"];
+    let bug = ["--set", "bug=last-response"];
     place.host(&[&["run", paxos][..], &bug, &["--out", "o"]].concat()).exits(12);
     let text = std::fs::read_to_string(place.path("o/trace.json")).expect("the trace is there");
     let trace: host_model::trace::Trace = serde_json::from_str(&text).expect("a trace");
     let component = std::fs::read(paxos).expect("it is built");
-    for steps in [trace.steps.len() / 2, trace.steps.len() - 1] {
+    for steps in [trace.steps.len() * 2 / 3, trace.steps.len() - 1] {
         let live = host_tests::live::exported(&component, &trace, steps);
         place.put("live.json", serde_json::to_string(&live).expect("a document"));
         for algo in ["bdfs", "unfold", "consequence"] {

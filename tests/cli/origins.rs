@@ -17,9 +17,7 @@ fn exported(trace: &Trace, steps: usize) -> Trace {
 /// A place with the counterexample of a known mistake in Paxos, and that.
 fn counterexample() -> (Place, Trace) {
     let place = repository();
-    place
-        .host(&["run", bundled("paxos"), "--set", "bug=last-response", "--algo", "unfold", "--out", "o/one"])
-        .exits(12);
+    place.host(&["run", bundled("paxos"), "--set", "bug=last-response", "--out", "o/one"]).exits(12);
     let trace = read(&place, "o/one/trace.json");
     (place, trace)
 }
@@ -112,7 +110,7 @@ fn an_adversary_begins_in_an_exported_state() {
     let run = |options: &[&str]| {
         place.host(&[&["run", bundled("paxos"), "--adversary", &adversary, "--quiet"], options].concat())
     };
-    run(&["--set", "bug=last-response", "--set", "proposers=2", "--algo", "unfold", "--out", "o/one"]).exits(12);
+    run(&["--set", "bug=last-response", "--set", "proposers=2", "--out", "o/one"]).exits(12);
     let whole = read(&place, "o/one/trace.json");
     assert!(whole.placements.iter().any(|placement| placement.adversary), "{:?}", whole.placements);
     let steps = whole.steps.len() - 3;

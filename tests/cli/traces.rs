@@ -172,7 +172,7 @@ fn a_trace_of_another_build_is_followed_and_no_beginning_of_a_search() {
 fn a_mended_mistake_stays_mended() {
     let place = Place::new();
     let paxos = bundled("paxos");
-    place.host(&["run", paxos, "--set", "bug=last-response", "--algo", "unfold", "--out", "found"]).exits(12);
+    place.host(&["run", paxos, "--set", "bug=last-response", "--out", "found"]).exits(12);
     let mut trace = read(&place, "found/trace.json");
     // The same plugin without the mistake stands for a build in which it is mended.
     trace["scenario"]["parameters"] = json!({ "proposers": "2" });
