@@ -27,6 +27,34 @@ fn phases_cut_nodes_off_and_lose_messages() {
     assert_eq!((held.lost, held.delivered), (0, 3_599));
 }
 
+/// What a phase says comes on top of the conditions: in phases that say nothing happens what happens without a script.
+#[test]
+fn the_conditions_of_a_run_go_on_in_each_phase() {
+    let minute = Duration::from_secs(60);
+    let partitions = Some(Partitions { every: minute, lasting: minute });
+    // A node that has sent one is in another state than after a reset.
+    let toy = (0..2).fold(Toy::new(2).of_kind(0, LocalKind::Timer), |toy, state| {
+        toy.rule(0, state, ToyTrigger::Local(0), 1, &[(1, 7)])
+    });
+    let (unordered, duplicating) = (Network::Unordered, Network::UnorderedDuplicating);
+    let cases: [(Conditions, Network, fn(&crate::simulator::Counts) -> u64); 5] = [
+        (Conditions { loss: Share(250_000), ..hourly() }, unordered, |counts| counts.lost),
+        (Conditions { partitions, ..hourly() }, unordered, |counts| counts.lost),
+        (Conditions { partitions, ..hourly() }, Network::Ordered, |counts| counts.partitions),
+        (Conditions { churn: Some(minute), ..hourly() }, unordered, |counts| counts.resets),
+        (Conditions { duplicates: Share::ALL, ..hourly() }, duplicating, |counts| {
+            counts.delivered.saturating_sub(3_600)
+        }),
+    ];
+    for (conditions, network, happened) in cases {
+        let scenario = scenario(2, network, if conditions.churn.is_some() { 1_000 } else { 0 });
+        let without = runs(&toy, &scenario, conditions, 1..2).remove(0).counts;
+        assert!(happened(&without) > 0, "{conditions:?}: {without:?}");
+        let script = [phase(10), phase(1)];
+        assert_eq!(scripted(&toy, &scenario, (conditions, &script), 1..2).remove(0).counts, without, "{conditions:?}");
+    }
+}
+
 /// What waits at the end of a phase or partition waits on if another one has begun: of beacons each second, those of the first 10 s arrive.
 #[test]
 fn what_waits_on_a_link_with_an_order_waits_for_the_end_of_all_that_separates_its_ends() {
@@ -138,6 +166,31 @@ fn filters_stay_where_a_node_is_not_reached_any_more() {
         assert_ne!(run.end, End::Violation);
         assert_eq!((done.filtered, done.immediate), (1, 0), "seed {}", run.seed);
     }
+}
+
+/// As above, beside a node that takes a hundred steps per second. What node 1 did is known for 10,000 steps after it was last reached; then it is
+/// absent, no filter can be found, and the immediate check takes its place: it has the state that was seen last.
+#[test]
+fn after_ten_thousand_steps_the_immediate_check_takes_the_place_of_filters() {
+    let toy = (0..2)
+        .fold(Toy::new(3).in_flight(0, 0, 1).in_flight(0, 0, 2), |toy, state| {
+            let toy = toy.rule(0, state, ToyTrigger::Message(0, 1), state + 1, &[]);
+            let toy = toy.rule(0, state, ToyTrigger::Message(0, 2), state + 1, &[]);
+            toy.rule(2, state, ToyTrigger::Local(0), 1 - state, &[])
+        })
+        .of_kind(0, LocalKind::Timer)
+        .forbid(&[Some(2), Some(0), None]);
+    let delays = Delays { timer: Range::milliseconds(10, 10), ..Conditions::default().delays };
+    let script = [phase(3), Phase { cut: vec![1], ..phase(1) }];
+    let kept = |seconds: u64| {
+        let latency = Range::milliseconds(1_000 * seconds, 1_000 * seconds + 3_000);
+        let time = Duration::from_secs(seconds + 10);
+        let conditions = Conditions { delays, latency, time, ..Conditions::default() };
+        let (run, done) = watched_script(&toy, &Scenario::new(3), (conditions, &script), (Mode::Steer, 1..2)).remove(0);
+        assert_eq!((run.end, run.counts.local), (End::Time, 100 * (seconds + 10)), "{run:?}");
+        (done.filtered, done.immediate)
+    };
+    assert_eq!((kept(90), kept(130)), ((1, 0), (0, 1)));
 }
 
 /// Node 1 tells node 2 of its step while node 0 reaches neither; then node 0 reaches node 2 alone. What node 0 has seen of node 1 is too
