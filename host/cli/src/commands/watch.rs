@@ -90,9 +90,11 @@ mod tests {
             clock: system_clock(),
             builds: Builds::default(),
         };
-        let mut rounds = 0;
+        let (mut rounds, mut builds) = (0, 0);
         let exit = run(&["plugin".into(), "other.wasm".into()], &mut environment, |environment| {
             rounds += 1;
+            let build = || Ok::<_, Failure>(path("plugin/a.py")).inspect(|_| builds += 1);
+            environment.builds.component(&path("plugin"), build)?;
             // What tools make is no source.
             fs::write(path("plugin/target/made"), rounds.to_string()).expect("writable");
             match rounds {
@@ -109,7 +111,7 @@ mod tests {
             }
             Ok(Exit::Safety)
         });
-        assert_eq!((exit.expect("no failure"), rounds), (Exit::Stopped, 5));
+        assert_eq!((exit.expect("no failure"), rounds, builds), (Exit::Stopped, 5, 5));
         let err = String::from_utf8(err).expect("text");
         assert_eq!(err.matches("watch: waiting").count(), 4, "{err}");
         assert_eq!(err.matches("watch: the sources have changed").count(), 4, "{err}");

@@ -34,7 +34,11 @@ pub struct Builds(Mutex<BTreeMap<PathBuf, PathBuf>>);
 
 impl Builds {
     /// The component of a folder or file: the one that was built before, or what `build` makes of it.
-    pub(crate) fn component<E>(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, E>) -> Result<PathBuf, E> {
+    ///
+    /// # Errors
+    ///
+    /// Those of `build`, which is asked again the next time.
+    pub fn component<E>(&self, of: &Path, build: impl FnOnce() -> Result<PathBuf, E>) -> Result<PathBuf, E> {
         let key = of.canonicalize().unwrap_or_else(|_| of.to_owned());
         let built = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(built) = built.filter(|built| built.is_file()) {
@@ -78,5 +82,34 @@ impl Context<'_> {
     pub fn stops_builds(&self) -> host_build::Stop {
         let interrupted = Arc::clone(self.interrupted);
         host_build::Stop::new(move || interrupted.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_built_is_built_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (source, wasm) = (folder.path().join("ring"), folder.path().join("ring.wasm"));
+        std::fs::create_dir(&source).expect("writable");
+        let builds = Builds::default();
+        let asked = std::cell::Cell::new(0);
+        let component = |of: &Path, is_sound: bool| {
+            builds.component(of, || {
+                asked.set(asked.get() + 1);
+                std::fs::write(&wasm, "").expect("writable");
+                if is_sound { Ok(wasm.clone()) } else { Err(()) }
+            })
+        };
+        // A build that fails may succeed the next time.
+        assert_eq!((component(&source, false), asked.get()), (Err(()), 1));
+        assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 2));
+        // By another name.
+        assert_eq!((component(&source.join("../ring"), true), asked.get()), (Ok(wasm.clone()), 2));
+        std::fs::remove_file(&wasm).expect("it is there");
+        assert_eq!((component(&source, true), asked.get()), (Ok(wasm.clone()), 3));
+        assert_eq!((component(folder.path(), true), asked.get()), (Ok(wasm.clone()), 4));
     }
 }
