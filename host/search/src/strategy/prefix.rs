@@ -59,9 +59,7 @@ pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
 
 /// Explores what comes after the kept states; returns what was found there and before.
 fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Report, SearchError> {
-    let left = before.violations_max - before.collected();
-    let bounds = SearchBounds { violations: search.bounds.violations.map(|_| left), ..search.bounds };
-    let after = bdfs::run(&Search { starts: kept, bounds, collect_system_states: false, ..*search })?;
+    let after = bdfs::run(&Search { starts: kept, collect_system_states: false, ..*search })?;
     let mut report = Report { violations: before.violations, violations_max: before.violations_max, ..after };
     for (reached, earlier) in report.witnessed.iter_mut().zip(before.witnessed) {
         *reached = (*reached).max(earlier);
@@ -75,9 +73,12 @@ fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Repo
     }
     // What holds after these states need not hold after others.
     report.promises.clear();
-    if report.end == EndCondition::SpaceExhausted {
-        report.end = EndCondition::Pruned;
-    }
+    report.end = match report.end {
+        // Violations on the walks count, too; a broken promise ends no search.
+        _ if report.is_full() && report.violations.iter().all(|it| it.breach.is_none()) => EndCondition::Violation,
+        EndCondition::SpaceExhausted => EndCondition::Pruned,
+        end => end,
+    };
     Ok(report)
 }
 
