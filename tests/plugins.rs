@@ -371,8 +371,9 @@ fn walks_find_the_last_response_bug() {
 #[test]
 fn the_last_response_bug_is_found_from_the_start() {
     let buggy = scenario(3, &[("proposers", "2"), ("bug", "last-response")]);
+    // The others take too long, or begin where everything has happened.
     for strategy in
-        STRATEGIES.iter().filter(|strategy| !["lmc-gen", "dpor-ds", "dpor-ds-tree"].contains(&strategy.name))
+        STRATEGIES.iter().filter(|strategy| !["lmc-gen", "dpor-ds", "dpor-ds-tree", "prefix"].contains(&strategy.name))
     {
         // Without a bound, DPOR would go through all orders of the many last events of long executions first.
         let depth = (strategy.name == "dpor").then_some(18);
