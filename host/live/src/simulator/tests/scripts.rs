@@ -1,7 +1,7 @@
 //! Phases of runs.
 
 use super::*;
-use crate::simulator::{Lost, ScriptError};
+use crate::simulator::{Counts, Lost, ScriptError};
 
 /// A phase of so many seconds in which everything is as otherwise.
 fn phase(seconds: u64) -> Phase {
@@ -37,7 +37,8 @@ fn the_conditions_of_a_run_go_on_in_each_phase() {
         toy.rule(0, state, ToyTrigger::Local(0), 1, &[(1, 7)])
     });
     let (unordered, duplicating) = (Network::Unordered, Network::UnorderedDuplicating);
-    let cases: [(Conditions, Network, fn(&crate::simulator::Counts) -> u64); 5] = [
+    type Happened = fn(&Counts) -> u64;
+    let cases: [(Conditions, Network, Happened); 5] = [
         (Conditions { loss: Share(250_000), ..hourly() }, unordered, |counts| counts.lost),
         (Conditions { partitions, ..hourly() }, unordered, |counts| counts.lost),
         (Conditions { partitions, ..hourly() }, Network::Ordered, |counts| counts.partitions),
