@@ -2,12 +2,18 @@
 
 use host_agreement::programs::Program;
 use host_agreement::toys::Run;
+use host_model::contract::PropertyKind;
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Scenario};
+use host_model::trace::BreachClass;
 use host_model::trace::start;
+use host_search::kernel::rules::Rules;
 use host_search::kernel::{EndCondition, Report, Search, SearchBounds, Unmonitored};
 use host_search::strategy::prefix::{self, PREFIXES_MAX};
 use host_search::strategy::{bdfs, random_walk};
+
+/// What node 1 never counts beyond.
+const LAST: u64 = u64::MAX - 3;
 
 /// How far node 1 has counted where it is bad that node 0 begins again.
 const LATE: u64 = 50;
@@ -55,6 +61,26 @@ fn what_a_fault_does_late_is_found() {
     assert_eq!(is_fault.iter().position(|is_fault| *is_fault), Some(750), "there is none on the walk");
     let none = run(counting(), Faults::default(), bounds, prefix::run);
     assert_eq!((none.end, none.violations.len()), (EndCondition::StateBound, 0));
+}
+
+/// Something is owed in each second state of node 1, and for ever if it hears late that node 0 begins again.
+#[test]
+fn the_search_begins_where_nothing_is_owed() {
+    let program = Program {
+        kind: PropertyKind::Eventually,
+        events: |node, state| if matches!((node, state), (0, 0) | (1, 1..=LAST)) { vec![0] } else { Vec::new() },
+        is_bad: |node, state| node == 1 && (state % 2 == 1 || state > LAST),
+        ..counting()
+    };
+    let one_reset = Faults { resets: 1, ..Faults::default() };
+    let promises = Some(Rules::default());
+    let bounds = SearchBounds { states: Some(2_000), seed: Some(1), promises, ..SearchBounds::default() };
+    let report = run(program, one_reset, bounds, prefix::run);
+    let found = report.violations.first().expect("there is one");
+    assert_eq!(found.breach.as_ref().map(|breach| breach.class), Some(BreachClass::Dead));
+    // After 750 steps node 1 is at 749: the first two send it the message and deliver it. After 751, a reset, its message and the delivery.
+    let fault = found.path.iter().position(|step| step.trigger.fault().is_some());
+    assert_eq!((fault, found.path.len()), (Some(751), 754));
 }
 
 /// What the search before would have found is found on the walk.

@@ -1,6 +1,6 @@
 //! Searches from states far away, where walks have been.
 
-use host_model::lts::Step;
+use host_model::lts::{LocalStateId, Step};
 use host_model::trace::start::Start;
 
 use crate::global::cursor::GlobalCursor;
@@ -162,6 +162,8 @@ impl Walks<'_> {
                 is_live = is_live && !is_owed(stepper, cursor.locals(), *promise)?;
             }
             if is_live {
+                let faults = |local: &LocalStateId| stepper.state(*local).fault_state.counts;
+                debug_assert!(start.locals.iter().map(faults).eq(cursor.locals().iter().map(faults)), "all are left");
                 let way = start.path.iter().chain(&path[..length]).copied().collect();
                 let (origin, initial) = (start.origin.clone(), start.initial.clone());
                 self.kept.push(Start { origin, initial, path: way, ..cursor.as_start() });
