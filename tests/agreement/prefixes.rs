@@ -93,6 +93,16 @@ fn what_is_bad_on_the_way_is_found() {
     assert!(!report.violations[0].shortest && report.violations[0].path.len() > 20);
 }
 
+/// A goal that only the walks reach is reached.
+#[test]
+fn a_goal_on_the_way_is_reached() {
+    let kind = PropertyKind::Sometimes;
+    let program = Program { kind, is_bad: |node, state| node != 1 || state != 20, ..counting() };
+    let bounds = SearchBounds { states: Some(1_000), seed: Some(1), ..SearchBounds::default() };
+    let report = run(program, Faults::default(), bounds, prefix::run);
+    assert_eq!((report.end, &report.witnessed[..]), (EndCondition::StateBound, &[Some(true)][..]));
+}
+
 /// Everything after the kept states was explored, and there may be more after others.
 #[test]
 fn an_end_of_everything_is_no_end() {
