@@ -4,14 +4,13 @@ use host_model::lts::{LocalStateId, Step};
 use host_model::trace::start::Start;
 
 use crate::global::cursor::GlobalCursor;
-use crate::global::judge::judge_start;
 use crate::kernel::{
     CheckSchedule, Counts, EndCondition, FoundViolation, Progress, Report, Search, SearchBounds, SearchError, or_end,
 };
 use crate::outlook::is_owed;
 use crate::strategy::bdfs;
-use crate::strategy::random_walk::WALKS_DEFAULT;
 use crate::strategy::random_walk::ground::{Ground, Walk};
+use crate::strategy::random_walk::{WALKS_DEFAULT, judge_starts, memo_bytes};
 
 /// How many states the search begins in, at most.
 pub const PREFIXES_MAX: usize = 20;
@@ -65,8 +64,8 @@ fn search_on(search: &Search<'_>, kept: &[Start], before: Report) -> Result<Repo
         *reached = (*reached).max(earlier);
     }
     for found in after.violations {
-        let is_known = report.violations.iter().any(|it| it.node == found.node && it.judgement == found.judgement);
-        if (found.breach.is_some() || !is_known) && report.wants_more(&found.kind) {
+        let is_news = found.breach.is_some() || report.is_news(found.node, &found.judgement);
+        if is_news && report.wants_more(&found.kind) {
             // From a start state a shorter way may lead there.
             report.violations.push(FoundViolation { shortest: false, ..found });
         }
@@ -99,11 +98,8 @@ struct Walks<'s> {
 impl Walks<'_> {
     /// Walks until there are enough states to begin in; why the whole search ends here, if it does.
     fn search(&mut self) -> Result<Option<EndCondition>, SearchError> {
-        for start in self.search.starts {
-            let judgements = judge_start(self.search, &mut self.ground.stepper, start)?;
-            if self.report.note(start, &[], judgements) {
-                return Ok(Some(EndCondition::Violation));
-            }
+        if let Some(end) = judge_starts(self.search, &mut self.ground.stepper, &mut self.report)? {
+            return Ok(Some(end));
         }
         while self.kept.len() < PREFIXES_MAX && self.begun < self.search.bounds.walks.unwrap_or(WALKS_DEFAULT) {
             let mut path = Vec::new();
@@ -174,7 +170,7 @@ impl Walks<'_> {
     }
 
     fn progress(&self) -> Progress {
-        let bytes = self.ground.stepper.lts().counts().bytes + self.ground.stepper.known().own_bytes();
+        let bytes = memo_bytes(&self.ground.stepper);
         Progress { counts: self.counts(), depth: self.report.depth, queue: 0, bytes }
     }
 

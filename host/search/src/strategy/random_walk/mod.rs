@@ -145,7 +145,7 @@ impl WalkSearch<'_> {
     fn search(&mut self) -> Result<EndCondition, SearchError> {
         let search = self.search;
         let mut ground = Ground::new(search.lts, search.starts, search.bounds)?;
-        let mut end = match self.judge_starts(&mut ground.stepper)? {
+        let mut end = match judge_starts(search, &mut ground.stepper, &mut self.report)? {
             Some(end) => Some(end),
             None => or_end(self.walk_on(&mut ground))?,
         };
@@ -160,17 +160,6 @@ impl WalkSearch<'_> {
         }
         memo.iter().for_each(|lts| self.count_messages(lts));
         Ok(end.expect("the loop ends with an end"))
-    }
-
-    /// A walk judges where it comes to, so start states are judged apart.
-    fn judge_starts(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
-        for start in self.search.starts {
-            let judgements = judge_start(self.search, stepper, start)?;
-            if self.report.note(start, &[], judgements) {
-                return Ok(Some(EndCondition::Violation));
-            }
-        }
-        Ok(None)
     }
 
     /// Walks until the search ends, and returns why; none if it is to go on in another local transition system.
@@ -395,7 +384,22 @@ impl WalkSearch<'_> {
     }
 }
 
+/// A walk judges where it comes to, so start states are judged apart. Why the search ends with them, if it does.
+pub(super) fn judge_starts(
+    search: &Search<'_>,
+    stepper: &mut Stepper<'_>,
+    report: &mut Report,
+) -> Result<Option<EndCondition>, SearchError> {
+    for start in search.starts {
+        let judgements = judge_start(search, stepper, start)?;
+        if report.note(start, &[], judgements) {
+            return Ok(Some(EndCondition::Violation));
+        }
+    }
+    Ok(None)
+}
+
 /// Bytes that are kept of what handlers do.
-fn memo_bytes(stepper: &Stepper<'_>) -> u64 {
+pub(super) fn memo_bytes(stepper: &Stepper<'_>) -> u64 {
     stepper.lts().counts().bytes + stepper.known().own_bytes()
 }
