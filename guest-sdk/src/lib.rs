@@ -131,8 +131,6 @@ pub use timers::{TimedTimers, Timers};
 pub type NodeId = u32;
 
 /// Makes a [`Protocol`] the plugin that this crate builds to. Once a crate; does nothing in a native build.
-///
-/// The crate type must be `cdylib` (and `rlib` for tests of its own).
 #[macro_export]
 macro_rules! export {
     ($protocol:ty) => {

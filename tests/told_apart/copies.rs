@@ -146,7 +146,7 @@ fn manifest(name: &str, original: &Path) -> String {
         .replace("\"../", &format!("\"{}/", root.join("plugins").display()));
     format!(
         "[package]\nname = \"{name}\"\ndescription = \"A copy.\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [lib]\ncrate-type = [\"cdylib\"]\n\n[features]\ndefault = [\"plugin\"]\nplugin = []\n\n\
+         [features]\ndefault = [\"plugin\"]\nplugin = []\n\n\
          [dependencies]\n{dependencies}\n"
     )
 }

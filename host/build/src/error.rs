@@ -78,9 +78,9 @@ pub enum BuildError {
         /// The folder.
         folder: PathBuf,
     },
-    /// The package makes no module.
-    #[error("package {name} is no plugin: its Cargo.toml needs `crate-type = [\"cdylib\", \"rlib\"]` in `[lib]`")]
-    NotCdylib {
+    /// The package has nothing to make a module of.
+    #[error("package {name} is no plugin: it has no library; a protocol is written in `src/lib.rs`")]
+    NoLibrary {
         /// The package.
         name: String,
     },

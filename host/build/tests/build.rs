@@ -29,8 +29,7 @@ fn package(manifest: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
-const CDYLIB: &str =
-    "[package]\nname = \"odd-one\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n";
+const MANIFEST: &str = "[package]\nname = \"odd-one\"\nedition = \"2024\"\n[workspace]\n";
 
 /// Whether a build failed for want of a toolchain; says so, since the test then shows nothing.
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -100,6 +99,23 @@ fn an_unchanged_plugin_is_up_to_date() {
     assert!(whole.len() < 200_000, "{} bytes", whole.len());
 }
 
+/// A library that is a plugin as well has other features as either.
+#[test]
+fn what_a_plugin_shares_with_another_is_not_compiled_again_for_each() {
+    let both = ["mace-transport", "rand-tree"];
+    for name in both {
+        let built = silent(&plugin(name));
+        if lacks_toolchain(&built) {
+            return;
+        }
+        built.expect("the plugin builds");
+    }
+    for name in both {
+        let again = silent(&plugin(name)).expect("the plugin builds again");
+        assert_eq!(again.steps, [format!("{name} is up to date")]);
+    }
+}
+
 #[test]
 fn a_damaged_component_is_made_again() {
     let built = silent(&plugin("query"));
@@ -127,7 +143,7 @@ fn builds_of_one_folder_may_run_at_once() {
 
 #[test]
 fn what_the_compiler_says_is_shown() {
-    let folder = package(CDYLIB, "pub fn wrong() -> u32 { \"text\" }");
+    let folder = package(MANIFEST, "pub fn wrong() -> u32 { \"text\" }");
     let result = silent(folder.path());
     if lacks_toolchain(&result) {
         return;
@@ -139,7 +155,7 @@ fn what_the_compiler_says_is_shown() {
 
 #[test]
 fn a_library_that_exports_no_protocol_is_refused() {
-    let folder = package(CDYLIB, "");
+    let folder = package(MANIFEST, "");
     let result = silent(folder.path());
     if lacks_toolchain(&result) {
         return;
@@ -151,14 +167,16 @@ fn a_library_that_exports_no_protocol_is_refused() {
 }
 
 #[test]
-fn a_library_of_the_wrong_type_is_refused() {
-    let folder = package("[package]\nname = \"plain\"\nedition = \"2024\"\n[workspace]\n", "");
+fn a_package_without_a_library_is_refused() {
+    let folder = package(MANIFEST, "");
+    let rename = |from: &str, to: &str| fs::rename(folder.path().join(from), folder.path().join(to));
+    rename("src/lib.rs", "src/main.rs").expect("the package has a library");
     let result = silent(folder.path());
     if lacks_toolchain(&result) {
         return;
     }
-    let message = result.expect_err("no cdylib").to_string();
-    assert!(message.starts_with("package plain is no plugin: its Cargo.toml needs `crate-type"), "{message}");
+    let message = result.expect_err("no library").to_string();
+    assert!(message.starts_with("package odd-one is no plugin: it has no library"), "{message}");
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub(crate) fn read(folder: &Path, toolchain: &Toolchain) -> Result<Package, Buil
     let Some(package) = metadata.packages.into_iter().find(|package| package.manifest_path == manifest) else {
         return Err(BuildError::NoPackage { folder: folder.to_owned() });
     };
-    if !package.targets.iter().any(|target| target.crate_types.iter().any(|kind| kind == "cdylib")) {
-        return Err(BuildError::NotCdylib { name: package.name });
+    if !package.targets.iter().any(|target| target.crate_types.iter().any(|kind| kind.ends_with("lib"))) {
+        return Err(BuildError::NoLibrary { name: package.name });
     }
     Ok(Package {
         name: package.name,
