@@ -104,6 +104,12 @@ impl Chains {
         one.iter().zip(other).map(|(one, other)| self.later(*one, *other)).collect()
     }
 
+    /// Number of events in the join of two pasts, if they are compatible.
+    #[inline]
+    pub fn joined_size(&self, one: &[EventId], other: &[EventId]) -> u32 {
+        one.iter().zip(other).map(|(one, other)| self.len(*one).max(self.len(*other))).sum()
+    }
+
     /// Number of events in a configuration.
     #[inline]
     pub fn config_size(&self, config: &[EventId]) -> u32 {

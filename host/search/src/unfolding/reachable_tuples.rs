@@ -178,8 +178,10 @@ impl ReachableTuples {
             for node in 0..tuple.len() {
                 let begins = self.begins[node].get(&tuple[node]).map_or(&[][..], Vec::as_slice);
                 let first_new = begins.partition_point(|event| event.0 < self.searched);
-                for event in &begins[first_new..] {
-                    query.combine(unfolding.past(*event), 0, node);
+                for past in begins[first_new..].iter().map(|event| unfolding.past(*event)) {
+                    if unfolding.chains().config_size(past) < query.best {
+                        query.extend(past);
+                    }
                 }
             }
             if let Query { found: Some(config), best: size, .. } = query {
@@ -309,40 +311,38 @@ struct Query<'q, 'p, 'u, 'l> {
 }
 
 impl Query<'_, '_, '_, '_> {
-    /// Joins `config`, which has an event of `fixed` already, with events of `node` and the nodes after it.
-    fn combine(&mut self, config: &[EventId], node: usize, fixed: usize) {
-        if self.unfolding.chains().config_size(config) >= self.best {
+    /// Looks for the smallest configurations of the tuple that contain `config`, which is smaller than the best one.
+    ///
+    /// A node whose last event is in another class has to come to one where its class begins. On its way to where it ends it passes
+    /// a first one, and that much it has in common with all that is looked for; whether it has to go on from there is seen when the
+    /// other nodes are where they should be.
+    fn extend(&mut self, config: &[EventId]) {
+        let unfolding = self.unfolding;
+        let chains = unfolding.chains();
+        let class = |last: EventId| unfolding.event(last).class;
+        let Some(node) = (0..config.len()).find(|node| class(config[*node]) != self.tuple[*node]) else {
+            self.best = chains.config_size(config);
+            self.found = Some(config.into());
             return;
-        }
-        if node == self.tuple.len() {
-            let is_wanted =
-                config.iter().zip(self.tuple).all(|(last, class)| self.unfolding.event(*last).class == *class);
-            if is_wanted {
-                self.best = self.unfolding.chains().config_size(config);
-                self.found = Some(config.into());
-            }
-            return;
-        }
-        if node == fixed {
-            return self.combine(config, node + 1, fixed);
-        }
+        };
         let wanted = self.tuple[node];
-        let mut stack = vec![EventId(node as u32)];
+        let mut stack: Vec<EventId> = unfolding.children(config[node]).collect();
         while let Some(at) = stack.pop() {
             if self.poll.is_over_after(1) {
                 return;
             }
-            let event = self.unfolding.event(at);
-            if event.classes_below & class_bit(wanted) == 0
-                || !self.unfolding.chains().are_compatible(config, self.unfolding.past(at))
+            let past = unfolding.past(at);
+            if unfolding.event(at).classes_below & class_bit(wanted) == 0
+                || chains.joined_size(config, past) >= self.best
+                || !chains.are_compatible(config, past)
             {
                 continue;
             }
-            if self.unfolding.begins(at, wanted) {
-                let joined = self.unfolding.chains().join(config, self.unfolding.past(at));
-                self.combine(&joined, node + 1, fixed);
+            if class(at) == wanted {
+                self.extend(&chains.join(config, past));
+            } else {
+                stack.extend(unfolding.children(at));
             }
-            stack.extend(self.unfolding.children(at));
         }
     }
 }
