@@ -106,6 +106,8 @@ struct Channel {
     items: Vec<(MessageId, u32)>,
     /// Items before this one were delivered, or are lost.
     delivered: usize,
+    /// How many of the items are notices.
+    notices: usize,
 }
 
 impl Channel {
@@ -115,7 +117,12 @@ impl Channel {
         let left = delivered..self.items.len();
         let (first, notice) = if known.is_ordered() {
             let route = |index: &usize| known.message(self.items[*index].0).route();
-            heads(left.filter(|index| !route(index).is_lost(state)), |index| route(index).is_notice)
+            let mut left = left.filter(|index| !route(index).is_lost(state));
+            match self.notices {
+                // Nothing overtakes, and what waits need not be looked at.
+                0 => (left.next(), None),
+                _ => heads(left, |index| route(index).is_notice),
+            }
         } else {
             (left.min(), None)
         };
@@ -305,6 +312,7 @@ impl Execution {
             let index = self.channel_of(stepper, message);
             let channel = &mut self.channels[index];
             channel.items.pop();
+            channel.notices -= usize::from(stepper.message(message).is_notice);
             if channel.items.is_empty() {
                 let to = stepper.message(message).to;
                 self.inboxes[to as usize].pop();
@@ -351,6 +359,7 @@ impl Execution {
             let to = stepper.message(message).to;
             self.inboxes[to as usize].push(index as u32);
         }
+        self.channels[index].notices += usize::from(stepper.message(message).is_notice);
         let items = &mut self.channels[index].items;
         let room = items.capacity();
         items.push((message, sender));
