@@ -6,6 +6,7 @@
 //! | `events` | the events of a global state and what follows them |
 //! | `faults` | what each fault of a node does |
 //! | `graph` | the graph of the global states |
+//! | `in_flight` | what is in flight |
 //! | `paths` | shortest paths to global states, and traces of them |
 //! | `progress` | the graph as promises of progress see it |
 //! | `promises` | what becomes of promises of progress |
@@ -22,12 +23,14 @@ use rustc_hash::FxHashSet;
 mod events;
 mod faults;
 pub mod graph;
+mod in_flight;
 mod paths;
 pub mod progress;
 pub mod promises;
 mod properties;
 
 use events::{Move, Resolution, happenings, moves, resolution};
+use in_flight::InFlight;
 pub use paths::{Prefix, configurations_after, search_after};
 
 /// From which node to which.
@@ -111,8 +114,7 @@ impl System {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Global {
     locals: Vec<Local>,
-    /// What is in flight on each channel that is not empty: in the order of sending, or sorted where that does not matter.
-    in_flight: BTreeMap<Channel, Vec<Item>>,
+    in_flight: InFlight,
     /// Local events so far at each node; all zero without a bound on them.
     local_events: Vec<u32>,
 }
@@ -120,11 +122,7 @@ struct Global {
 impl Global {
     /// Sends an item, unless the destination knows already that it is lost.
     fn send(&mut self, system: &System, channel: Channel, item: Item) {
-        let items = self.in_flight.entry(channel).or_default();
-        items.push(item);
-        if !system.is_ordered(channel) {
-            items.sort_unstable();
-        }
+        self.in_flight.put(channel, item, system.is_ordered(channel));
         self.drop_lost(system, channel.1);
     }
 
@@ -148,17 +146,16 @@ impl Global {
     /// old news.
     fn drop_lost(&mut self, system: &System, node: NodeId) {
         let ends = &self.locals[node as usize].ends;
-        for ((from, to), items) in &mut self.in_flight {
-            let Some((known, _)) = ends.get(*from as usize).filter(|_| *to == node && system.is_ordered((*from, *to)))
-            else {
-                continue;
-            };
-            items.retain(|item| match item {
-                Item::Message { breaks, .. } => breaks >= known,
-                Item::Notice { breaks } => breaks > known,
-            });
+        if ends.is_empty() {
+            return;
         }
-        self.in_flight.retain(|_, items| !items.is_empty());
+        self.in_flight.retain(|(from, to), item| {
+            let known = ends.get(from as usize).filter(|_| to == node && system.is_ordered((from, to)));
+            known.is_none_or(|(known, _)| match item {
+                Item::Message { breaks, .. } => breaks >= *known,
+                Item::Notice { breaks } => breaks > *known,
+            })
+        });
     }
 
     /// A node breaks its connection to a peer, who is still to be told.
@@ -349,7 +346,7 @@ fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
     let has_ends = system.has_order()
         && system.faults.iter().any(|(fault, budget)| budget > 0 && fault.description().event.is_some());
     let local = Local { ends: vec![(0, false); if has_ends { nodes } else { 0 }], ..Local::default() };
-    let none = Global { locals: vec![local; nodes], in_flight: BTreeMap::new(), local_events: vec![0; nodes] };
+    let none = Global { locals: vec![local; nodes], in_flight: InFlight::default(), local_events: vec![0; nodes] };
     let mut starts = vec![(Vec::new(), none)];
     for node in 0..system.toy.nodes {
         let outcomes = system.toy.init(node);
@@ -371,7 +368,7 @@ fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
 fn deadlock(system: &System, global: &Global) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
     let can_go_on = |node: &NodeId| {
         let local = &global.locals[*node as usize];
-        let is_addressed = global.in_flight.iter().any(|((_, to), items)| to == node && !items.is_empty());
+        let is_addressed = global.in_flight.channels().any(|((_, to), _)| to == *node);
         is_addressed || !system.toy.local_events(*node, local.state).is_empty()
     };
     let (crashed, others): (Vec<NodeId>, Vec<NodeId>) = (0..system.toy.nodes).partition(can_go_on);

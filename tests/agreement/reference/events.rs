@@ -12,20 +12,20 @@ use super::{Channel, Global, Happening, Item, System};
 /// What can happen in a global state.
 pub(super) fn happenings(system: &System, global: &Global, local_events_max: Option<u32>) -> Vec<(NodeId, Happening)> {
     let mut found = Vec::new();
-    for ((from, to), items) in &global.in_flight {
+    for ((from, to), items) in global.in_flight.channels() {
         let is_notice = |item: &Item| matches!(item, Item::Notice { .. });
-        let next: Vec<usize> = match system.is_ordered((*from, *to)) {
+        let next: Vec<usize> = match system.is_ordered((from, to)) {
             // Each content once.
             false => (0..items.len()).filter(|index| *index == 0 || items[*index] != items[*index - 1]).collect(),
             // The first, and the first notice.
             true => BTreeSet::from([Some(0), items.iter().position(is_notice)]).into_iter().flatten().collect(),
         };
-        let is_alone = |index: &usize| role(system, global, *to, items[*index]) == Role::Alone;
-        if global.locals[*to as usize].is_stuck {
+        let is_alone = |index: &usize| role(system, global, to, items[*index]) == Role::Alone;
+        if global.locals[to as usize].is_stuck {
             continue;
         }
         let next = next.into_iter().filter(is_alone);
-        found.extend(next.map(|index| (*to, Happening::Take(*from, items[index], index))));
+        found.extend(next.map(|index| (to, Happening::Take(from, items[index], index))));
     }
     for node in (0..system.toy.nodes).filter(|node| !global.locals[*node as usize].is_stuck) {
         found.extend(quorums(system, global, node).into_iter().map(|quorum| (node, quorum)));
@@ -46,11 +46,12 @@ pub(super) fn happenings(system: &System, global: &Global, local_events_max: Opt
 /// it; but news of a break are never lost.
 pub(super) fn losses(system: &System, global: &Global) -> Vec<(NodeId, Happening)> {
     let mut found = Vec::new();
-    for ((from, to), items) in global.in_flight.iter().filter(|((_, to), _)| !global.locals[*to as usize].is_stuck) {
-        let next = if system.is_ordered((*from, *to)) { 1 } else { items.len() };
+    let can_take = |to: NodeId| !global.locals[to as usize].is_stuck;
+    for ((from, to), items) in global.in_flight.channels().filter(|((_, to), _)| can_take(*to)) {
+        let next = if system.is_ordered((from, to)) { 1 } else { items.len() };
         let is_first = |index: usize| index == 0 || items[index] != items[index - 1];
         for index in (0..next).filter(|index| is_first(*index) && matches!(items[*index], Item::Message { .. })) {
-            found.push((*to, Happening::Lose(*from, items[index], index)));
+            found.push((to, Happening::Lose(from, items[index], index)));
         }
     }
     found
@@ -58,16 +59,12 @@ pub(super) fn losses(system: &System, global: &Global) -> Vec<(NodeId, Happening
 
 /// Takes a message out of flight once.
 fn take(system: &System, global: &mut Global, (from, to): Channel, index: usize) {
-    let items = global.in_flight.get_mut(&(from, to)).expect("it is in flight");
-    let Item::Message { content, breaks, times } = items[index] else { panic!("a notice is no message") };
-    match times {
-        1 => drop(items.remove(index)),
-        times => items[index] = Item::Message { content, breaks, times: times - 1 },
+    let item = global.in_flight.take((from, to), index);
+    let Item::Message { content, breaks, times } = item else { panic!("a notice is no message") };
+    if times > 1 {
+        let left = Item::Message { content, breaks, times: times - 1 };
+        global.in_flight.put((from, to), left, system.is_ordered((from, to)));
     }
-    if !system.is_ordered((from, to)) {
-        items.sort_unstable();
-    }
-    global.in_flight.retain(|_, items| !items.is_empty());
 }
 
 /// How a node takes an item.
@@ -93,9 +90,9 @@ fn quorums(system: &System, global: &Global, node: NodeId) -> Vec<Happening> {
     if system.toy.roles.is_empty() {
         return Vec::new();
     }
-    let items = global.in_flight.iter().filter(|((_, to), _)| *to == node);
+    let items = global.in_flight.channels().filter(|((_, to), _)| *to == node);
     let items: BTreeSet<(NodeId, Item)> =
-        items.flat_map(|((from, _), items)| items.iter().map(|item| (*from, *item))).collect();
+        items.flat_map(|((from, _), items)| items.iter().map(move |item| (from, *item))).collect();
     let is_member = |item: &(NodeId, Item)| matches!(role(system, global, node, item.1), Role::Member(..));
     let members: Vec<(NodeId, Item)> = items.into_iter().filter(is_member).collect();
     let mut found = Vec::new();
@@ -145,23 +142,19 @@ pub(super) fn moves(
         Happening::Quorum(name, ref set) => {
             let mut messages = Vec::new();
             for (from, item) in set {
-                let items = before.in_flight.get_mut(&(*from, node)).expect("it is in flight");
+                let Item::Message { content, .. } = *item else { panic!("a notice is no member") };
+                let items = before.in_flight.on((*from, node));
                 let index = items.iter().position(|other| other == item).expect("it is in flight");
-                let Item::Message { content, breaks, times } = *item else { panic!("a notice is no member") };
-                match times {
-                    1 => drop(items.remove(index)),
-                    times => items[index] = Item::Message { content, breaks, times: times - 1 },
-                }
-                items.sort_unstable();
+                take(system, &mut before, (*from, node), index);
                 messages.push((*from, content));
             }
-            before.in_flight.retain(|_, items| !items.is_empty());
             system.toy.quorum(node, state, name, &messages)
         }
         Happening::Take(from, item, index) => match item {
             Item::Notice { breaks } => {
-                let items = before.in_flight.get_mut(&(from, node)).expect("it is in flight");
-                items.drain(..=index);
+                for _ in 0..=index {
+                    before.in_flight.take((from, node), 0);
+                }
                 before.locals[node as usize].ends[from as usize] = (breaks, false);
                 before.drop_lost(system, node);
                 unheard = Some(before.clone());

@@ -69,7 +69,7 @@ pub(super) fn content(global: &Global) -> Content {
         Item::Message { content, breaks, .. } => (Some(content), breaks),
         Item::Notice { breaks } => (None, breaks),
     };
-    let channels = global.in_flight.iter().filter(|(_, items)| !items.is_empty());
-    let in_flight = channels.map(|(channel, items)| (*channel, items.iter().map(flying).collect())).collect();
+    let in_flight =
+        global.in_flight.channels().map(|(channel, items)| (channel, items.iter().map(flying).collect())).collect();
     Content { locals: global.locals.clone(), in_flight }
 }
