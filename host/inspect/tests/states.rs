@@ -1,5 +1,7 @@
 //! Drawings of state graphs: texts of others stay texts, and are bounded.
 
+use std::thread;
+
 use host_inspect::draw::{DrawnEdge, DrawnState, StateGraph, StatesForm, draw_states};
 
 /// What a plugin could say to break out of a drawing.
@@ -92,11 +94,15 @@ fn a_drawing_that_is_too_large_says_so() {
         assert!(drawn.len() < BYTES_MAX + (4 << 20), "{} bytes", drawn.len());
         drawn.contains("the rest is left out")
     };
-    for form in StatesForm::ALL {
-        assert!(!cut(2, 1, form), "{form:?}");
-        assert!(cut(80, 0, form), "{form:?}: states");
-        assert!(cut(80, 1, form), "{form:?}: the arrows come after them, or before");
-    }
+    thread::scope(|scope| {
+        for form in StatesForm::ALL {
+            scope.spawn(move || {
+                assert!(!cut(2, 1, form), "{form:?}");
+                assert!(cut(80, 0, form), "{form:?}: states");
+                assert!(cut(80, 1, form), "{form:?}: the arrows come after them, or before");
+            });
+        }
+    });
 }
 
 /// Each pair of states has one arrow, with its events, each once.

@@ -9,7 +9,7 @@ use host_model::contract::LocalKind;
 use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
-use super::trial::{LAST, Trial, counter};
+use super::trial::{LAST, Trial, at_once, counter};
 use crate::{Ended, SteeringCounts};
 
 /// That node 0 comes to the last number is a violation.
@@ -28,7 +28,7 @@ fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
 /// Unsteered, it takes two seconds at most. The timer of node 0 is postponed as long as it is steered.
 #[test]
 fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
-    for network in [Network::Ordered, Network::Unordered] {
+    at_once([Network::Ordered, Network::Unordered], |network| {
         let ended = Trial::steering(forbidden(), network, &[0, 1, 2]).run(|trial| {
             thread::sleep(Duration::from_secs(4));
             assert!(trial.count(0) < LAST, "{}", trial.count(0));
@@ -43,14 +43,14 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
         assert_eq!(substitutes(node), [("postpone", kept)]);
         assert!(ended.ended.iter().all(|ended| steered(ended).is_off));
         assert!([1, 2].into_iter().all(|node: usize| ended.ended[node].counts.instead.is_empty()));
-    }
+    });
 }
 
 /// That node 1 hears of 2 is a violation, and only node 1 can do something about it: it drops that message, and hears of the next ones. In
 /// the place of a message on a connection, that would have to be broken, so nothing is done.
 #[test]
 fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
-    for (network, expected) in [(Network::Unordered, &[("drop", 1)][..]), (Network::Ordered, &[])] {
+    at_once([(Network::Unordered, &[("drop", 1)][..]), (Network::Ordered, &[])], |(network, expected)| {
         let trialed = Trial::steering(counter().forbid(&[None, Some(2), None]), network, &[1]).run(|trial| {
             trial.wait(1, LAST);
         });
@@ -59,7 +59,7 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         assert_eq!(node.counts.messages, LAST.into());
         let (violated, unhelpful) = (node.watched.expect("it is").violated, steered(node).unhelpful);
         assert_eq!((violated == 0, unhelpful == 0), (network == Network::Unordered, network == Network::Unordered));
-    }
+    });
 }
 
 /// Nodes 0 and 1 must not both have taken their step. No checker looks ahead, so node 1 knows from its snapshots alone that node 0 has.

@@ -53,6 +53,11 @@ impl MachineFactory for Sleeps {
     }
 }
 
+/// Does something for each of a few at once: trials wait most of the time.
+pub(super) fn at_once<T: Send>(each: impl IntoIterator<Item = T>, run: impl Fn(T) + Sync) {
+    thread::scope(|scope| each.into_iter().for_each(|one| drop(scope.spawn(|| run(one)))));
+}
+
 /// How three nodes run.
 #[derive(Clone)]
 pub(super) struct Trial {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use host_model::contract::MachineFactory;
+use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Network;
 
-use super::trial::{LAST, Panics, Sleeps, Trial, Trialed, counter};
+use super::trial::{LAST, Panics, Sleeps, Trial, Trialed, at_once, counter};
 use crate::Ended;
 
 /// That node 0 comes to the last number is a violation.
@@ -34,7 +34,7 @@ fn check_counts(ended: &[Ended]) {
 
 #[test]
 fn a_node_predicts_what_comes_and_sees_what_has_come() {
-    for network in [Network::Ordered, Network::Unordered] {
+    at_once([Network::Ordered, Network::Unordered], |network| {
         let Trialed { ended, predictions, .. } = to_the_end(&trial(network, None));
         check_counts(&ended);
         let mut predicted = 0;
@@ -46,42 +46,44 @@ fn a_node_predicts_what_comes_and_sees_what_has_come() {
             predicted += watched.predictions;
         }
         assert_eq!(predictions, predicted);
-    }
+    });
 }
 
 #[test]
 fn nobody_waits_for_a_checker() {
-    let ended = to_the_end(&Trial { checked: None, ..trial(Network::Ordered, None) }).ended;
-    check_counts(&ended);
-    assert!(ended.iter().all(|ended| ended.watched.is_none()));
-    for steered in [&[][..], &[0, 1, 2]] {
-        // What a steered node is checked for immediately takes no checker, so nothing is forbidden then.
-        let with = |checked: Arc<dyn MachineFactory>| Trial {
-            checked: Some(checked),
-            ..if steered.is_empty() {
-                trial(Network::Ordered, None)
-            } else {
-                Trial::steering(counter(), Network::Ordered, steered)
-            }
+    let with = |steered: &[NodeId], checked: Option<Arc<dyn MachineFactory>>| {
+        let trial = match steered {
+            [] => trial(Network::Ordered, None),
+            steered => Trial::steering(counter(), Network::Ordered, steered),
         };
-        let ended = to_the_end(&with(Arc::new(Sleeps))).ended;
+        let ended = to_the_end(&Trial { checked, ..trial }).ended;
         check_counts(&ended);
-        for watched in ended.iter().filter_map(|ended| ended.watched) {
-            assert!(watched.rounds == 0 && watched.replaced > 3 && !watched.is_ended, "{watched:?}");
+        ended.into_iter().filter_map(|ended| ended.watched).collect::<Vec<_>>()
+    };
+    // What a steered node is checked for immediately takes no checker, so nothing is forbidden then.
+    let steered: [&[NodeId]; 2] = [&[], &[0, 1, 2]];
+    thread::scope(|scope| {
+        scope.spawn(move || assert!(with(&[], None).is_empty()));
+        for steered in steered {
+            scope.spawn(move || {
+                for watched in with(steered, Some(Arc::new(Sleeps))) {
+                    assert!(watched.rounds == 0 && watched.replaced > 3 && !watched.is_ended, "{watched:?}");
+                }
+            });
+            scope.spawn(move || {
+                for watched in with(steered, Some(Arc::new(Panics))) {
+                    assert!(watched.rounds == 0 && watched.complete > 3 && watched.is_ended, "{watched:?}");
+                }
+            });
         }
-        let ended = to_the_end(&with(Arc::new(Panics))).ended;
-        check_counts(&ended);
-        for watched in ended.iter().filter_map(|ended| ended.watched) {
-            assert!(watched.rounds == 0 && watched.complete > 3 && watched.is_ended, "{watched:?}");
-        }
-    }
+    });
 }
 
 /// Node 2 does not run. Over UDP nobody knows, and it is waited for in vain every other time; over TCP a node that cannot be reached is
 /// absent at once. In both cases the others are looked at, and what they can do is predicted.
 #[test]
 fn a_silent_node_is_left_out_of_a_snapshot() {
-    for network in [Network::Ordered, Network::Unordered] {
+    at_once([Network::Ordered, Network::Unordered], |network| {
         let trial = Trial { running: vec![0, 1], ..trial(network, None) };
         let Trialed { ended, predictions, seen } = to_the_end(&trial);
         assert!(predictions > 0 && seen.len() > 3 && seen.iter().all(|nodes| !nodes.contains(&2)), "{seen:?}");
@@ -89,5 +91,5 @@ fn a_silent_node_is_left_out_of_a_snapshot() {
         for watched in ended.iter().filter_map(|ended| ended.watched) {
             assert!(watched.complete > 3 && (network == Network::Ordered || watched.timed_out > 0), "{watched:?}");
         }
-    }
+    });
 }
