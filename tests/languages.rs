@@ -70,12 +70,12 @@ pub(crate) fn built(name: &str, folder: &Path, install: bool) -> Option<Vec<u8>>
 }
 
 pub(crate) fn load(component: &[u8], config: SandboxConfig) -> Plugin {
-    // Machine code of an interpreter takes long to make, and several tests load it.
-    static CACHE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+    // Machine code of an interpreter takes long to make, and several tests load it, as do those of the command line.
+    static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(host::default_cache);
     // One after the other, so that the second test finds in the cache what the first one compiles.
     static LOADING: Mutex<()> = Mutex::new(());
     let _loading = LOADING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let sandbox = Sandbox::new(config, Some(CACHE.path().to_owned())).expect("the engine starts");
+    let sandbox = Sandbox::new(config, CACHE.clone()).expect("the engine starts");
     Plugin::load(&sandbox, component).expect("the plugin loads")
 }
 

@@ -2,10 +2,17 @@
 
 use std::io::Write;
 
+use tempfile::TempDir;
+
 use super::{Place, folder};
 
 /// Makes a folder and builds it, unless its toolchain is not there, which is said.
 fn made(place: &Place, language: &str, options: &[&str]) -> bool {
+    new(place, language, options);
+    builds(place, language)
+}
+
+fn new(place: &Place, language: &str, options: &[&str]) {
     let ran = place.host(&[&["new", language, "my-protocol"], options].concat()).exits(0);
     assert!(ran.out.starts_with("my-protocol: ") && ran.out.contains("host run ."), "{ran:?}");
     assert_eq!(place.list(), ["my-protocol"], "nothing is left beside it");
@@ -14,6 +21,9 @@ fn made(place: &Place, language: &str, options: &[&str]) -> bool {
         let lock = folder("../Cargo.lock");
         std::fs::copy(lock, place.path("my-protocol/Cargo.lock")).expect("a file can be copied");
     }
+}
+
+fn builds(place: &Place, language: &str) -> bool {
     let mut build = vec!["build", "my-protocol", "--no-install"];
     if ["typescript", "python"].contains(&language) {
         build.push("--no-examine");
@@ -32,15 +42,34 @@ fn made(place: &Place, language: &str, options: &[&str]) -> bool {
 fn meets_its_expectations(language: &str, options: &[&str]) {
     let place = Place::new();
     if made(&place, language, options) {
-        let ran = place.host(&["test", "my-protocol", "--no-install"]).exits(0);
-        assert!(ran.out.contains("2 passed, 0 failed"), "{language}: {ran:?}");
+        meets_what_it_expects(&place, language);
     }
+}
+
+fn meets_what_it_expects(place: &Place, language: &str) {
+    let ran = place.host(&["test", "my-protocol", "--no-install"]).exits(0);
+    assert!(ran.out.contains("2 passed, 0 failed"), "{language}: {ran:?}");
 }
 
 #[test]
 fn a_new_folder_in_rust_meets_its_expectations() {
-    meets_its_expectations("rust", &[]);
-    meets_its_expectations("rust", &["--bare"]);
+    let place = Place::new();
+    let elsewhere = TempDir::new().expect("a temporary folder");
+    let (folder, target, compiled) =
+        (place.path("my-protocol"), place.path("my-protocol/target"), elsewhere.path().join("target"));
+    for options in [&[][..], &["--bare"]] {
+        new(&place, "rust", options);
+        // The second one has the same dependencies, which need not be compiled again where the first one stood.
+        if compiled.is_dir() {
+            std::fs::rename(&compiled, &target).expect("a temporary folder can be written");
+        }
+        if !builds(&place, "rust") {
+            return;
+        }
+        meets_what_it_expects(&place, "rust");
+        std::fs::rename(&target, &compiled).expect("it was built");
+        std::fs::remove_dir_all(&folder).expect("a folder of this test");
+    }
 }
 
 /// A wrapper compiles with its library, whatever randomness that draws, and there is a verdict before a line was written: uuid and, by
