@@ -17,6 +17,7 @@
 //! | `counterexamples` | how long ones become short, and what they say |
 //! | `findings` | which properties are judged, which findings are one, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
+//! | `growth` | states that become longer and longer |
 //! | `simulate` | whole runs from seeds |
 //! | `promises` | what must happen: reports, traces with loops, and what is not checked |
 //! | `live` | a cluster that runs the bundled key-value store, killed and cut off, under clients |
@@ -55,6 +56,7 @@ mod faults;
 mod findings;
 mod golden;
 mod graphs;
+mod growth;
 #[cfg(unix)]
 mod hostile_files;
 mod hostile_text;

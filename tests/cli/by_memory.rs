@@ -87,7 +87,7 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
     let place = told_apart();
     let whole = run(&place, "memory.wasm", &["--algo", "bdfs", "--nodes", "3"]);
     assert_eq!([&whole["counts"]["global_states"], &whole["counts"]["transitions"]], [5, 5], "{whole}");
-    let cases: [&[&str]; 24] = [
+    let cases: [&[&str]; 26] = [
         &["--algo", "bdfs"],
         &["--algo", "bdfs", "--continue"],
         &["--algo", "bdfs", "--reduce"],
@@ -111,6 +111,8 @@ fn memory_and_serialize_say_the_same_of_quorums_under_every_strategy_and_option(
         &["--algo", "lmc-gen", "--local-events", "1"],
         &["--algo", "consequence", "--depth", "4"],
         &["--algo", "walk", "--walks", "60", "--seed", "5", "--resets", "1"],
+        &["--algo", "prefix", "--seed", "5"],
+        &["--algo", "prefix", "--seed", "5", "--resets", "1", "--depth", "4"],
         &["--algo", "auto"],
     ];
     // Where messages wait for others of their quorum, nobody knows of an end.
@@ -146,7 +148,7 @@ fn every_strategy_says_the_same_of_mixed_clusters() {
         mixed("serialized.wasm", "memory"),
         mixed("memory.wasm", "memory"),
     ];
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 14] = [
         &["--algo", "bdfs"],
         &["--algo", "bdfs", "--reduce"],
         &["--algo", "bdfs", "--local-events", "1"],
@@ -159,6 +161,7 @@ fn every_strategy_says_the_same_of_mixed_clusters() {
         &["--algo", "dpor-ds"],
         &["--algo", "dpor-ds-tree"],
         &["--algo", "walk", "--walks", "60", "--seed", "5", "--resets", "1"],
+        &["--algo", "prefix", "--seed", "5", "--resets", "1"],
         &["--algo", "auto"],
     ];
     let mut violated = 0;

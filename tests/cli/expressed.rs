@@ -30,7 +30,7 @@ fn an_expression_has_the_verdict_the_counts_and_the_path_of_the_property_of_the_
         assert_eq!(own, found(&place, options, &["--property", "outside", "--always", AGREEMENT]), "{options:?}");
         violated += usize::from(own[0] == "violation");
     };
-    for algo in ["bdfs", "lmc-gen", "lmc", "unfold", "consequence", "walk"] {
+    for algo in ["bdfs", "lmc-gen", "lmc", "unfold", "consequence", "walk", "prefix"] {
         compare(&["--algo", algo]);
     }
     compare(&["--algo", "bdfs", "--reduce"]);
