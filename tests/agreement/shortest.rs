@@ -43,10 +43,13 @@ fn name(bound: Option<Bound>) -> &'static str {
     bound.map_or("no bound", Bound::option)
 }
 
+/// The bounds on depth and on local events, and whether deadlocks are looked for.
+type Asked = (Option<u32>, Option<u32>, bool);
+
 /// What the reference finds in a system within bounds, which several strategies are asked for.
 struct Expected<'s> {
     system: &'s System,
-    within: BTreeMap<(Option<u32>, Option<u32>, bool), BTreeMap<Words, u32>>,
+    within: BTreeMap<Asked, BTreeMap<Words, u32>>,
 }
 
 impl Expected<'_> {
