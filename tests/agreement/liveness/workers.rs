@@ -234,6 +234,31 @@ fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers(
     telling(lost > 2 && kept > 2 && large > 2, format_args!("{lost} lose components, {kept} keep some, {large} large"));
 }
 
+/// A ring of states, one or none of which is without an action, and one or none of which takes it: whichever workers look at these.
+#[test]
+fn what_is_possible_in_all_states_and_taken_in_none_is_so_for_all_workers_together() {
+    let pools = [1, 2, 5]
+        .map(|workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build().expect("threads can be started"));
+    let places = [None, Some(0), Some(STATES / 3), Some(STATES - 1)];
+    for (without, taking) in places.into_iter().flat_map(|without| places.map(|taking| (without, taking))) {
+        let mut graph = StoredGraph::new(1);
+        let [next, taken] = [0, 1].map(|action| graph.add_label(Label::new(EventClass::Delivery, Some(action))));
+        let possible = graph.add_label(Label::new(EventClass::Suppressed, Some(1)));
+        (0..STATES).for_each(|state| graph.add_state(state.checked_sub(1), [0]));
+        for state in 0..STATES {
+            let label = if taking == Some(state) { taken } else { next };
+            let mut row = vec![((state + 1) % STATES, label)];
+            row.extend((without != Some(state)).then_some((state, possible)));
+            graph.add_row(&mut row, false);
+        }
+        let expected = u64::from(without.is_some() || taking.is_some());
+        for pool in &pools {
+            let found = pool.install(|| judge(&graph, 0, Rules::default())).fair_components;
+            assert_eq!(found, expected, "{without:?}, {taking:?}, {pool:?}");
+        }
+    }
+}
+
 /// The numbers of some verdicts.
 fn said(verdicts: &[&Verdict]) -> String {
     let numbers = verdicts.iter().map(|verdict| {

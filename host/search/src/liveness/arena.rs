@@ -56,29 +56,46 @@ impl<'g> Arena<'g> {
     /// Whether an edge can be taken for ever, as far as chance allows it.
     #[inline]
     pub fn keeps(&self, edge: &Edge) -> bool {
-        let is_kept = match self.graph.class(edge.label) {
+        self.keeps_event(edge) && self.contains(edge.from) && self.contains(edge.to)
+    }
+
+    /// The same of an edge whose states are known to be in the arena.
+    #[inline]
+    pub fn keeps_event(&self, edge: &Edge) -> bool {
+        match self.graph.class(edge.label) {
             EventClass::Delivery | EventClass::Internal | EventClass::Free => true,
             EventClass::Timer => self.busy.as_ref().is_none_or(|busy| !busy.contains(edge.from)),
             EventClass::Loss => self.rules.fairness != Fairness::Stable || self.makes(Mutant::LossInCycles),
             EventClass::Reset | EventClass::Fault | EventClass::Suppressed => false,
-        };
-        is_kept && self.contains(edge.from) && self.contains(edge.to)
+        }
     }
 
-    /// Puts the fair actions that are possible in a state into `actions`, sorted: also those that a bound suppresses, and timers that
-    /// have to wait.
-    pub fn possible(&self, state: u32, actions: &mut Vec<ActionId>) {
-        actions.clear();
+    /// The fair actions that are possible in a state, in no order and maybe several times: also those that a bound suppresses, and timers
+    /// that have to wait.
+    pub fn possible(&self, state: u32) -> impl Iterator<Item = ActionId> {
         let is_busy = self.busy.as_ref().is_some_and(|busy| busy.contains(state));
-        let is_forgotten = |label: &LabelId| match self.graph.class(*label) {
+        let is_forgotten = move |label: &LabelId| match self.graph.class(*label) {
             EventClass::Suppressed => self.makes(Mutant::NotSuppressed),
             EventClass::Timer => is_busy && self.makes(Mutant::TimersUnarmed),
             _ => false,
         };
-        let labels = self.graph.row(state).map(|(_, label)| label).filter(|label| !is_forgotten(label));
-        actions.extend(labels.filter_map(|label| self.graph.label(label).action));
-        actions.sort_unstable();
-        actions.dedup();
+        let labels = self.graph.row(state).map(|(_, label)| label).filter(move |label| !is_forgotten(label));
+        labels.filter_map(|label| self.graph.label(label).action)
+    }
+
+    /// Leaves of these actions those that are possible in a state.
+    pub fn retain_possible(&self, state: u32, actions: &mut Vec<ActionId>) {
+        // Over a large component few are left soon, mostly one.
+        match actions[..] {
+            [] => {}
+            [action] if self.possible(state).any(|possible| possible == action) => {}
+            [_] => actions.clear(),
+            _ => {
+                let mut possible: Vec<ActionId> = self.possible(state).collect();
+                possible.sort_unstable();
+                actions.retain(|action| possible.binary_search(action).is_ok());
+            }
+        }
     }
 
     /// Whether what is possible does not stay so for ever without happening.

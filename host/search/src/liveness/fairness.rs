@@ -15,7 +15,11 @@ use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::Edge;
 use crate::liveness::label::ActionId;
 use crate::liveness::large::take_large;
+use crate::liveness::sweep::{Order, sweep};
 use crate::liveness::watch::Watch;
+
+/// Whether an edge stays inside a part of the graph.
+type Inside<'i> = dyn Fn(&Edge) -> bool + Sync + 'i;
 
 /// Hears of the states of each fair component.
 pub type Found<'f> = dyn FnMut(&[u32]) + 'f;
@@ -29,7 +33,7 @@ pub fn fair_components(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Fou
     if arena.has_draws || arena.has_strong() {
         return refine(arena, watch, found);
     }
-    let mut hear = |members: &[u32], inside: &dyn Fn(&Edge) -> bool, watch: &mut Watch<'_>| {
+    let mut hear = |members: &[u32], inside: &Inside<'_>, watch: &mut Watch<'_>| {
         if !arena.is_fair() || is_weakly_fair(arena, members, inside, watch)? {
             found(members);
         }
@@ -46,7 +50,7 @@ pub fn fair_components(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Fou
     if rest.len() == 0 {
         return Ok(());
     }
-    let keeps = |edge: &Edge| rest.contains(edge.to) && arena.keeps(edge);
+    let keeps = |edge: &Edge| rest.contains(edge.to) && arena.keeps_event(edge);
     Components::new(arena.graph, watch)?.find(rest.iter(), &keeps, watch, &mut |component, watch| {
         hear(component.members, &|edge| component.contains(edge.to), watch)
     })
@@ -56,31 +60,46 @@ pub fn fair_components(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Fou
 fn is_weakly_fair(
     arena: &Arena<'_>,
     members: &[u32],
-    inside: &dyn Fn(&Edge) -> bool,
+    inside: &Inside<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<bool, EndCondition> {
-    let (mut owed, mut possible): (Vec<ActionId>, Vec<ActionId>) = (Vec::new(), Vec::new());
-    arena.possible(members[0], &mut owed);
-    for state in &members[1..] {
-        if owed.is_empty() {
-            return Ok(true);
-        }
-        arena.possible(*state, &mut possible);
-        owed.retain(|action| possible.binary_search(action).is_ok());
-        watch.work(1 + possible.len() as u64)?;
+    let owed = possible_in_all(arena, members, watch)?;
+    if owed.is_empty() {
+        return Ok(true);
     }
-    let mut edges = Vec::new();
     let is_wanted = |edge: &Edge| arena.makes(Mutant::OuterComponent) || inside(edge);
-    for state in members {
-        if owed.is_empty() {
-            return Ok(true);
+    let note = |place: u32, (left, edges): &mut (Option<Vec<ActionId>>, Vec<Edge>), watch: &mut Watch<'_>| {
+        let left = left.get_or_insert_with(|| owed.clone());
+        if left.is_empty() {
+            return Ok(());
         }
-        arena.lasting(*state, &is_wanted, &mut edges);
-        let taken = |action: &ActionId| edges.iter().any(|edge| arena.graph.label(edge.label).action == Some(*action));
-        owed.retain(|action| !taken(action));
-        watch.work(1 + edges.len() as u64)?;
-    }
-    Ok(owed.is_empty())
+        arena.lasting(members[place as usize], &is_wanted, edges);
+        let is_taken =
+            |action: &ActionId| edges.iter().any(|edge| arena.graph.label(edge.label).action == Some(*action));
+        left.retain(|action| !is_taken(action));
+        watch.work(1 + edges.len() as u64)
+    };
+    let left = sweep(members.len() as u32, Order::Up, watch, note)?.into_iter().filter_map(|(left, _)| left);
+    Ok(in_all(left).is_empty())
+}
+
+/// The actions that are possible in all of these states, of which there is one.
+fn possible_in_all(arena: &Arena<'_>, members: &[u32], watch: &mut Watch<'_>) -> Result<Vec<ActionId>, EndCondition> {
+    let note = |place: u32, left: &mut Option<Vec<ActionId>>, watch: &mut Watch<'_>| {
+        let left = left.get_or_insert_with(|| arena.possible(members[0]).collect());
+        arena.retain_possible(members[place as usize], left);
+        watch.work(1 + left.len() as u64)
+    };
+    Ok(in_all(sweep(members.len() as u32, Order::Up, watch, note)?.into_iter().flatten()))
+}
+
+/// The actions in all of these lists, of which there is one.
+fn in_all(lists: impl Iterator<Item = Vec<ActionId>>) -> Vec<ActionId> {
+    let both = |mut one: Vec<ActionId>, other: Vec<ActionId>| {
+        one.retain(|action| other.contains(action));
+        one
+    };
+    lists.reduce(both).expect("some worker has looked at something")
 }
 
 /// No region.
@@ -177,4 +196,17 @@ fn without_starved(
         actions.any(|action| taken.binary_search(&action).is_err())
     };
     Ok(members.iter().copied().filter(|state| !is_starved(state)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_worker_has_left_is_left() {
+        let lists = |lists: &[&[ActionId]]| in_all(lists.iter().map(|list| list.to_vec()));
+        assert_eq!(lists(&[&[3, 1]]), [3, 1]);
+        assert_eq!(lists(&[&[1, 2, 4], &[2, 3], &[4, 2]]), [2]);
+        assert_eq!(lists(&[&[1], &[]]), [0; 0]);
+    }
 }

@@ -58,10 +58,10 @@ pub fn take_large(arena: &Arena<'_>, watch: &mut Watch<'_>, found: &mut Found<'_
     }
 }
 
-/// The edges of a state that can be taken for ever and stay among these states.
+/// The edges of a state of the arena that can be taken for ever and stay among these states of it.
 fn edges<'a>(arena: &'a Arena<'_>, from: u32, among: &'a StateSet) -> impl Iterator<Item = Edge> + 'a {
     let row = arena.graph.row(from).map(move |(to, label)| Edge { from, to, label });
-    row.filter(|edge| among.contains(edge.to) && arena.keeps(edge))
+    row.filter(|edge| among.contains(edge.to) && arena.keeps_event(edge))
 }
 
 /// Takes states out from which no edge stays among the rest: they are in no component with an edge inside.
@@ -75,7 +75,7 @@ fn trim(arena: &Arena<'_>, rest: &SharedSet, left: &mut u64, watch: &mut Watch<'
             let mut work = 1;
             let stays = arena.graph.row(from).any(|(to, label)| {
                 work += 1;
-                rest.contains(to) && arena.keeps(&Edge { from, to, label })
+                rest.contains(to) && arena.keeps_event(&Edge { from, to, label })
             });
             if !stays {
                 rest.remove(from);

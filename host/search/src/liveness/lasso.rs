@@ -87,11 +87,7 @@ impl Tour<'_, '_> {
         match need {
             Need::Strong(action) => self.search(from, &|_| false, &|edge| takes(edge, *action), watch),
             Need::Weak(action) => {
-                let is_free = |state: u32| {
-                    let mut possible = Vec::new();
-                    self.arena.possible(state, &mut possible);
-                    possible.binary_search(action).is_err()
-                };
+                let is_free = |state: u32| !self.arena.possible(state).any(|possible| possible == *action);
                 self.search(from, &is_free, &|edge| takes(edge, *action), watch)
             }
             Need::Answers(state, row, answers) => {

@@ -34,13 +34,9 @@ pub fn need(arena: &Arena<'_>, walk: &[Edge]) -> Option<Need> {
             return Some(Need::Strong(action));
         }
     }
-    let (mut owed, mut possible) = (Vec::new(), Vec::new());
-    arena.possible(states[0], &mut owed);
-    owed.retain(|action| !is_taken(action));
-    for state in &states[1..] {
-        arena.possible(*state, &mut possible);
-        owed.retain(|action| possible.binary_search(action).is_ok());
-    }
+    let mut owed: Vec<ActionId> = arena.possible(states[0]).filter(|action| !is_taken(action)).collect();
+    owed.sort_unstable();
+    states[1..].iter().for_each(|state| arena.retain_possible(*state, &mut owed));
     owed.first().map(|action| Need::Weak(*action)).or_else(|| missing_answers(arena, walk))
 }
 
