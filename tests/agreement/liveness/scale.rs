@@ -12,8 +12,11 @@ use super::graphs::judge;
 const STATES: u32 = 10_000_000;
 const EDGES: u32 = 10;
 
-/// A graph that looks like those of protocols: most edges lead a little further in the order of discovery, some far, some back. The
-/// last part keeps no promise and leads nowhere else.
+/// States of a level, once there are as many.
+const LEVEL: u32 = 1 << 16;
+
+/// A graph that looks like those of protocols explored breadth first: levels grow and are then as large as each other, most edges lead a
+/// little further in the order of discovery, some far, some back. The last part keeps no promise and leads nowhere else.
 fn large(states: u32) -> StoredGraph {
     const LABELS: u32 = 6_000;
     let mut dice = Dice(1);
@@ -30,16 +33,20 @@ fn large(states: u32) -> StoredGraph {
     let end = end_of(states);
     for state in 0..states {
         let is_owed = state % 64 != 63 || state >= end;
-        graph.add_state(state.checked_sub(1), is_owed.then_some(0));
+        graph.add_state(parent_of(state), is_owed.then_some(0));
     }
     let mut row: Vec<(u32, LabelId)> = Vec::new();
     for state in 0..states {
         row.clear();
-        let (first, last) = if state >= end { (end, states - 1) } else { (0, states - 1) };
+        let first = if state >= end { end } else { 0 };
+        let found = found_from(state);
+        // An edge to a state that is found later would find it now.
+        let last = found[1].min(states - 1);
         for edge in 0..EDGES {
             let to = match edge {
                 0 => state + 1,
                 1 => state.saturating_sub(dice.below(1 << 20)),
+                2 | 3 => found[edge as usize - 2],
                 _ => state + dice.below(1 << (4 + 2 * edge.min(6))),
             };
             // From each state of the first part the next one that keeps the promise is reached, by deliveries.
@@ -49,6 +56,16 @@ fn large(states: u32) -> StoredGraph {
         graph.add_row(&mut row, false);
     }
     graph
+}
+
+/// From which state a state is found.
+fn parent_of(state: u32) -> Option<u32> {
+    (state > 0).then(|| (state / 2).max(state.saturating_sub(LEVEL)))
+}
+
+/// The first and the last state that are found from a state.
+fn found_from(state: u32) -> [u32; 2] {
+    [(2 * state).max(1), 2 * state + 1].map(|found| found.min(state + LEVEL))
 }
 
 /// Where the last part begins: behind a state that keeps the promise.
