@@ -177,3 +177,27 @@ fn what_is_not_headed_for_is_not_left_out() {
     let Outlook::Alive(way) = outlook else { panic!("{outlook:?}") };
     assert_eq!(way.len(), 8);
 }
+
+/// A node in one of 20 states takes 20 messages in any order, which are more pairs than a certificate has work for; nothing keeps the
+/// promise. The guided search has work for all of them.
+#[test]
+fn what_takes_more_work_than_a_certificate_has_is_left_to_the_guided_search() {
+    const MANY: u8 = 20;
+    let sent: Vec<(u32, u8)> = (0..MANY).map(|message| (1, message)).collect();
+    let mut toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(1), 1, &sent);
+    for (state, message) in (0..MANY).flat_map(|state| (0..MANY).map(move |message| (state, message))) {
+        toy = toy.rule(1, state, ToyTrigger::Message(0, message), (state + message) % MANY, &[]);
+    }
+    let factory = Arc::new(toy.promise("kept nowhere", &[&[Some(2), None]]));
+    let lts = Lts::new(&factory, Scenario::new(2)).expect("a toy lists its properties");
+    let mut stepper = Stepper::new(&lts).expect("a machine");
+    let starts = start::initial(&mut stepper).expect("a toy starts");
+    let question = (lts.promises()[0], Recovery::Events);
+    let certified = certify(&mut stepper, &starts[0], question, &mut |_| None).expect("no host faults");
+    assert!(!certified.is_dead);
+    // What a certificate may take, with the combinations of the last few states.
+    assert!((200..250).contains(&certified.work), "{certified:?}");
+    let (outlook, work) = search_guided(&mut stepper, &starts[0], question, &mut |_| None).expect("no host faults");
+    assert_eq!(outlook, Outlook::Dead);
+    assert!(work >= u64::from(MANY) * u64::from(MANY) / 2, "{work}");
+}

@@ -120,6 +120,8 @@ pub struct LocalSpace<'l> {
     has_faults: bool,
     transitions: u64,
     looks: u64,
+    /// The [work](Self::work) at which a pass ends.
+    work_max: u64,
     /// The work since the last question whether to go on, as many looks.
     unasked: u64,
 }
@@ -163,6 +165,7 @@ impl<'l> LocalSpace<'l> {
             has_faults,
             transitions: 0,
             looks: 0,
+            work_max: u64::MAX,
             unasked: 0,
         };
         for (node, state) in (0u32..).zip(&start.locals) {
@@ -173,6 +176,11 @@ impl<'l> LocalSpace<'l> {
             space.known[known].at_start += 1;
         }
         space
+    }
+
+    /// The same with so much work at most, and that of one handler: with more the space is not complete.
+    pub fn with_work_max(self, work_max: u64) -> Self {
+        Self { work_max, ..self }
     }
 
     /// The index of a local state, and whether it is new.
@@ -226,8 +234,8 @@ impl<'l> LocalSpace<'l> {
     }
 
     /// One pass over all local states: executes every message and local event that was not executed there yet.
-    /// Returns false when there was none, so the space is complete. `go_on` is asked every now and then; if it says no, the pass
-    /// ends early, and so returns true.
+    /// Returns false when there was none, so the space is complete. `go_on` is asked every now and then; if it says no, or there is no more
+    /// work to be done, the pass ends early, and so returns true.
     pub fn pass(&mut self, stepper: &mut Stepper<'l>, go_on: &mut GoOn<'_, 'l>) -> Result<bool, MachineError> {
         if !self.find_single(go_on) {
             return Ok(true);
@@ -249,8 +257,11 @@ impl<'l> LocalSpace<'l> {
         Ok(self.transitions > before)
     }
 
-    /// Asks `go_on` if it was not asked for so many looks.
+    /// Whether there may be more work; asks `go_on` if it was not asked for so many looks.
     fn go_on(&mut self, looks: u64, go_on: &mut GoOn<'_, 'l>) -> bool {
+        if self.work() >= self.work_max {
+            return false;
+        }
         self.unasked += looks;
         if self.unasked < LOOKS_PER_QUESTION {
             return true;
@@ -295,6 +306,8 @@ impl<'l> LocalSpace<'l> {
                 pairs.extend(local_state.faults.iter().map(|fault| (reached.state, *fault)));
             }
         }
+        // What there may be no work for is not executed.
+        pairs.truncate(usize::try_from(self.work_max.saturating_sub(self.work())).unwrap_or(usize::MAX));
         for batch in pairs.chunks(BATCH) {
             stepper.prepare(batch)?;
             if pairs.len() > BATCH && !go_on(self) {

@@ -10,7 +10,11 @@ use host_model::trace::start::Start;
 
 use crate::kernel::rules::Recovery;
 use crate::outlook::Ask;
-use crate::outlook::combinations::{Combinations, WORK_MAX, pass, space_of};
+use crate::outlook::combinations::{Combinations, pass, space_of};
+
+/// Units of work, and combinations of view classes, after which there is no proof: less than five milliseconds where all of them are handlers
+/// that are executed for the first time. Most proofs take less than 50; the guided search goes on to more.
+const WORK_MAX: u64 = 200;
 
 /// The answer, and what it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +39,8 @@ pub fn certify(
     (promise, recovery): (Promise, Recovery),
     ask: &mut Ask<'_>,
 ) -> Result<Certified, MachineError> {
-    let mut space = space_of(stepper, state, recovery);
-    let mut combinations = Combinations::new(state.locals.len(), promise);
+    let mut space = space_of(stepper, state, recovery, WORK_MAX);
+    let mut combinations = Combinations::new(state.locals.len(), promise, WORK_MAX);
     loop {
         let is_kept_nowhere = combinations.look(stepper, &space, &mut |_| false)?;
         let work = space.work() + combinations.evaluated();

@@ -10,20 +10,18 @@ use crate::kernel::tuples;
 use crate::local::space::{Index, LocalSpace};
 use crate::outlook::{Ask, stop};
 
-/// Units of work of a local space after which it is not made complete: half a second where all of them are handlers that are executed for
-/// the first time.
-pub(super) const WORK_MAX: u64 = 20_000;
-
-/// Combinations of view classes after which no more are looked at.
-const COMBINATIONS_MAX: u64 = 20_000;
-
 /// The local states that messages from anywhere can lead to from a global state, by events on which progress can rely. It depends on what
-/// is in flight there, not on ids.
-pub(super) fn space_of<'l>(stepper: &mut Stepper<'l>, state: &Start, recovery: Recovery) -> LocalSpace<'l> {
+/// is in flight there, not on ids, and ends after so many units of work.
+pub(super) fn space_of<'l>(
+    stepper: &mut Stepper<'l>,
+    state: &Start,
+    recovery: Recovery,
+    work_max: u64,
+) -> LocalSpace<'l> {
     let mut messages = state.in_flight.to_vec();
     messages.sort_by_key(|message| stepper.message(*message).fingerprint);
     let state = Start { locals: state.locals.clone(), in_flight: messages.into(), ..Start::default() };
-    LocalSpace::of(stepper, &state, u32::MAX, recovery == Recovery::Resets)
+    LocalSpace::of(stepper, &state, u32::MAX, recovery == Recovery::Resets).with_work_max(work_max)
 }
 
 /// One pass over the local states, as far as the work for them goes. Returns whether the space is complete.
@@ -35,7 +33,7 @@ pub(super) fn pass<'l>(
     let mut stopped = None;
     let is_complete = !space.pass(stepper, &mut |space| {
         stopped = ask(space.bytes());
-        stopped.is_none() && space.work() < WORK_MAX
+        stopped.is_none()
     })?;
     stopped.map_or(Ok(is_complete), |end| Err(stop(end)))
 }
@@ -58,11 +56,13 @@ pub(super) struct Combinations {
     classes: Vec<Vec<ClassId>>,
     met: FxHashSet<(u32, ClassId)>,
     evaluated: u64,
+    /// Combinations of view classes after which no more are looked at.
+    max: u64,
 }
 
 impl Combinations {
-    pub(super) fn new(nodes: usize, promise: Promise) -> Self {
-        Self { promise, seen: 0, classes: vec![Vec::new(); nodes], met: FxHashSet::default(), evaluated: 0 }
+    pub(super) fn new(nodes: usize, promise: Promise, max: u64) -> Self {
+        Self { promise, seen: 0, classes: vec![Vec::new(); nodes], met: FxHashSet::default(), evaluated: 0, max }
     }
 
     /// Combinations that were looked at.
@@ -95,7 +95,7 @@ impl Combinations {
             }
             for tuple in tuples::with_fixed(&self.classes, reached.node as usize, class) {
                 self.evaluated += 1;
-                if self.evaluated > COMBINATIONS_MAX {
+                if self.evaluated > self.max {
                     return Ok(false);
                 }
                 if !stepper.owed(&tuple)?.contains(&self.promise.property) && !found(Kept::Classes(tuple)) {

@@ -17,11 +17,18 @@ use crate::global::state::{Budgets, Child, GlobalState};
 use crate::kernel::SearchBounds;
 use crate::kernel::rules::Recovery;
 use crate::local::space::{FAR, Index, LocalSpace};
-use crate::outlook::combinations::{Combinations, Kept, WORK_MAX, pass, space_of};
+use crate::outlook::combinations::{Combinations, Kept, pass, space_of};
 use crate::outlook::{Ask, Outlook, is_owed, stop};
 
 /// Steps after which the search ends without an answer.
 const TRANSITIONS_MAX: u64 = 100_000;
+
+/// Units of work of the local space after which it is not made complete: half a second where all of them are handlers that are executed
+/// for the first time.
+const WORK_MAX: u64 = 20_000;
+
+/// Combinations of view classes after which no more are looked at.
+const COMBINATIONS_MAX: u64 = 20_000;
 
 /// Combinations of view classes that are headed for. Those that were found first are near.
 const TARGETS_MAX: usize = 64;
@@ -78,8 +85,8 @@ impl<'l> Guide<'l> {
         ask: &mut Ask<'_>,
     ) -> Result<Self, MachineError> {
         let nodes = state.locals.len();
-        let mut space = space_of(stepper, state, recovery);
-        let mut combinations = Combinations::new(nodes, promise);
+        let mut space = space_of(stepper, state, recovery, WORK_MAX);
+        let mut combinations = Combinations::new(nodes, promise, COMBINATIONS_MAX);
         let (mut alone, mut tuples): (Vec<Vec<Index>>, _) = (vec![Vec::new(); nodes], Vec::new());
         let mut has_all = true;
         let is_complete = loop {
