@@ -7,6 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::format::{Format, Json, Postcard};
+
 /// How a protocol encodes states, messages, local events and views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -77,9 +79,23 @@ pub trait Canonical: Sized + 'static {
     // What the SDK needs, in place of supertraits: with those the compiler would complain that `Hash` is missing, and the
     // notes above, which say why, would not be shown.
     #[doc(hidden)]
-    fn encode(&self, encoding: Encoding) -> Vec<u8>;
+    fn encode_as<F: Format>(&self) -> Vec<u8>;
     #[doc(hidden)]
-    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self>;
+    fn decode_as<F: Format>(bytes: &[u8]) -> Option<Self>;
+    #[doc(hidden)]
+    fn encode(&self, encoding: Encoding) -> Vec<u8> {
+        match encoding {
+            Encoding::Postcard => self.encode_as::<Postcard>(),
+            Encoding::Json => self.encode_as::<Json>(),
+        }
+    }
+    #[doc(hidden)]
+    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
+        match encoding {
+            Encoding::Postcard => Self::decode_as::<Postcard>(bytes),
+            Encoding::Json => Self::decode_as::<Json>(bytes),
+        }
+    }
     #[doc(hidden)]
     fn duplicate(&self) -> Self;
     #[doc(hidden)]
@@ -92,18 +108,12 @@ pub trait Canonical: Sized + 'static {
 
 #[diagnostic::do_not_recommend]
 impl<T: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + 'static> Canonical for T {
-    fn encode(&self, encoding: Encoding) -> Vec<u8> {
-        match encoding {
-            Encoding::Postcard => encode(self),
-            Encoding::Json => encode_json(self),
-        }
+    fn encode_as<F: Format>(&self) -> Vec<u8> {
+        F::encode(self)
     }
 
-    fn decode(bytes: &[u8], encoding: Encoding) -> Option<Self> {
-        match encoding {
-            Encoding::Postcard => decode(bytes),
-            Encoding::Json => serde_json::from_slice(bytes).ok(),
-        }
+    fn decode_as<F: Format>(bytes: &[u8]) -> Option<Self> {
+        F::decode(bytes)
     }
 
     fn duplicate(&self) -> Self {
@@ -154,7 +164,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 /// # Panics
 ///
 /// A value without a JSON form: a map whose keys are neither words nor numbers, or an integer above 2^64.
-fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
+pub(crate) fn encode_json<T: Serialize>(value: &T) -> Vec<u8> {
     let value = serde_json::to_value(value)
         .unwrap_or_else(|error| panic!("{} cannot be encoded as JSON: {error}", std::any::type_name::<T>()));
     let mut text = String::new();

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use crate::context::{Context, Environment, LocalEvents};
 use crate::parameters::Parameters;
-use crate::{
-    Canonical, Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Place, Protocol, Request, Response,
-    Role,
-};
+use crate::{LocalEvent, NodeId, NodeState, ParameterError, Place, Protocol, Request, Response, Role, format};
 
 /// Messages on their way out of a handler.
 pub(crate) type Sent<P> = Vec<(NodeId, <P as Protocol>::Message)>;
@@ -31,7 +28,7 @@ impl<P: Protocol> ConfiguredNode<P> {
     }
 
     pub(crate) fn init(&self, environment: &mut dyn Environment, durable: Option<P::Durable>) -> (P::State, Sent<P>) {
-        let event = Self::event(b'i', || durable.iter().flat_map(|it| it.to_bytes(P::ENCODING)).collect());
+        let event = Self::event(b'i', || durable.iter().flat_map(|it| format::to_bytes::<P, _>(it)).collect());
         let mut recorder = Recorder::new(environment, event);
         let mut ctx = Context::new(self.me, self.nodes, &mut recorder);
         let mut state = self.protocol.init(&mut ctx, durable);
@@ -47,7 +44,7 @@ impl<P: Protocol> ConfiguredNode<P> {
         from: NodeId,
         message: P::Message,
     ) -> Sent<P> {
-        let event = Self::event(b'm', || of_message(from, &message, P::ENCODING));
+        let event = Self::event(b'm', || of_message::<P>(from, &message));
         self.recorded(environment, state, event, |ctx, state| self.protocol.handle_message(ctx, state, from, message)).1
     }
 
@@ -90,7 +87,7 @@ impl<P: Protocol> ConfiguredNode<P> {
         messages: Vec<(NodeId, P::Message)>,
     ) -> Option<Sent<P>> {
         let event = Self::event(b'q', || {
-            let one = |(from, message): &(NodeId, P::Message)| of_message(*from, message, P::ENCODING);
+            let one = |(from, message): &(NodeId, P::Message)| of_message::<P>(*from, message);
             [name.as_bytes(), b"\n"].concat().into_iter().chain(messages.iter().flat_map(one)).collect()
         });
         let handler = |ctx: &mut Context<P::Message>, state: &mut P::State| {
@@ -122,13 +119,13 @@ impl<P: Protocol> ConfiguredNode<P> {
         state: &mut P::State,
         event: P::Local,
     ) -> Sent<P> {
-        let noted = Self::event(b'l', || event.encode(P::ENCODING));
+        let noted = Self::event(b'l', || format::to_bytes::<P, _>(&event));
         self.recorded(environment, state, noted, |ctx, state| self.protocol.handle_local(ctx, state, event)).1
     }
 
     /// An event for the history of a state that has one.
     fn event(kind: u8, content: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
-        P::State::IS_NOTED.then(|| [vec![kind], content()].concat())
+        if P::State::IS_NOTED { Some([vec![kind], content()].concat()) } else { None }
     }
 
     /// Runs a handler; a state with a history takes note of the event and of the answers in it.
@@ -149,8 +146,8 @@ impl<P: Protocol> ConfiguredNode<P> {
 }
 
 /// A message in a history: its length keeps it apart from what follows.
-fn of_message(from: NodeId, message: &impl Payload, encoding: Encoding) -> Vec<u8> {
-    let bytes = message.to_bytes(encoding);
+fn of_message<P: Protocol>(from: NodeId, message: &P::Message) -> Vec<u8> {
+    let bytes = format::to_bytes::<P, _>(message);
     [&from.to_le_bytes()[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat()
 }
 

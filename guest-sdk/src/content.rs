@@ -8,7 +8,8 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::canonical::{Canonical, Encoding, decode, encode, json_string};
+use crate::canonical::{Canonical, Encoding, json_string};
+use crate::format::{Format, Json, Postcard};
 use crate::{Opaque, randomness};
 
 /// The state of a node: it can be told apart from others, and shown.
@@ -31,6 +32,11 @@ pub trait NodeState: Sized + 'static {
 
     /// The state for people, as JSON.
     fn shown(&self) -> String;
+
+    #[doc(hidden)]
+    fn identity_as<F: Format>(&self) -> Vec<u8> {
+        self.identity(F::ENCODING)
+    }
 
     #[doc(hidden)]
     fn note(&mut self, event: &[u8]) {
@@ -58,8 +64,15 @@ pub trait NodeState: Sized + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: Canonical> NodeState for T {
     fn identity(&self, encoding: Encoding) -> Vec<u8> {
+        match encoding {
+            Encoding::Postcard => self.identity_as::<Postcard>(),
+            Encoding::Json => self.identity_as::<Json>(),
+        }
+    }
+
+    fn identity_as<F: Format>(&self) -> Vec<u8> {
         // No encoding is the beginning of another one, so what follows it cannot be taken for a part of it.
-        let mut bytes = self.encode(encoding);
+        let mut bytes = self.encode_as::<F>();
         bytes.extend(randomness::identity());
         bytes
     }
@@ -120,6 +133,16 @@ pub trait Payload: Sized + 'static {
     fn shown(&self) -> String;
 
     #[doc(hidden)]
+    fn to_bytes_as<F: Format>(&self) -> Vec<u8> {
+        self.to_bytes(F::ENCODING)
+    }
+
+    #[doc(hidden)]
+    fn from_bytes_as<F: Format>(bytes: &[u8]) -> Option<Self> {
+        Self::from_bytes(bytes, F::ENCODING)
+    }
+
+    #[doc(hidden)]
     fn is_same_as(&self, other: &Self, encoding: Encoding) -> bool {
         self.to_bytes(encoding) == other.to_bytes(encoding)
     }
@@ -133,6 +156,14 @@ impl<T: Canonical> Payload for T {
 
     fn from_bytes(bytes: &[u8], encoding: Encoding) -> Option<Self> {
         Self::decode(bytes, encoding)
+    }
+
+    fn to_bytes_as<F: Format>(&self) -> Vec<u8> {
+        self.encode_as::<F>()
+    }
+
+    fn from_bytes_as<F: Format>(bytes: &[u8]) -> Option<Self> {
+        Self::decode_as::<F>(bytes)
     }
 
     fn shown(&self) -> String {
@@ -154,7 +185,7 @@ pub struct BySerde<M>(pub M);
 impl<M: Serialize + DeserializeOwned + Debug + 'static> Payload for BySerde<M> {
     fn to_bytes(&self, encoding: Encoding) -> Vec<u8> {
         match encoding {
-            Encoding::Postcard => encode(&self.0),
+            Encoding::Postcard => Postcard::encode(&self.0),
             Encoding::Json => serde_json::to_vec(&self.0)
                 .unwrap_or_else(|error| panic!("{} has no JSON form: {error}", std::any::type_name::<M>())),
         }
@@ -162,9 +193,13 @@ impl<M: Serialize + DeserializeOwned + Debug + 'static> Payload for BySerde<M> {
 
     fn from_bytes(bytes: &[u8], encoding: Encoding) -> Option<Self> {
         match encoding {
-            Encoding::Postcard => decode(bytes).map(Self),
-            Encoding::Json => serde_json::from_slice(bytes).ok().map(Self),
+            Encoding::Postcard => Self::from_bytes_as::<Postcard>(bytes),
+            Encoding::Json => Self::from_bytes_as::<Json>(bytes),
         }
+    }
+
+    fn from_bytes_as<F: Format>(bytes: &[u8]) -> Option<Self> {
+        F::decode(bytes).map(Self)
     }
 
     fn shown(&self) -> String {

@@ -74,6 +74,7 @@
 //! | `parameters` | parameters, declared and read in one place |
 //! | `about` | name, version, number of nodes |
 //! | `content` | what the checker needs of a state and of a message |
+//! | `format` | encodings as types, so that a plugin has the code of its own alone |
 //! | `opaque` | the state of a library, and the ways to tell such states apart |
 //! | `arena` | an allocator whose free memory is zero |
 //! | `canonical` | the types with a canonical encoding, and the reason why `HashMap` has none |
@@ -89,6 +90,7 @@ mod clock;
 mod configured_node;
 mod content;
 mod context;
+mod format;
 mod layers;
 pub mod linearizability;
 mod mistakes;

@@ -1,6 +1,6 @@
 //! Properties over typed views of the nodes' states.
 
-use crate::{Canonical, Protocol};
+use crate::{Canonical, Protocol, format};
 
 /// The claim of a property about the reachable states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,10 +178,10 @@ impl<P: Protocol> Claim<'_, '_, P> {
         match self.question {
             Question::List(list) => list.push(Property { name: self.name, kind: self.kind, scope }),
             Question::View { property, protocol, state, view: answer } if *property == self.index => {
-                *answer = view(protocol, state).map(|view| view.encode(P::ENCODING));
+                *answer = view(protocol, state).map(|view| format::to_bytes::<P, _>(&view));
             }
             Question::Describe { property, view, json } if *property == self.index => {
-                *json = V::decode(view, P::ENCODING).map(|view| view.json());
+                *json = format::from_bytes::<P, V>(view).map(|view| view.json());
             }
             Question::Check { property, views, outcome }
                 if *property == self.index && views.iter().all(Option::is_none) =>
@@ -193,7 +193,8 @@ impl<P: Protocol> Claim<'_, '_, P> {
             }
             Question::Check { property, views, outcome } if *property == self.index => {
                 let read = |bytes: &Vec<u8>| {
-                    V::decode(bytes, P::ENCODING).unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
+                    format::from_bytes::<P, V>(bytes)
+                        .unwrap_or_else(|| panic!("{:?} is no view of {}", bytes, self.name))
                 };
                 let views: Vec<Option<V>> = views.iter().map(|view| view.as_ref().map(read)).collect();
                 *outcome = check(&views);

@@ -16,8 +16,8 @@ use crate::configured_node::{ConfiguredNode, Sent};
 use crate::content::json_of;
 use crate::context::Environment;
 use crate::{
-    Canonical, LocalKind, Network, NodeId, NodeState, Parameters, Payload, PropertyKind, PropertyScope, Protocol,
-    Renaming, Request, Response, Role, property, randomness,
+    LocalKind, Network, NodeId, NodeState, Parameters, PropertyKind, PropertyScope, Protocol, Renaming, Request,
+    Response, Role, format, property, randomness,
 };
 
 #[allow(missing_docs, unsafe_code, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction, reason = "generated from wit/")]
@@ -86,7 +86,7 @@ impl<P: Plugin> node::Guest for P {
         let configured_node =
             ConfiguredNode::<P::Protocol>::new(me, nodes, &config).map_err(|error| error.to_string())?;
         let durable = durable.map(|bytes| {
-            Payload::from_bytes(&bytes, P::Protocol::ENCODING).expect("what a reset left is what `persist` returned")
+            format::from_bytes::<P::Protocol, _>(&bytes).expect("what a reset left is what `persist` returned")
         });
         let (state, sent) = configured_node.init(&mut Host, durable);
         P::with(|node| *node = Some(Node { configured_node, state }));
@@ -114,7 +114,7 @@ impl<P: Plugin> node::Guest for P {
     }
 
     fn serialize() -> Vec<u8> {
-        with_node::<P, _>(|node| node.state.identity(P::Protocol::ENCODING))
+        with_node::<P, _>(|node| format::identity::<P::Protocol>(&node.state))
     }
 }
 
@@ -183,7 +183,7 @@ impl<P: Plugin> describe::Guest for P {
 
     fn message(message: Vec<u8>) -> String {
         explain_panics();
-        match <P::Protocol as Protocol>::Message::from_bytes(&message, P::Protocol::ENCODING) {
+        match format::from_bytes::<P::Protocol, <P::Protocol as Protocol>::Message>(&message) {
             Some(message) => json_of(&message),
             None => json_string("not a message of this protocol"),
         }
@@ -206,7 +206,10 @@ impl<P: Plugin> names::Guest for P {
 impl<P: Plugin> durable::Guest for P {
     fn persist() -> Option<Vec<u8>> {
         with_node::<P, _>(|node| {
-            node.configured_node.protocol.persist(&node.state).map(|durable| durable.to_bytes(P::Protocol::ENCODING))
+            node.configured_node
+                .protocol
+                .persist(&node.state)
+                .map(|durable| format::to_bytes::<P::Protocol, _>(&durable))
         })
     }
 }
@@ -245,16 +248,16 @@ impl<P: Plugin> symmetry::Guest for P {
 
     fn rename_message(message: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
         explain_panics();
-        let message = Payload::from_bytes(&message, P::Protocol::ENCODING)
+        let message = format::from_bytes::<P::Protocol, _>(&message)
             .unwrap_or_else(|| panic!("{message:?} is no message of this protocol"));
-        P::Protocol::rename_message(message, &Renaming::new(renaming)).to_bytes(P::Protocol::ENCODING)
+        format::to_bytes::<P::Protocol, _>(&P::Protocol::rename_message(message, &Renaming::new(renaming)))
     }
 
     fn rename_local(payload: Vec<u8>, renaming: Vec<NodeId>) -> Vec<u8> {
         explain_panics();
-        let event = Canonical::decode(&payload, P::Protocol::ENCODING)
+        let event = format::from_bytes::<P::Protocol, _>(&payload)
             .unwrap_or_else(|| panic!("{payload:?} is no event of this protocol"));
-        P::Protocol::rename_local(event, &Renaming::new(renaming)).encode(P::Protocol::ENCODING)
+        format::to_bytes::<P::Protocol, _>(&P::Protocol::rename_local(event, &Renaming::new(renaming)))
     }
 }
 
@@ -300,12 +303,12 @@ fn local<P: Protocol>(listed: crate::LocalEvent<P::Local>) -> types::LocalEvent 
             LocalKind::Application => types::LocalKind::Application,
             LocalKind::Internal => types::LocalKind::Internal,
         },
-        payload: listed.event.encode(P::ENCODING),
+        payload: format::to_bytes::<P, _>(&listed.event),
     }
 }
 
 fn decode_local<P: Plugin>(event: &types::LocalEvent) -> <P::Protocol as Protocol>::Local {
-    Canonical::decode(&event.payload, P::Protocol::ENCODING)
+    format::from_bytes::<P::Protocol, _>(&event.payload)
         .unwrap_or_else(|| panic!("{event:?} is no event of this protocol"))
 }
 
@@ -314,8 +317,7 @@ fn wire(Response { status, body, ask }: Response) -> types::Response {
 }
 
 fn decode_message<P: Plugin>(src: NodeId, message: &[u8]) -> <P::Protocol as Protocol>::Message {
-    Payload::from_bytes(message, P::Protocol::ENCODING)
-        .unwrap_or_else(|| panic!("{message:?} from node {src} is no message"))
+    format::from_bytes::<P::Protocol, _>(message).unwrap_or_else(|| panic!("{message:?} from node {src} is no message"))
 }
 
 fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
@@ -323,7 +325,7 @@ fn with_node<P: Plugin, R>(run: impl FnOnce(&mut Node<P::Protocol>) -> R) -> R {
 }
 
 fn envelopes<P: Protocol>(sent: Sent<P>) -> Vec<types::Envelope> {
-    sent.into_iter().map(|(to, message)| types::Envelope { to, message: message.to_bytes(P::ENCODING) }).collect()
+    sent.into_iter().map(|(to, message)| types::Envelope { to, message: format::to_bytes::<P, _>(&message) }).collect()
 }
 
 /// Makes a panic say why through `log` before it traps. For every function that works before `init`.

@@ -1,7 +1,8 @@
 //! Values of two layers of one node.
 
+use crate::Canonical;
 use crate::canonical::{decode, encode};
-use crate::{Canonical, Encoding};
+use crate::format::{Format, Postcard};
 
 /// What belongs to two layers of a node: a value of the protocol above, one of the transport below, or both.
 ///
@@ -60,16 +61,16 @@ impl<A, B> Layers<A, B> {
 /// By hand, since the parts are known by nothing but their own canonical encodings. Both are kept in postcard, with their lengths: equal
 /// parts have equal bytes, so equal pairs have.
 impl<A: Canonical, B: Canonical> Canonical for Layers<A, B> {
-    fn encode(&self, _: Encoding) -> Vec<u8> {
-        let above = self.above.as_ref().map(|above| above.encode(Encoding::Postcard));
-        let below = self.below.as_ref().map(|below| below.encode(Encoding::Postcard));
+    fn encode_as<F: Format>(&self) -> Vec<u8> {
+        let above = self.above.as_ref().map(|above| above.encode_as::<Postcard>());
+        let below = self.below.as_ref().map(|below| below.encode_as::<Postcard>());
         encode(&(above, below))
     }
 
-    fn decode(bytes: &[u8], _: Encoding) -> Option<Self> {
+    fn decode_as<F: Format>(bytes: &[u8]) -> Option<Self> {
         let (above, below): (Option<Vec<u8>>, Option<Vec<u8>>) = decode(bytes)?;
-        let above = above.map(|bytes| A::decode(&bytes, Encoding::Postcard).ok_or(())).transpose();
-        let below = below.map(|bytes| B::decode(&bytes, Encoding::Postcard).ok_or(())).transpose();
+        let above = above.map(|bytes| A::decode_as::<Postcard>(&bytes).ok_or(())).transpose();
+        let below = below.map(|bytes| B::decode_as::<Postcard>(&bytes).ok_or(())).transpose();
         Some(Self { above: above.ok()?, below: below.ok()? })
     }
 
@@ -113,6 +114,7 @@ impl<A: Canonical, B: Canonical> Canonical for Layers<A, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Encoding;
 
     #[test]
     fn encodings_are_canonical_and_tell_layers_apart() {

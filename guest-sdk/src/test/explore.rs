@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Cluster, InFlight};
-use crate::{Canonical, Encoding, NodeId, NodeState, Payload, Protocol, Role};
+use crate::{Canonical, Encoding, NodeId, Payload, Protocol, Role, format};
 
 /// Result of [`Cluster::explore`]. A global state is the states of all nodes and the multiset of messages in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl<P: Protocol> Cluster<P> {
             if self.resets_left[node as usize] > 0 {
                 let mut after = Vec::new();
                 self.resolutions(|next| next.reset(node), &mut after);
-                let state = |cluster: &Self| cluster.states[node as usize].identity(P::ENCODING);
+                let state = |cluster: &Self| format::identity::<P>(&cluster.states[node as usize]);
                 let is_idle = |next: &Self| next.in_flight.len() == self.in_flight.len() && state(next) == state(self);
                 after.retain(|next| !is_idle(next));
                 for mut next in after {
@@ -155,7 +155,7 @@ impl<P: Protocol> Cluster<P> {
         let mut messages: Vec<Vec<u8>> =
             self.in_flight.iter().map(|message| message_key(message, P::ENCODING)).collect();
         messages.sort_unstable();
-        let states = self.states.iter().map(|state| state.identity(P::ENCODING));
+        let states = self.states.iter().map(format::identity::<P>);
         (states.zip(self.resets_left.iter().copied()).collect(), messages)
     }
 }

@@ -22,6 +22,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/clock.rs",
     "src/content.rs",
     "src/context.rs",
+    "src/format.rs",
     "src/layers.rs",
     "src/layers/pair.rs",
     "src/lib.rs",

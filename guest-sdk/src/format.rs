@@ -1,0 +1,135 @@
+//! Encodings as types: a plugin has the code of its own encoding, and no other.
+//!
+//! Half of what the compiler makes of a plugin would otherwise be the reading and writing of a format that the plugin does not use.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::canonical::{decode, encode, encode_json};
+use crate::{Encoding, NodeState, Payload, Protocol};
+
+/// An [`Encoding`] as a type.
+#[doc(hidden)]
+pub trait Format {
+    /// The encoding.
+    const ENCODING: Encoding;
+
+    /// The bytes of a value.
+    fn encode<T: Serialize>(value: &T) -> Vec<u8>;
+
+    /// The value with these bytes, all of them; `None` if there is none.
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
+}
+
+/// [`Encoding::Postcard`].
+#[doc(hidden)]
+pub struct Postcard;
+
+impl Format for Postcard {
+    const ENCODING: Encoding = Encoding::Postcard;
+
+    fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+        encode(value)
+    }
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+        decode(bytes)
+    }
+}
+
+/// [`Encoding::Json`].
+#[doc(hidden)]
+pub struct Json;
+
+impl Format for Json {
+    const ENCODING: Encoding = Encoding::Json;
+
+    fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+        encode_json(value)
+    }
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+/// Which encoding a protocol has, as a constant that is a condition by itself: the compiler instantiates only the branch that is taken.
+trait Encoded: Protocol {
+    const IS_JSON: bool = matches!(Self::ENCODING, Encoding::Json);
+}
+
+impl<P: Protocol> Encoded for P {}
+
+/// The bytes of a payload of a protocol.
+pub(crate) fn to_bytes<P: Protocol, T: Payload>(value: &T) -> Vec<u8> {
+    if P::IS_JSON { value.to_bytes_as::<Json>() } else { value.to_bytes_as::<Postcard>() }
+}
+
+/// What has these bytes in a protocol; none if nothing has.
+pub(crate) fn from_bytes<P: Protocol, T: Payload>(bytes: &[u8]) -> Option<T> {
+    if P::IS_JSON { T::from_bytes_as::<Json>(bytes) } else { T::from_bytes_as::<Postcard>(bytes) }
+}
+
+/// The bytes that tell a state of a protocol apart.
+pub(crate) fn identity<P: Protocol>(state: &P::State) -> Vec<u8> {
+    if P::IS_JSON { state.identity_as::<Json>() } else { state.identity_as::<Postcard>() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{About, Context, Never, NodeId, ParameterError, Parameters, Properties};
+
+    /// A protocol without behaviour, in an encoding.
+    macro_rules! protocol {
+        ($name:ident, $encoding:expr) => {
+            struct $name;
+
+            impl Protocol for $name {
+                const ABOUT: About = crate::about!().nodes(1);
+                const ENCODING: Encoding = $encoding;
+                type State = (u8, bool);
+                type Message = (u8, bool);
+                type Local = Never;
+                type Durable = Never;
+
+                fn configure(_: &mut Parameters) -> Result<Self, ParameterError> {
+                    Ok($name)
+                }
+
+                fn init(&self, _: &mut Context<Self::Message>, _: Option<Never>) -> Self::State {
+                    (0, false)
+                }
+
+                fn handle_message(
+                    &self,
+                    _: &mut Context<Self::Message>,
+                    _: &mut Self::State,
+                    _: NodeId,
+                    _: Self::Message,
+                ) {
+                }
+
+                fn properties(_: &mut Properties<Self>) {}
+            }
+        };
+    }
+
+    protocol!(InPostcard, Encoding::Postcard);
+    protocol!(InJson, Encoding::Json);
+
+    /// What a protocol writes, and whether it reads that back and nothing of the other encoding.
+    fn written<P: Protocol<State = (u8, bool)>>(other: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        let value = (7u8, true);
+        let bytes = to_bytes::<P, _>(&value);
+        assert_eq!(from_bytes::<P, (u8, bool)>(&bytes), Some(value));
+        assert_eq!(from_bytes::<P, (u8, bool)>(other), None);
+        (bytes, identity::<P>(&value))
+    }
+
+    #[test]
+    fn a_protocol_reads_and_writes_its_own_encoding() {
+        assert_eq!(written::<InPostcard>(b"[7,true]"), (vec![7, 1], vec![7, 1]));
+        assert_eq!(written::<InJson>(&[7, 1]), (b"[7,true]".to_vec(), b"[7,true]".to_vec()));
+    }
+}
